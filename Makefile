@@ -36,7 +36,7 @@ $(VENV)/production: requirements/production.txt
 $(VENV)/sandbox $(VENV)/development: $(VENV)/%: requirements/%.txt | $(VENV)/production
 	$(call install,$*)
 
-PACKAGES := tests/node/node_modules tests/benchmarks/node/node_modules
+PACKAGES := tests/node/node_modules tools/benchmarks/node/node_modules
 $(PACKAGES): %/node_modules: %/package-lock.json
 	@if command -v npm >/dev/null; then cd $* && npm ci --silent --no-progress && touch node_modules; \
 	 else echo "npm is not installed: tests that need the packages of $* will be listed as not run"; fi
@@ -47,16 +47,13 @@ sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= chan
 
 install: $(VENV)/development $(PACKAGES)
 
-test: install ## run every test: PostgreSQL, then SQLite, Chromium and npm where installed (about 20 minutes on two cores)
-	@.ci/parts "PostgreSQL=$(MAKE) --no-print-directory test-postgresql" "SQLite=$(MAKE) --no-print-directory test-sqlite"
+test: install ## run every test: on PostgreSQL, with Chromium and npm where installed, then `quick` for SQLite
+	@.ci/parts "SQLite=$(MAKE) --no-print-directory quick" "PostgreSQL=$(MAKE) --no-print-directory test-postgresql"
 
 test-postgresql: install
 	$(PYTEST)
 
-test-sqlite: install
-	SECOND_DATABASE=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
-
-quick: install ## what to run while editing, within a minute: no browsers, no processes, SQLite in memory
+quick: install ## what to run while editing, within a minute: SQLite in memory, no browsers, no other programs
 	QUICK=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
 
 ESLINT := tests/node/node_modules/.bin/eslint
@@ -89,17 +86,17 @@ texts: $(VENV)/development ## extract the texts for people anew and compile thei
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 	$(PY) -m tests.screenshots
 
-bench: $(VENV)/development tests/benchmarks/node/node_modules ## compare speed with public implementations, as ratios
-	$(PY) -m tests.benchmarks
+bench: $(VENV)/development tools/benchmarks/node/node_modules ## compare speed with public implementations, as ratios (SHORT=1 is a trial)
+	$(PY) -m tools.benchmarks $(if $(SHORT),--short)
 
-drill: $(VENV)/development ## break one part of a running installation after the other (NAMES= chooses, WRITE=1 writes docs/faults.md)
-	$(PY) -m tests.drills $(NAMES) $(if $(WRITE),--write)
+drill: $(VENV)/development ## break one part of a running installation after the other (NAMES= chooses, WRITE=1 writes docs/faults.md, SHORT=1 is a trial)
+	$(PY) -m tools.drills $(NAMES) $(if $(WRITE),--write) $(if $(SHORT),--short)
 
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
-	$(PY) -m tests.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
+	$(PY) -m tools.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
 mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti tries some)
-	$(PY) -m tests.mutants $(NAME)
+	$(PY) -m tools.mutants $(NAME)
 
 clean: ## delete the sandbox, the virtual environment and the npm packages
 	rm -rf var $(VENV) $(PACKAGES)

@@ -14,10 +14,12 @@ def main() -> None:
     from django.core.exceptions import ImproperlyConfigured
     from django.core.management import execute_from_command_line
 
-    from keys.sandbox_folder import says_sandbox
+    from keys.sandbox_folder import base_url, says_sandbox
 
     if "ENVIRONMENT" not in os.environ and says_sandbox(STATE, os.environ):
         os.environ["ENVIRONMENT"] = "sandbox"
+        if "PORT" not in os.environ and (found := base_url(STATE)):
+            os.environ.setdefault("BASE_URL", found)
         sys.stderr.write("ENVIRONMENT is not set; using the sandbox of this folder.\n")
     if any(re.search("[\ud800-\udfff]", argument) for argument in sys.argv):  # octets that are no UTF-8
         sys.exit("An argument is not UTF-8, so no database can hold it.")

@@ -17,7 +17,7 @@ POOLERS = ("none", "session", "transaction")
 _SWITCHES_OF_DJANGO = ("ATOMIC_REQUESTS", "AUTOCOMMIT", "CONN_HEALTH_CHECKS", "DISABLE_SERVER_SIDE_CURSORS")
 
 
-def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max_age: int) -> dict[str, Any]:
+def connection_settings(url: str, *, pooler: str) -> dict[str, Any]:
     """The entry of `DATABASES`; raises ImproperlyConfigured for values that cannot be right."""
     if pooler not in POOLERS:
         raise ImproperlyConfigured(f"DATABASE_POOLER must be one of {', '.join(POOLERS)}.")
@@ -32,8 +32,8 @@ def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max
     # Connections are kept and statements prepared, because opening and preparing take most of the time of a
     # short request. config.wsgi drops connections that the server has closed, without the round trip of
     # CONN_HEALTH_CHECKS.
-    found.setdefault("CONN_MAX_AGE", conn_max_age)
-    options.setdefault("connect_timeout", connect_timeout)
+    found.setdefault("CONN_MAX_AGE", 600)
+    options.setdefault("connect_timeout", 3)
     options.setdefault("server_side_binding", True)
     if pooler == "transaction":
         _share_connections(found)
@@ -41,18 +41,15 @@ def connection_settings(url: str, *, pooler: str, connect_timeout: int, conn_max
     return found
 
 
-def limits(pooler: str, *, statement: int, lock: int, answer: int) -> str:
+def limits(pooler: str, *, answer: int) -> str:
     """The statement and lock timeouts of connections for requests, as libpq's `options`.
 
-    Empty behind a pooler, because PgBouncer refuses or silently drops `options`; docs/operate.md describes
-    what to set in the database instead. Raises ImproperlyConfigured when the timeouts contradict each other.
+    5/8 and 1/4 of the `answer` timeout, in milliseconds: the server gives up before the client does. Empty
+    behind a pooler, because PgBouncer refuses or silently drops `options`; docs/database.md describes what to
+    set in the database instead.
     """
-    if not lock <= statement < answer:
-        raise ImproperlyConfigured(
-            "DATABASE_LOCK_TIMEOUT must not be longer than DATABASE_STATEMENT_TIMEOUT, and that has to be "
-            "shorter than DATABASE_ANSWER_TIMEOUT."
-        )
-    return f"-c statement_timeout={statement}s -c lock_timeout={lock}s" if pooler == "none" else ""
+    statement, lock = answer * 1000 * 5 // 8, answer * 1000 // 4
+    return f"-c statement_timeout={statement} -c lock_timeout={lock}" if pooler == "none" else ""
 
 
 def _sqlite() -> dict[str, Any]:
@@ -65,7 +62,7 @@ def _sqlite() -> dict[str, Any]:
 
 
 def _share_connections(found: dict[str, Any]) -> None:
-    """Turns off what depends on one server connection, because each transaction may run on another one.
+    """Turns off prepared statements and server-side cursors: each transaction may run on another connection.
 
     Clients give their prepared statements the same names, so one client would run those of another.
     """

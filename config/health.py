@@ -17,6 +17,7 @@ from django.db.migrations.recorder import MigrationRecorder
 from django.http import HttpRequest, JsonResponse
 from django.utils.timezone import now
 
+from infra.database import refused_writes
 from infra.database.database_mark import compare
 from infra.database.hung_database import bounded
 from infra.reading import only_read
@@ -127,6 +128,12 @@ def _signing_key() -> None:
     active_issuer_key(now=now())
 
 
+def _database_writes() -> None:
+    """The database has refused no write of this process lately."""
+    if refused_writes.seen_lately():
+        raise FailedCheckError
+
+
 def _static_files() -> None:
     """The files that every page refers to are collected."""
     staticfiles_storage.url("style.css")
@@ -135,6 +142,7 @@ def _static_files() -> None:
 readiness = Readiness(
     {
         "database": _database,
+        "database_writes": _database_writes,
         "migrations": _migrations,
         "signing_key": _signing_key,
         "static_files": _static_files,

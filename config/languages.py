@@ -9,7 +9,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from infra import languages
-from wallet import sessions
+from wallet.sign_in import sessions
 
 LONGEST_PATH = 9000  # an authorization request and its path
 

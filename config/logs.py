@@ -14,7 +14,7 @@ import structlog
 
 from infra import log_context
 
-OURS = ("config", "infra", "keys", "wallet", "consent", "presentation", "sandbox")
+OURS = ("config", "infra", "keys", "wallet", "consent", "presentation", "operators", "sandbox")
 # A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
 _ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
@@ -68,7 +68,7 @@ def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     """The `LOGGING` dictionary. Also configures structlog to use the same handlers."""
     # No line names its place in the source, so none is searched for (Python's Logging HOWTO, "Optimization").
     logging._srcfile = None
-    # Libraries say at DEBUG what they work with: Django's templates a whole page's values, with secrets.
+    # At DEBUG libraries log the data they process: Django's templates log all values of a page, with secrets.
     of_libraries = "INFO" if level == "DEBUG" else level
     structlog.configure(
         processors=[*_SHARED, structlog.stdlib.ProcessorFormatter.wrap_for_formatter],

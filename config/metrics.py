@@ -1,32 +1,61 @@
 """Metrics for Prometheus, protected by METRICS_TOKEN (text format 0.0.4, OpenMetrics 1.0)."""
 
 import hmac
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from itertools import accumulate
 
 from django.conf import settings
 from django.db import Error
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
 from django.views.decorators.csrf import csrf_exempt
 from prometheus_client import CollectorRegistry
-from prometheus_client.core import GaugeMetricFamily, Metric
+from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from config.counts.exposition import CountCollector
+from config.counts.counting import BOUNDS, FAMILIES, Histogram, totals
+from config.health import readiness
+from config.middleware import REFUSED_WRITES
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
-from infra.mail.metrics import EmailCollector
-from keys.metrics import KeyCollector
+from infra.database.refused_writes import REASONS
+from infra.gauges import gauges
+from infra.mail.metrics import email_metrics
+from infra.runs import run_metrics
+from keys.metrics import key_metrics
 from presentation.machine_errors import for_machines
-from presentation.overdue_clearing import ClearingCollector
-from presentation.webhooks.metrics import WebhookCollector
-from wallet.metrics import IdentityCollector
+from presentation.overdue_clearing import clearing_metrics
+from presentation.relying_parties.authentication.client_secrets import secret_metrics
+from presentation.webhooks.metrics import webhook_metrics
+from wallet.metrics import identity_metrics
+
+_BUCKETS = [*map(str, BOUNDS), "+Inf"]
+
+
+class CountCollector(Collector):
+    """All families of `counting`, with the sums over all processes that share the folder."""
+
+    def collect(self) -> Iterator[Metric]:
+        found = totals()
+        for family in FAMILIES.values():
+            rows = [(labels, numbers) for (name, labels), numbers in found.items() if name == family.name]
+            if isinstance(family, Histogram):
+                histogram = HistogramMetricFamily(family.name, family.text, labels=family.labels)
+                for labels, numbers in rows:
+                    buckets = zip(_BUCKETS, accumulate(numbers[:-1]), strict=True)
+                    histogram.add_metric(labels, list(buckets), numbers[-1])
+                yield histogram
+            else:
+                counter = CounterMetricFamily(family.name, family.text, labels=family.labels)
+                for labels, numbers in rows:
+                    counter.add_metric(labels, numbers[0])
+                yield counter
 
 
 class DatabaseCollector(Collector):
     """What the database says, the same on every instance; while it is away, only that it is."""
 
-    def __init__(self, *parts: Collector) -> None:
+    def __init__(self, *parts: Callable[[], Iterable[Metric]]) -> None:
         self._parts = parts
 
     def collect(self) -> Iterator[Metric]:
@@ -34,7 +63,7 @@ class DatabaseCollector(Collector):
         answers = True
         try:
             with bounded(SHORT):
-                found = [family for part in self._parts for family in part.collect()]
+                found = [family for part in self._parts for family in part()]
         except Error as error:
             if not means_away(error):
                 raise
@@ -44,11 +73,21 @@ class DatabaseCollector(Collector):
         yield GaugeMetricFamily("database_answers", text, value=float(answers))
 
 
-_registry = CollectorRegistry()  # without metrics of the process, which differ between workers
-_registry.register(CountCollector())
-_registry.register(
+class ReadinessCollector(Collector):
+    """The checks of `/health/ready`, as the process that answers this scrape sees them."""
+
+    def collect(self) -> Iterator[Metric]:
+        text = "1 if a check of /health/ready passes, otherwise 0."
+        yield gauges("instance_ready", text, "check", readiness.results())
+
+
+REGISTRY = CollectorRegistry()  # without metrics of the process, which differ between workers
+REGISTRY.register(CountCollector())
+REGISTRY.register(ReadinessCollector())
+REGISTRY.register(
     DatabaseCollector(
-        KeyCollector(), WebhookCollector(), EmailCollector(), IdentityCollector(), ClearingCollector()
+        *(key_metrics, webhook_metrics, email_metrics, identity_metrics, clearing_metrics, secret_metrics),
+        run_metrics,
     )
 )
 
@@ -64,11 +103,13 @@ def metrics(request: HttpRequest) -> HttpResponse:
     headers = {"Cache-Control": "no-store"}
     if not _allowed(request.headers.get("Authorization", "")):
         return HttpResponse(status=401, headers={**headers, "WWW-Authenticate": 'Bearer realm="metrics"'})
+    for reason in REASONS.values():
+        REFUSED_WRITES.begin(reason)
     try:
         encode, content_type = choose_encoder(request.headers.get("Accept", ""))
     except (TypeError, ValueError):  # a version that is no number
         encode, content_type = choose_encoder("")
-    return HttpResponse(encode(_registry), content_type=content_type, headers=headers)
+    return HttpResponse(encode(REGISTRY), content_type=content_type, headers=headers)
 
 
 def _allowed(authorization: str) -> bool:

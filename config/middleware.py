@@ -14,14 +14,44 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.http.response import ResponseHeaders
+from django.middleware import csrf
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config import form_tokens
-from config.request_counts import ANSWERED, ASKED, DURATIONS, RECEIVED, SIGN_INS
+from config.counts.counting import Counter, Histogram
 from infra import languages, log_context
+
+_CHARACTERS = csrf.CSRF_ALLOWED_CHARS
+_PLACE_OF = {character: place for place, character in enumerate(_CHARACTERS)}
+_CHARACTER_COUNT = len(_CHARACTERS)
+
+
+def draw_secret() -> str:
+    """A new secret, or mask: 128 bits."""
+    return secrets.token_hex(csrf.CSRF_SECRET_LENGTH // 2)
+
+
+def mask_secret(secret: str) -> str:
+    """A token for a form: a new mask, and the secret under it."""
+    drawn = draw_secret()
+    pairs = zip(secret, drawn, strict=True)
+    return drawn + "".join([_CHARACTERS[(_PLACE_OF[x] + _PLACE_OF[y]) % _CHARACTER_COUNT] for x, y in pairs])
+
+
+def unmask_token(token: str) -> str:
+    """The secret of a token, whose length and characters are checked."""
+    drawn, masked = token[: csrf.CSRF_SECRET_LENGTH], token[csrf.CSRF_SECRET_LENGTH :]
+    return "".join([_CHARACTERS[_PLACE_OF[x] - _PLACE_OF[y]] for x, y in zip(masked, drawn, strict=True)])
+
+
+def install_form_tokens() -> None:
+    """Lets Django's middleware, and what writes tokens into forms, use these."""
+    vars(csrf).update(
+        _get_new_csrf_string=draw_secret, _mask_cipher_secret=mask_secret, _unmask_cipher_token=unmask_token
+    )
+
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -29,14 +59,14 @@ StoredHeaders = dict[str, tuple[str, str]]  # by the name in lower case: the nam
 ADMIN = "/admin/"
 # Pages for operators and developers are in English only, as are all endpoints for machines.
 ENGLISH = (ADMIN, "/health/", "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
-# Asked at the port of each instance, so without TLS and by any name. The answers depend on neither.
+# Monitoring requests these at the port of each instance, without TLS and with any `Host`.
 MONITORING = frozenset(("/health/live", "/health/ready", "/metrics"))
 SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in the language of the holder
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 _METHODS = frozenset(("GET", "HEAD", "POST"))
 _REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
 
-form_tokens.install()
+install_form_tokens()
 
 
 class EveryRequest:
@@ -101,9 +131,10 @@ class EveryRequest:
 
 
 class Entrance:
-    """Decides who answers: nobody, the static files, the admin behind its sessions, or another page.
+    """Routes a request: refuses it, or passes it to static files, the admin with its sessions, or a page.
 
-    Holders have `wallet.sessions`, so Django's sessions, accounts and messages are for the admin only.
+    Holders have `wallet.sign_in.sessions`, so Django's sessions, accounts and messages are for the admin
+    only.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -178,8 +209,7 @@ def _hsts() -> str:
     if not settings.SECURE_HSTS_SECONDS:
         return ""
     subdomains = "; includeSubDomains" if settings.SECURE_HSTS_INCLUDE_SUBDOMAINS else ""
-    preload = "; preload" if settings.SECURE_HSTS_PRELOAD else ""
-    return f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}{preload}"
+    return f"max-age={settings.SECURE_HSTS_SECONDS}{subdomains}"
 
 
 def _language(request: HttpRequest) -> str:
@@ -190,7 +220,7 @@ def _language(request: HttpRequest) -> str:
 
 
 def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, Any]) -> None:
-    """Counts a request, and what it came to by the facts of its line in the log.
+    """Counts a request and its outcome, which the facts of its line in the log say.
 
     Labels are names that we gave: routes, client ids of registered relying parties, kinds of outcomes.
     """
@@ -211,6 +241,8 @@ def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, A
         SIGN_INS.add(facts["signed_in"])
     if "outcome" in facts:
         ANSWERED.add(facts["client_id"], facts.get("error", "shared"))
+    if "refused_write" in facts:
+        REFUSED_WRITES.add(facts["refused_write"])
 
 
 def _name_language(response: HttpResponse, language: str) -> None:
@@ -220,3 +252,32 @@ def _name_language(response: HttpResponse, language: str) -> None:
         headers.setdefault("Content-Language", str(get_language()))
         if language and "no-store" not in headers.get("Cache-Control", ""):
             patch_vary_headers(response, ("Accept-Language", "Cookie"))
+
+
+_PARTIES = {"relying_party": 50}  # how many relying parties are counted under their client id
+
+DURATIONS = Histogram(
+    "http_request_duration_seconds",
+    "HTTP requests and how long they take, by the name of the route (config/urls.py); `admin` is the whole "
+    "admin, `static` files, `none` what matches no route. The rate of the sum is the number of busy threads.",
+    *("route", "method", "status"),
+)
+RECEIVED = Counter(
+    "authorization_requests",
+    "Authorization requests, by the first step that they need: sign_in, enroll (verify the identity), "
+    "consent, unavailable; or refused with an error, or untrusted, which only a page says. The first 50 "
+    "relying parties are named, all others are `other`.",
+    *("relying_party", "step"),
+    bounded=_PARTIES,
+)
+SIGN_INS = Counter("sign_ins", "Sign-ins of holders, for a request or to look at the wallet.", "purpose")
+ASKED = Counter(
+    "consent_questions", "Holders who were asked for their consent.", "relying_party", bounded=_PARTIES
+)
+ANSWERED = Counter(
+    "authorization_answers",
+    "Answers to authorization requests: shared, or the error that was sent.",
+    *("relying_party", "outcome"),
+    bounded=_PARTIES,
+)
+REFUSED_WRITES = Counter("database_refused_writes", "Requests whose write the database refused.", "reason")

@@ -1,4 +1,4 @@
-"""Whose service this is: the operator's name, privacy notice and help address, and the look of the pages."""
+"""The operator of this service: name, privacy notice, help address, and the look of the pages."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""All settings of the service, read once from environment variables, which docs/operate.md lists.
+"""All settings of the service, read once from environment variables, which docs/settings.md lists.
 
 ENVIRONMENT is required. The sandbox needs no other variable; production starts only when all required ones
 are set, and both refuse values that cannot be right. Everything that differs between the two environments is
@@ -19,13 +19,13 @@ from urllib.parse import urlsplit
 import environ
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, identity_providers, limits, operator, origins, variables
+from config import database, limits, operator, option_files, origins, retired, variables
 from config.logs import logging_config
 from infra import email_addresses
-from keys.private_keys.secret_file import SecretFileError, secrets_in
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
+retired.refuse()
 _environment = os.environ.get("ENVIRONMENT", "")
 if not _environment:
     raise ImproperlyConfigured(
@@ -39,9 +39,12 @@ _var = Path(variables.text("STATE_DIRECTORY", default=str(BASE_DIR / "var")))
 _missing: list[str] = []
 
 
+_SECRETS = ("SECRET_KEY", "DATABASE_URL", "EMAIL_URL")
+
+
 def _required(name: str, sandbox: str) -> str:
     """The variable's value. If it is missing, the sandbox uses the default, and production does not start."""
-    value = variables.text(name)
+    value = variables.secret(name) if name in _SECRETS else variables.text(name)
     if not value and not _sandbox:
         _missing.append(name)
     return value or (sandbox if _sandbox else "")
@@ -100,23 +103,19 @@ OPERATOR = operator.from_environment(
 
 # --- Secrets ----------------------------------------------------------------------------------------------
 
+variables.refuse_comments("SECRET_KEY", "KEY_SEALING_KEYS", "PKCS11_PIN", "DATABASE_URL", "EMAIL_URL")
 SECRET_KEY = _required("SECRET_KEY", sandbox=_sandbox_secret("django"))
-SECRET_KEY_FALLBACKS = variables.listed("SECRET_KEY_FALLBACKS")
+# Not among the variables above: an earlier value may have had a comment in it.
+SECRET_KEY_FALLBACKS = variables.secrets("SECRET_KEY_FALLBACKS")
 for _key in (SECRET_KEY, *SECRET_KEY_FALLBACKS) if SECRET_KEY and not _sandbox else ():
     # The conditions of Django's deployment check, which does not run when gunicorn starts.
     if len(_key) < 50 or len(set(_key)) < 5 or _key.startswith("django-insecure-"):
         raise ImproperlyConfigured(
             "SECRET_KEY and each of SECRET_KEY_FALLBACKS must be 50 random characters or more."
         )
-KEY_SEALING_KEYS = variables.listed("KEY_SEALING_KEYS")
-KEY_SEALING_KEYS_FILE = variables.file_instead_of("KEY_SEALING_KEYS")
-if KEY_SEALING_KEYS_FILE:
-    try:
-        KEY_SEALING_KEYS = secrets_in(KEY_SEALING_KEYS_FILE)
-    except SecretFileError as error:
-        raise ImproperlyConfigured(f"KEY_SEALING_KEYS_FILE: {error}") from None
-elif not KEY_SEALING_KEYS:
-    KEY_SEALING_KEYS = [_sandbox_secret("sealing")] if _sandbox else []
+KEY_SEALING_KEYS = variables.secrets("KEY_SEALING_KEYS")
+if not KEY_SEALING_KEYS and _sandbox:
+    KEY_SEALING_KEYS = [_sandbox_secret("sealing")]
 if not KEY_SEALING_KEYS:
     _missing.append("KEY_SEALING_KEYS")
 
@@ -135,11 +134,11 @@ AUDIT_KEY_FILE = variables.text("AUDIT_KEY_FILE")
 if bool(AUDIT_FOLDER) != bool(AUDIT_KEY_FILE):
     raise ImproperlyConfigured("AUDIT_FOLDER and AUDIT_KEY_FILE need each other.")
 
-# Whether operators need a second factor to use the admin. Production always asks for one.
-OPERATOR_SECOND_FACTOR = not _sandbox or variables.switch("OPERATOR_SECOND_FACTOR", default=False)
+# Whether operators need a second factor to use the admin.
+OPERATOR_SECOND_FACTOR = not _sandbox
 
-# The OpenID provider of the operators, if they have one; docs/operate.md lists its settings.
-SINGLE_SIGN_ON = variables.with_prefix("SINGLE_SIGN_ON_")
+# The OpenID provider of the operators, if they have one; docs/operators.md lists its options.
+SINGLE_SIGN_ON = option_files.single_sign_on()
 
 # --- What is installed ------------------------------------------------------------------------------------
 
@@ -150,7 +149,9 @@ INSTALLED_APPS = [
     "keys",
     "infra",
     *(["sandbox"] if _sandbox else []),
-    "config.admin.ServiceAdminConfig",
+    "config",
+    "operators",
+    "operators.admin.ServiceAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -183,7 +184,7 @@ TEMPLATES = [
 ]
 
 # What verifies the identity of people without a wallet. The sandbox's own provider exists only there.
-IDENTITY_PROVIDERS = identity_providers.from_environment("simulated" if _sandbox else "in_person")
+IDENTITY_PROVIDERS = option_files.identity_providers("simulated" if _sandbox else "in_person")
 if _sandbox:  # always there, because the holder without a screen is verified by it
     IDENTITY_PROVIDERS.setdefault("simulated", {})["type"] = (
         "sandbox.identity_provider.provider.SimulatedProvider"
@@ -191,7 +192,7 @@ if _sandbox:  # always there, because the holder without a screen is verified by
 if not _sandbox and any(
     values.get("type", "").startswith("sandbox.") for values in IDENTITY_PROVIDERS.values()
 ):
-    raise ImproperlyConfigured("IDENTITY_PROVIDERS names a sandbox provider; production refuses it.")
+    raise ImproperlyConfigured("IDENTITY_PROVIDERS_FILE names a sandbox provider; production refuses it.")
 # Whether an identity that operators approve needs two of them.
 REVIEW_BY_TWO_OPERATORS = variables.switch("REVIEW_BY_TWO_OPERATORS", default=False)
 # Whether an identity provider may run in its vendor's test mode, which verifies nobody.
@@ -204,6 +205,8 @@ IDENTITY_KEPT = timedelta(days=variables.number("IDENTITY_KEPT_DAYS", 30, most=3
 
 # Whether `http://localhost` may be a redirect URI, for developers' machines (RFC 8252 §8.3).
 LOCALHOST_REDIRECT_URIS = _sandbox
+# Whether people may have e-mail addresses like `root@localhost`, whose mailbox depends on the machine.
+LOCALHOST_EMAIL_ADDRESSES = _sandbox
 # Whether relying parties may register http addresses on this machine for our calls. Allowed only in a sandbox
 # that is itself on loopback, where nobody but the machine's developer can register any.
 LOOPBACK_CALLS = _sandbox and _base.hostname in ("localhost", "127.0.0.1", "::1")
@@ -217,7 +220,7 @@ SELF_CERTIFYING_AUTHORITY = _sandbox
 # The subject of certificate requests besides the host, such as `O=Example Ltd,C=DE` (RFC 4514).
 CERTIFICATE_SUBJECT = variables.text("CERTIFICATE_SUBJECT")
 SIGNING_KEY_PERIOD = timedelta(days=variables.number("SIGNING_KEY_DAYS", default=90))
-SIGNING_KEY_STAGED_FOR = timedelta(hours=variables.number("SIGNING_KEY_STAGED_HOURS", default=48))
+SIGNING_KEY_STAGED_FOR = timedelta(hours=48)  # time for the certificate authority
 # Whether the next key is made as soon as one begins to sign, so that a certified spare stands at all times.
 SIGNING_KEY_SPARE = variables.switch("SIGNING_KEY_SPARE", default=False)
 # A program that gets a certificate request on its standard input and writes the chain to its standard output.
@@ -229,24 +232,13 @@ TRANSACTION_RETENTION_YEARS = variables.number("TRANSACTION_RETENTION_YEARS", de
 # Whether the law makes you keep that transaction until then even if the holder closes their wallet.
 TRANSACTION_LEGAL_HOLD = variables.switch("TRANSACTION_LEGAL_HOLD", default=False)
 
-# The audience of a client assertion must be the issuer alone. Some clients from before 2026 name the token
-# endpoint or several audiences; this setting accepts them.
-LEGACY_ASSERTION_AUDIENCES = variables.switch("LEGACY_ASSERTION_AUDIENCES", default=False)
-
 # --- Database ---------------------------------------------------------------------------------------------
 
 _database_url = _required("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
 # The mode of a connection pooler in front of the database: `none`, `session` or `transaction`.
 DATABASE_POOLER = variables.text("DATABASE_POOLER", default="none")
 DATABASES: dict[str, dict[str, Any]] = {
-    "default": database.connection_settings(
-        _database_url,
-        pooler=DATABASE_POOLER,
-        connect_timeout=variables.number("DATABASE_CONNECT_TIMEOUT", default=3),
-        conn_max_age=variables.number("DATABASE_CONN_MAX_AGE", default=600, least=0, most=86_400),
-    )
-    if _database_url
-    else {}
+    "default": database.connection_settings(_database_url, pooler=DATABASE_POOLER) if _database_url else {}
 }
 _database = DATABASES["default"]
 _engines = ("postgresql", "sqlite3") if _sandbox else ("postgresql",)
@@ -256,12 +248,7 @@ if _database and (_database["ENGINE"].rpartition(".")[2] not in _engines or not 
     )
 # Timeouts for requests, not for commands; `infra.database.hung_database` explains the answer timeout.
 DATABASE_ANSWER_TIMEOUT = variables.number("DATABASE_ANSWER_TIMEOUT", default=8)
-DATABASE_LIMITS = database.limits(
-    DATABASE_POOLER,
-    statement=variables.number("DATABASE_STATEMENT_TIMEOUT", default=5),
-    lock=variables.number("DATABASE_LOCK_TIMEOUT", default=2),
-    answer=DATABASE_ANSWER_TIMEOUT,
-)
+DATABASE_LIMITS = database.limits(DATABASE_POOLER, answer=DATABASE_ANSWER_TIMEOUT)
 
 # --- E-mail -----------------------------------------------------------------------------------------------
 
@@ -271,13 +258,13 @@ if _email_url and not _sandbox and not _email_url.startswith(("smtp+tls://", "sm
     raise ImproperlyConfigured("EMAIL_URL must begin with smtp+tls:// or smtp+ssl://, for sign-in codes.")
 if _email_url and not _sandbox and not _email.get("EMAIL_HOST"):
     raise ImproperlyConfigured("EMAIL_URL must name the mail server, as smtp+tls://user:password@host:587.")
-# Only `manage.py send_emails` calls the mail server, except in a sandbox, which is one process.
+# Only `manage.py worker` calls the mail server, except in a sandbox, which is one process.
 EMAILS_SENT_AT_ONCE = _sandbox
-_mail_server = _email["EMAIL_BACKEND"].replace("django.core.mail.backends.smtp", "infra.mail.smtp")
+_mail_server = _email["EMAIL_BACKEND"].replace("django.core.mail.backends.smtp", "infra.mail.sending")
 EMAIL_BACKEND = "sandbox.mailbox.EmailBackend" if _sandbox else _mail_server
 # Sandbox only: sends e-mails to developers who register their own application. With EMAIL_URL the e-mails are
 # really sent, so developers prove their address; otherwise the page shows the e-mail.
-DEVELOPER_EMAIL_BACKEND = _mail_server if _sandbox and variables.text("EMAIL_URL") else ""
+DEVELOPER_EMAIL_BACKEND = _mail_server if _sandbox and variables.secret("EMAIL_URL") else ""
 EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
 EMAIL_PORT = _email.get("EMAIL_PORT") or 25
 EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""
@@ -321,18 +308,10 @@ BROWSER_COOKIE_NAME = f"{_host_prefix}browser"
 HOLDER_COOKIE_SECURE = _https
 LANGUAGE_COOKIE_NAME = f"{_host_prefix}language"
 DEVELOPER_COOKIE_NAME = f"{_host_prefix}developer"  # sandbox only
-SECURE_SSL_REDIRECT = variables.switch("SECURE_SSL_REDIRECT", default=True) and _https
-SECURE_HSTS_SECONDS = (
-    variables.number("SECURE_HSTS_SECONDS", default=31_536_000, least=0, most=315_360_000) if _https else 0
-)
-# Both affect other hosts of the domain, so its operator has to decide.
+SECURE_SSL_REDIRECT = _https
+SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
+# It affects other hosts of the domain, so its operator has to decide.
 SECURE_HSTS_INCLUDE_SUBDOMAINS = variables.switch("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
-SECURE_HSTS_PRELOAD = variables.switch("SECURE_HSTS_PRELOAD", default=False)
-if SECURE_HSTS_PRELOAD and not (SECURE_HSTS_INCLUDE_SUBDOMAINS and SECURE_HSTS_SECONDS >= 31_536_000):
-    raise ImproperlyConfigured(
-        "SECURE_HSTS_PRELOAD needs SECURE_HSTS_INCLUDE_SUBDOMAINS and SECURE_HSTS_SECONDS of a year or more: "
-        "browsers take nothing less into their lists."
-    )
 SILENCED_SYSTEM_CHECKS = [
     # Django looks for its own names in MIDDLEWARE. `config.middleware` has them inside, or does their work.
     *("admin.E408", "admin.E409", "admin.E410", "security.W001", "security.W002"),
@@ -355,7 +334,6 @@ TIME_ZONE = "UTC"
 FORMAT_MODULE_PATH = "config.formats"
 STATIC_URL = "/static/"
 STATIC_ROOT = _var / "static"
-STATICFILES_DIRS = [BASE_DIR / "config" / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
     "staticfiles": {
@@ -379,21 +357,23 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
 }
 # The bearer token for `/metrics`; without it there is no such URL.
-METRICS_TOKEN = variables.text("METRICS_TOKEN")
+METRICS_TOKEN = variables.secret("METRICS_TOKEN")
 if METRICS_TOKEN and not re.fullmatch("[!-~]{32,}", METRICS_TOKEN):
     raise ImproperlyConfigured("METRICS_TOKEN must be 32 visible ASCII characters or more.")
-# Where the processes of an instance keep their figures; nowhere if nobody may read them.
-METRICS_DIRECTORY = (
-    Path(variables.text("METRICS_DIRECTORY", str(_var / "metrics"))) if METRICS_TOKEN else None
-)
+# Where the processes of an instance keep their figures: in the folder that systemd makes for the instance, or
+# below the state. Nowhere if nobody may read them.
+_folder = os.environ.get("RUNTIME_DIRECTORY", "").partition(":")[0] or _var / "metrics"
+METRICS_DIRECTORY = Path(_folder) if METRICS_TOKEN else None
 _level = variables.text("LOG_LEVEL", default="INFO")
 if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
     raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 LOGGING = logging_config(level=_level, as_json=not _sandbox)
+FILE_VARIABLES_NOT_READ = variables.files_not_read()  # `infra.checks` names them
+SECRET_FILES = variables.secret_files  # `keys.checks` looks who can read them
 
 if _missing:
     raise ImproperlyConfigured(
         "Production needs these environment variables, and they are not set: "
         + ", ".join(_missing)
-        + ". docs/operate.md explains each."
+        + ". docs/settings.md explains each."
     )

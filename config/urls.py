@@ -11,7 +11,7 @@ import presentation.endpoints
 import presentation.metadata
 import presentation.views
 import wallet.account.what_is_kept
-import wallet.endpoints
+import wallet.credential.endpoints
 import wallet.status_lists.endpoints
 from config import health, languages, views
 from config.metrics import metrics
@@ -25,7 +25,7 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/oauth-authorization-server": presentation.metadata.discovery,
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
     "openid-connect/jwks": keys.endpoints.jwks,
-    "credential-types/identity/v1": wallet.endpoints.credential_type,
+    "credential-types/identity/v1": wallet.credential.endpoints.credential_type,
     "trust/root.pem": keys.endpoints.root_pem,
     "trust/root.der": keys.endpoints.root_der,
     "status-lists": wallet.status_lists.endpoints.aggregation,

@@ -7,21 +7,71 @@ import os
 import re
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
+from keys.private_keys.secret_file import SecretFileError, secret_in, secrets_in
+
+Content = TypeVar("Content")
+_asked: set[str] = set()  # the names that the settings have read
+secret_files: dict[str, str] = {}  # the paths of files with secrets, by the variable that names them
 _TRUTHS = dict.fromkeys(("true", "1", "yes", "on"), True) | dict.fromkeys(("false", "0", "no", "off"), False)
 
 
 def text(name: str, default: str = "") -> str:
     """The value unchanged; django-environ would replace `$NAME` by another variable."""
+    _asked.add(name)
     return os.environ.get(name, "") or default
+
+
+def secret(name: str) -> str:
+    """The value, or the only line of the file that NAME_FILE names."""
+    path = file_instead_of(name)
+    return _in_file(name, path, secret_in) if path else text(name)
+
+
+def secrets(name: str) -> list[str]:
+    """The values between commas, or the lines of the file that NAME_FILE names."""
+    path = file_instead_of(name)
+    return _in_file(name, path, secrets_in) if path else listed(name)
+
+
+def file_instead_of(name: str) -> str:
+    """The path in NAME_FILE, which replaces NAME; raises ImproperlyConfigured if both are set."""
+    path = text(f"{name}_FILE")
+    if path and text(name):
+        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
+    if path:
+        secret_files[f"{name}_FILE"] = path
+    return path
+
+
+def _in_file(name: str, path: str, read: Callable[[str], Content]) -> Content:
+    try:
+        return read(path)
+    except SecretFileError as error:
+        raise ImproperlyConfigured(f"{name}_FILE: {error}") from None
+
+
+def refuse_comments(*names: str) -> None:
+    """Raises ImproperlyConfigured if a value contains a space or #, as with a comment behind it.
+
+    systemd takes such a comment as part of the value and a shell does not, so the service and the operator's
+    commands would use different secrets.
+    """
+    for name in names:
+        if re.search(r"[\s#]", text(name)):
+            raise ImproperlyConfigured(f"{name} contains a space or #. A comment needs a line of its own.")
 
 
 def number(name: str, default: int, *, least: int = 1, most: int = 10_000) -> int:
     """A whole number from `least` to `most`."""
-    value = text(name, default=str(default))
+    return whole_number(name, text(name, default=str(default)), least=least, most=most)
+
+
+def whole_number(name: str, value: str, *, least: int, most: int) -> int:
+    """The number that is written there; `name` is for the complaint."""
     if not re.fullmatch("0|[1-9][0-9]{0,9}", value) or not least <= int(value) <= most:
         raise ImproperlyConfigured(f"{name} must be a whole number from {least} to {most}.")
     return int(value)
@@ -45,34 +95,14 @@ def listed(name: str) -> list[str]:
     return [part for part in text(name).split(",") if part]
 
 
-def file_instead_of(name: str) -> str:
-    """The path in NAME_FILE, which replaces NAME; raises ImproperlyConfigured if both are set."""
-    path = text(f"{name}_FILE")
-    if path and text(name):
-        raise ImproperlyConfigured(f"{name} and {name}_FILE are both set; keep one of them.")
-    return path
+def files_not_read() -> list[str]:
+    """The set variables …_FILE that no setting reads, and whose names begin like one that some setting reads.
 
-
-def with_prefix(prefix: str) -> dict[str, str]:
-    """What the variables say whose names begin so, by the rest of the name in small letters.
-
-    A variable that ends in _FILE names a file with the value.
+    Call it after all settings were read.
     """
-    found = {}
-    for name in sorted(os.environ):
-        if name.startswith(prefix) and text(name):
-            plain = name.removesuffix("_FILE")
-            path = file_instead_of(plain) if plain != name else ""
-            found[plain.removeprefix(prefix).lower()] = _content(name, path) if path else text(name)
-    return found
-
-
-def _content(name: str, path: str) -> str:
-    try:
-        with open(path, encoding="utf-8") as file:
-            return file.read().strip()
-    except (OSError, UnicodeDecodeError):
-        raise ImproperlyConfigured(f"{name} is not the path of a text file that can be read.") from None
+    ours = {name.split("_")[0] for name in _asked}
+    found = (name for name in sorted(os.environ) if name.endswith("_FILE") and os.environ[name])
+    return [name for name in found if name.split("_")[0] in ours and name not in _asked]
 
 
 def url_config(name: str, url: str, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

@@ -9,10 +9,10 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
-from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control, never_cache
 
-from config.context import environment
+from config.context import environment, page_of_form
+from config.languages import choose
 from config.middleware import ADMIN
 from config.operator import style
 from infra.again import SHORTLY, again_after
@@ -20,16 +20,16 @@ from infra.database.outages import means_away
 from infra.reading import only_read
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
 from presentation.relying_parties.metadata import logos
-from wallet import sessions
-from wallet.pages import TRY_AGAIN, see_other
-from wallet.views import HOME
+from wallet.decorators import TRY_AGAIN, see_other
+from wallet.sign_in import sessions
+from wallet.sign_in.views import HOME
 
 # The page that shows a holder's form, by the URL that the form is posted to. These pages can be opened at any
 # time and show the next step. Pages with other forms are left out: people may have typed long text there.
 _SAME_PAGE = (
     *("consent_invalidate", "delivery", "resume", "sandbox_identity", "wallet_code", "wallet_front_door"),
     *("wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
-    "wallet_close",
+    *("wallet_close", "wallet_email_change_undo", "wallet_recovery_stop"),
 )
 PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
     "wallet_browsers_end": "wallet_security",
@@ -95,9 +95,12 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     Every sign-in, sign-out and decision changes the token, so most of these forms come from another tab. The
     page then shows the current state. Other sites can post here, too; only our own forms are redirected.
     """
+    match = request.resolver_match
+    if match and match.url_name == "language" and _is_own(request):
+        return choose(request)  # it changes nothing else
     if page := _page_to_return_to(request):
         return HttpResponseRedirect(page, status=303, headers={"Cache-Control": "no-store"})
-    return _error_page(request, "403_csrf.html", 403, again=_page_of_form(request))
+    return _error_page(request, "403_csrf.html", 403, again=page_of_form(request) or reverse("home"))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -126,7 +129,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     if not away:
         return HttpResponse(render_to_string("500.html", context), status=500, headers=headers)
     form_sent = request.method not in ("GET", "HEAD")  # a COMMIT without an answer may have succeeded
-    context |= {"form_sent": form_sent, "again": _page_of_form(request) if form_sent else ""}
+    context |= {"form_sent": form_sent, "again": form_sent and (page_of_form(request) or reverse("home"))}
     page = HttpResponse(render_to_string("503.html", context), status=503, headers=headers)
     return again_after(SHORTLY, page)
 
@@ -153,8 +156,7 @@ def _page_to_return_to(request: HttpRequest) -> str:
     """The URL of the page of a holder's form, if the form came from there; otherwise empty."""
     match = request.resolver_match
     page = PAGE_OF_FORM.get(match.url_name or "") if match else None
-    own_origin = f"{request.scheme}://{request.get_host()}"
-    if match is None or page is None or request.headers.get("Origin") != own_origin:
+    if match is None or page is None or not _is_own(request):
         return ""
     # Without cookies the form would fail again each time.
     if settings.CSRF_COOKIE_NAME not in request.COOKIES:
@@ -163,11 +165,9 @@ def _page_to_return_to(request: HttpRequest) -> str:
     return reverse(page, kwargs=kwargs, query={TRY_AGAIN: 1})
 
 
-def _page_of_form(request: HttpRequest) -> str:
-    """The page of the form according to `Referer`, if it is ours; otherwise the front page."""
-    page = request.headers.get("Referer", "")
-    own = url_has_allowed_host_and_scheme(page, {request.get_host()}, require_https=request.is_secure())
-    return page if page and own else reverse("home")
+def _is_own(request: HttpRequest) -> bool:
+    """Whether the browser says (`Origin`) that the form was on a page of this service."""
+    return request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
 
 
 def _address(name: str) -> str:

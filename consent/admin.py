@@ -24,10 +24,9 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
     list_filter = ["decision", "asked_at"]
     search_fields = ["requester_id"]  # shows the search form; `get_search_results` does the search
     search_help_text = _("Name or client ID of the requester, or the whole ID of a consent or a wallet")
-    show_full_result_count = False
     ordering = ["-asked_at"]
     list_per_page = 50
-    readonly_fields = [
+    fields = [
         "id",
         "decision",
         "asked_at",
@@ -44,7 +43,6 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         "transactions_shown",
         "request_hash",
     ]
-    fields = [*readonly_fields]
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Consent], search_term: str

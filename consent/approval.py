@@ -10,9 +10,8 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
 from consent.blocks import MOST_IN_LARGE_FIGURE, Payment, Transaction
-from consent.money import Money, total
 from consent.question import Requester
-from consent.values import filled
+from consent.values import Money, filled, total
 
 LONGEST_NAME = 40  # characters in a heading; the card below has the whole name
 # They keep a name from changing the order of the words around it (Unicode UAX 9 §2.4.2).

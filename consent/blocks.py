@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
-from consent.money import Money
 from consent.question import QuestionFormatError, entries_of, members_of, text_of, texts_of
-from consent.values import Value, money_of, pair_of, stored, value_of
+from consent.values import Money, Value, money_of, pair_of, stored, value_of
 
 MOST_IN_COLUMNS = 32  # characters
 MOST_IN_LARGE_FIGURE = 13  # characters

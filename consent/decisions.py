@@ -54,10 +54,6 @@ LAST_SHARED = PreparedRead(
 )
 
 
-class NotAskedError(LookupError):
-    """This wallet has no question with this ID."""
-
-
 class AlreadyDecidedError(Exception):
     """The question was answered before; `decision` is the answer, `switched_on` what it switched on."""
 
@@ -137,7 +133,7 @@ def question(
 def grant(
     consent_id: uuid.UUID, wallet: Wallet, *, switched_on: Iterable[Sequence[str]] = (), now: datetime
 ) -> None:
-    """Store that the holder shares. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`.
+    """Store that the holder shares. Raises `LookupError`, `AlreadyDecidedError` or `ExpiredError`.
 
     switched_on: the optional claims that are shared too, read by `switches`.
     """
@@ -146,7 +142,7 @@ def grant(
 
 
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
-    """Store that the holder declines. Raises `NotAskedError`, `AlreadyDecidedError` or `ExpiredError`."""
+    """Store that the holder declines. Raises `LookupError`, `AlreadyDecidedError` or `ExpiredError`."""
     _decide(consent_id, wallet, Consent.Decision.DECLINED, [], now=now)
 
 
@@ -225,7 +221,7 @@ def _decide(
     rows = Consent.objects.filter(id=consent_id, wallet=wallet)
     row = rows.values_list("decision", "switched_on").first()
     if row is None:
-        raise NotAskedError
+        raise LookupError
     if row[0] == Consent.Decision.ASKED:
         raise ExpiredError
     raise AlreadyDecidedError(*row)

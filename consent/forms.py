@@ -8,6 +8,7 @@ from zoneinfo import ZoneInfo
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
+from django.utils.translation import pgettext_lazy
 
 from consent.receipts import Search
 
@@ -45,8 +46,8 @@ class SearchForm(forms.Form):
         widget=forms.TextInput(attrs={"autocomplete": "off", "spellcheck": "false"}),
         error_messages={"max_length": _("Enter at most 100 characters.")},
     )
-    since = _day(_("From"))
-    until = _day(_("To"))
+    since = _day(pgettext_lazy("the first day of a search", "From"))
+    until = _day(pgettext_lazy("the last day of a search", "To"))
     zone = forms.CharField(required=False, widget=forms.HiddenInput)
 
     @property

@@ -15,11 +15,10 @@ from django.views.decorators.http import require_http_methods
 from consent import receipts
 from consent.forms import SearchForm
 from consent.models import Consent
-from consent.pages import Receipt
-from consent.receipts import Place
+from consent.receipts import Place, Receipt
 from infra.reading import only_read
+from wallet.decorators import for_signed_in_302
 from wallet.models import HolderSession, Wallet
-from wallet.pages import for_signed_in_302
 from wallet.status_lists import changes
 from wallet.status_lists.standing import standings
 

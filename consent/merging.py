@@ -1,4 +1,4 @@
-"""The receipts of a wallet that is merged into another one of the same person."""
+"""Moves the receipts of a wallet that is merged into another one of the same person."""
 
 from consent.models import Consent
 from wallet.models import Wallet

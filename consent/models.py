@@ -19,7 +19,7 @@ class Consent(AppendOnly):
       shared although the holder agreed;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
-    * `presentation.sharing_notices`, which takes back `email_due` when it sends the e-mail;
+    * `presentation.share_emails`, which takes back `email_due` when it sends the e-mail;
     * `personal_data`, which removes the person when their wallet is closed;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
 
@@ -59,7 +59,7 @@ class Consent(AppendOnly):
     requester_is_unchecked = models.BooleanField(
         _("requester registered itself"), default=False, db_default=False, editable=False
     )
-    # Its name and domain for the search, see `question.sought`; empty in rows of an older release.
+    # Its name and domain for the search, see `question.sought`.
     requester_sought = models.TextField(default="", db_default="", editable=False)
     transactions = models.JSONField(editable=False)  # kind, title and hash of each
     # JSON list of question.Transaction as shown; null if there are none or they were erased.

@@ -11,7 +11,7 @@ from django.utils.translation import ngettext
 
 from consent import decisions
 from consent.models import Consent
-from consent.pages import Receipt
+from consent.receipts import Receipt
 from infra.personal_data import Entry, Person, Section, in_batches
 from wallet.models import Wallet
 from wallet.status_lists.standing import standings

@@ -4,25 +4,132 @@
 belongs to a person; the page is cut at the samples, and only what is left of it is kept.
 """
 
+import re
 import secrets
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
-from functools import lru_cache
+from functools import cached_property, lru_cache
+from html import escape
 from typing import Self
 
+from django.conf import settings
 from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
+from django.utils.safestring import SafeString
 from django.utils.translation import get_language, override
 
-from consent import page_pieces
+from consent import transactions
+from consent.approval import LONGEST_NAME, Approval
+from consent.blocks import Transaction
+from consent.decisions import Sharing
 from consent.models import Consent
-from consent.page_pieces import Pieces
-from consent.pages import Question
+from consent.question import Requester
+from infra.moments import day_of
 from infra.templatetags.moments import clock, moment
-from wallet import claims
-from wallet.claims import ClaimPath, ClaimPreview
+from wallet.credential import claims, credentials
+from wallet.credential.claims import ClaimPath, ClaimPreview
 from wallet.deadlines import Deadline
+from wallet.models import Credential
+
+# Without form-action: browsers apply it to redirects after a form too, and the answer goes to another origin.
+REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
+
+
+@dataclass(frozen=True)
+class Question:
+    """An unanswered question as its page shows it."""
+
+    consent: Consent
+    transactions: tuple[Transaction, ...]
+    claims: tuple[ClaimPreview, ...]
+    optional: frozenset[tuple[str, ...]]  # claims that are shared only if they are switched on
+    last_shared_at: datetime | None
+    new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
+    deadline: Deadline
+
+    @classmethod
+    def of(cls, consent: Consent, credential: Credential, before: Sharing | None) -> Self:
+        """The question about the claims of `credential`; ages are those of the day on which it was asked.
+
+        before: the last time at which the holder shared with the requester. Raises `SealError` if the
+        identity or the transactions cannot be unsealed.
+        """
+        paths = [tuple(path) for path in consent.claims]
+        return cls(
+            consent=consent,
+            transactions=transactions.shown(consent),
+            claims=tuple(credentials.preview(credential, paths, today=day_of(consent.asked_at))),
+            last_shared_at=before.at if before else None,
+            optional=frozenset(map(tuple, consent.optional_claims)),
+            new=frozenset(set(paths) - before.claims) if before else frozenset(),
+            deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
+        )
+
+    @cached_property
+    def requester(self) -> Requester:
+        return Requester.from_json(self.consent.requester)
+
+    @property
+    def not_shared(self) -> tuple[str, ...]:
+        """The labels of what the wallet keeps to itself."""
+        return tuple(map(str, claims.not_shared([claim.path for claim in self.claims])))
+
+    @property
+    def always_shared(self) -> tuple[str, ...]:
+        """The labels of the claims that are shared whatever the holder switches on."""
+        return tuple(str(claim.label) for claim in self.claims if claim.path not in self.optional)
+
+    @property
+    def consequential(self) -> bool:
+        return any(transaction.consequential for transaction in self.transactions)
+
+    @property
+    def name_is_long(self) -> bool:
+        """Whether the name of the requester would make a button too high."""
+        return len(self.requester.name) > LONGEST_NAME
+
+    @cached_property
+    def approval(self) -> Approval | None:
+        """The payments that heading and button name; None if there are none, or their facts are unknown."""
+        return Approval.of(self.requester, self.transactions) if self.transactions else None
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """A page without its values: its texts in order, and between them the names of the values."""
+
+    texts: tuple[str, ...]
+    names: tuple[str, ...]
+
+    def fill(self, values: Mapping[str, object]) -> str:
+        """The page with these values, which are escaped as in a template, unless they are HTML already.
+
+        Raises KeyError if a value is missing. Nothing is kept.
+        """
+        written = {name: _in_html(value) for name, value in values.items()}
+        parts = [""] * (len(self.texts) + len(self.names))
+        parts[::2] = self.texts
+        parts[1::2] = [written[name] for name in self.names]
+        return "".join(parts)
+
+
+def cut(page: str, samples: Mapping[str, str]) -> Pieces:
+    """The page without its samples: what was rendered in the place of each value, by the value's name.
+
+    Samples must be such that nothing else on the page can be equal to them. Raises ValueError.
+    """
+    names = {sample: name for name, sample in samples.items()}
+    found = re.split(f"({'|'.join(map(re.escape, names))})", page)
+    if missing := names.keys() - set(found[1::2]):
+        raise ValueError(", ".join(sorted(names[sample] for sample in missing)))
+    return Pieces(tuple(found[::2]), tuple(names[sample] for sample in found[1::2]))
+
+
+def _in_html(value: object) -> str:
+    return value if isinstance(value, SafeString) else escape(str(value))
+
 
 TEMPLATE = "consent/review.html"
 MOST_SHAPES = 256  # kept in a process; a page has about 8 kB
@@ -109,7 +216,7 @@ def pieces(shape: Shape) -> Pieces:
             "signed_in_email": samples["signed_in_email"],
             "csrf_token": samples["csrf_token"],
         }
-        return page_pieces.cut(render_to_string(TEMPLATE, context, request), samples)
+        return cut(render_to_string(TEMPLATE, context, request), samples)
 
 
 class _Samples(dict[str, str]):

@@ -13,9 +13,13 @@ from uuid import UUID
 
 from django.db.models import Q, QuerySet
 
+from consent import decisions, transactions
 from consent.models import Consent
-from consent.question import sought
+from consent.question import Requester, sought
+from consent.transactions import KeptTransaction
+from wallet.credential import claims
 from wallet.models import Wallet
+from wallet.status_lists.standing import Status
 
 PAGE_SIZE = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -91,11 +95,7 @@ def found(wallet: Wallet, search: Search) -> QuerySet[Consent]:
     if search.until:
         rows = rows.filter(decided_at__lt=search.until)
     if search.requester:
-        # Rows that an instance of the release before wrote during an update have no text to search.
-        unfilled = Q(requester__name__icontains=search.requester)
-        unfilled |= Q(requester__domain__icontains=search.requester)
-        text = Q(requester_sought__contains=sought(search.requester))
-        rows = rows.filter(text | Q(unfilled, requester_sought=""))
+        rows = rows.filter(requester_sought__contains=sought(search.requester))
     return rows
 
 
@@ -108,3 +108,65 @@ def _older(place: Place) -> Q:
 def _newer(place: Place) -> Q:
     same = Q(decided_at=place.decided_at, id__gt=place.id)
     return Q(decided_at__gte=place.decided_at) & (Q(decided_at__gt=place.decided_at) | same)
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """An answered question as the holder's receipts show it: with the names of claims, never their values."""
+
+    consent: Consent
+    requester: Requester
+    transactions: tuple[KeptTransaction, ...]
+    claims: tuple[str, ...]  # labels
+    kept_off: tuple[str, ...]  # labels of optional claims that were not switched on
+    status: Status | None  # of the presented credential; None if there is none, or it has expired
+
+    @classmethod
+    def of(cls, consent: Consent, status: Status | None = None, *, with_content: bool = True) -> Self:
+        """with_content: whether to unseal the content of the transactions."""
+        agreed = consent.decision == Consent.Decision.GRANTED
+        chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
+        left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
+        return cls(
+            consent=consent,
+            requester=Requester.from_json(consent.requester),
+            transactions=transactions.kept(consent) if with_content else transactions.titles(consent),
+            claims=tuple(map(_label, chosen)),
+            kept_off=tuple(map(_label, left_off)),
+            status=status,
+        )
+
+    @property
+    def taken_back(self) -> bool:
+        return self.shared and self.status == Status.INVALID
+
+    @property
+    def can_be_taken_back(self) -> bool:
+        """Whether the holder can invalidate what was shared; never if it was not delivered."""
+        return self.shared and self.status in (Status.VALID, Status.SUSPENDED)
+
+    @property
+    def paid(self) -> bool:
+        """Whether there is a payment among what was asked."""
+        return any(transaction.amount for transaction in self.transactions)
+
+    @property
+    def shared(self) -> bool:
+        return self.consent.decision == Consent.Decision.GRANTED and not self.undelivered
+
+    @property
+    def undelivered(self) -> bool:
+        return self.consent.undelivered_at is not None
+
+    @property
+    def erased_after(self) -> int | None:
+        """The years after which the content of the transactions was erased; None if it was not."""
+        return transactions.years_until_erased(self.consent)
+
+
+def _label(path: tuple[str, ...]) -> str:
+    """The label of a claim; for one that is no longer issued, its name on the wire."""
+    try:
+        return str(claims.labels([path])[0])
+    except KeyError:
+        return ".".join(path)

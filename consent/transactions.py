@@ -74,7 +74,7 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
             contents = shown(consent)
         except (SealError, QuestionFormatError) as error:
             log.warning("transaction_does_not_open", consent=str(consent.pk), reason=str(error))
-    # Rows that an instance of an older release wrote during an update have no hash.
+    # Records of version 0.1 have no hash.
     return tuple(
         KeptTransaction(clear["kind"], gettext(clear["title"]), clear.get("hash", ""), content)
         for clear, content in zip(consent.transactions, contents, strict=True)

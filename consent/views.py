@@ -16,16 +16,19 @@ from django.utils import timezone
 from consent import decisions, question_page, switches
 from consent.decisions import Paths, Sharing
 from consent.models import Consent
-from consent.pages import REVIEW_CSP, Question
+from consent.question_page import REVIEW_CSP, Question
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
-from wallet import credentials, sessions
+from wallet.credential import credentials
+from wallet.decorators import (
+    NOT_ME,  # as a decision: leaves the question unanswered, and signs the browser out
+)
 from wallet.models import HolderSession, Wallet
-from wallet.pages import NOT_ME  # as a decision: leaves the question unanswered, and signs the browser out
 from wallet.passkeys import assertion
 from wallet.passkeys.errors import PasskeyError
-from wallet.passkeys.pages import POSTED, problem
+from wallet.passkeys.problem_page import POSTED, problem
+from wallet.sign_in import sessions
 
 AtOnce = Callable[[Paths], bool]
 MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it

@@ -12,7 +12,7 @@ def number(name: str, default: int) -> int:
     return int(value)
 
 
-bind = os.environ.get("BIND") or "127.0.0.1:8000"
+bind = "127.0.0.1:8000"
 workers = number("WEB_CONCURRENCY", 2)
 worker_class = "gthread"  # a slow client occupies a thread, not a worker
 threads = number("WEB_THREADS", 4)
@@ -23,4 +23,4 @@ limit_request_line = 8190
 graceful_timeout = 30
 control_socket_disable = True  # gunicorn 25 and newer would create one in the home directory
 accesslog = None  # config.middleware writes one line per request, without query strings
-forwarded_allow_ips = os.environ.get("FORWARDED_ALLOW_IPS", "127.0.0.1")
+forwarded_allow_ips = "127.0.0.1"  # the service counts proxies itself (TRUSTED_PROXY_COUNT)

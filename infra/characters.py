@@ -8,7 +8,7 @@ import re
 import unicodedata
 
 # Letters and marks that are invisible although their category says otherwise.
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
 _INVISIBLE_CATEGORIES = frozenset({"Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp"})
 _JOINERS = "\u200c\u200d"
 # Variation selectors choose a variant of the previous character; they turn a symbol into an emoji.
@@ -47,4 +47,4 @@ def _is_hidden(character: str, previous: str) -> bool:
         return previous.isascii() or previous in _JOINERS or _is_hidden(previous, "")
     if _VARIANTS.match(character):
         return character not in "\ufe0e\ufe0f" or not previous or unicodedata.category(previous) != "So"
-    return character in _BLANK or unicodedata.category(character) in _INVISIBLE_CATEGORIES
+    return character in BLANK or unicodedata.category(character) in _INVISIBLE_CATEGORIES

@@ -28,6 +28,13 @@ def django_version(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return [Info(slower, id="infra.I001")] if (slower := internals.what_is_slower()) else []
 
 
+@register()
+def file_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """Names variables …_FILE that nothing reads: the setting has no such form, or the name is misspelt."""
+    message = "{} is set, and there is no such variable: docs/settings.md lists them."
+    return [Warning(message.format(name), id="infra.W004") for name in settings.FILE_VARIABLES_NOT_READ]
+
+
 @register(Tags.security, deploy=True)
 def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """The database belongs to this environment. Queries the database, if there is one."""
@@ -39,19 +46,14 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except ImproperlyConfigured:
         return []  # other checks report it
     except DatabaseError as error:
-        if means_away(error) or means_no_table(error):
-            return []  # other checks report it, or `migrate` has not written the mark yet
+        if means_away(error):
+            return []  # other checks report it
+        if means_no_table(error):
+            return [Info("The database has no tables yet.", hint="Run manage.py migrate.", id="infra.I003")]
         return [
             Error(f"The environment that the database belongs to cannot be read: {error}", id="infra.E002")
         ]
     return []
-
-
-@register(Tags.security, deploy=True)
-def tls_only(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Browsers are told to accept TLS only. Django's own check of this needs its SecurityMiddleware."""
-    message = "SECURE_HSTS_SECONDS is 0, so the first request of each visit may go out without TLS."
-    return [] if settings.SECURE_HSTS_SECONDS else [Warning(message, id="infra.W003")]
 
 
 @register(Tags.security, deploy=True)
@@ -60,13 +62,13 @@ def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     found: list[CheckMessage] = []
     if settings.DATABASE_POOLER != "none" and "options" in settings.DATABASES["default"].get("OPTIONS", {}):
         message = "DATABASE_URL has options, which PgBouncer refuses or silently drops."
-        hint = "Set them in the database: ALTER ROLE … IN DATABASE … SET …; docs/operate.md."
+        hint = "Set them in the database: ALTER ROLE … IN DATABASE … SET …; docs/database.md."
         found.append(Warning(message, hint=hint, id="infra.W001"))
     try:
         connections[DEFAULT_DB_ALIAS].ensure_connection()  # `poolers` checks each new connection
         if runs_statements_forever(connections[DEFAULT_DB_ALIAS]):
             message = "DATABASE_POOLER is set, and the database has no statement_timeout."
-            hint = "ALTER ROLE … IN DATABASE … SET statement_timeout = '5s'; docs/operate.md."
+            hint = "ALTER ROLE … IN DATABASE … SET statement_timeout = '5s'; docs/database.md."
             found.append(Warning(message, hint=hint, id="infra.W002"))
     except ForeignDatabaseError:
         pass  # `database_mark` reports it
@@ -92,8 +94,8 @@ def regular_commands(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     overdue = {name: age for name, age in ages.items() if age > runs.OVERDUE}
     return [
         Info(
-            f"manage.py {command} has not run for {age // HOUR} hours: {runs.COMMANDS[command]}.",
-            hint="Run it every hour; docs/operate.md, “Every hour”.",
+            f"{command} has not run for {age // HOUR} hours: {runs.COMMANDS[command]}.",
+            hint="Does manage.py worker run? See docs/reference.md.",
             id="infra.I002",
         )
         for command, age in overdue.items()

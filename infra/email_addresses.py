@@ -31,10 +31,11 @@ class EmailAddressError(ValueError):
         super().__init__("not an e-mail address that this service accepts")
 
 
-def parse(text: str) -> str:
+def parse(text: str, *, localhost: bool = True) -> str:
     """The address in lower case, as wallets keep it; raises `EmailAddressError`.
 
-    The caller has to remove spaces around the text.
+    The caller has to remove spaces around the text. localhost: whether that domain is accepted, in which
+    every machine has mailboxes of its own.
     """
     if len(text) > LONGEST or not text.isascii():
         raise EmailAddressError
@@ -42,6 +43,8 @@ def parse(text: str) -> str:
     if len(local_part) > LONGEST_LOCAL_PART or "=?" in local_part:
         raise EmailAddressError
     if not _LOCAL_PART.fullmatch(local_part) or not _DOMAIN.fullmatch(domain):
+        raise EmailAddressError
+    if domain == "localhost" and not localhost:
         raise EmailAddressError
     return f"{local_part}@{domain}"
 

@@ -43,8 +43,8 @@ class LimitReachedError(Exception):
 
 
 @dataclass(frozen=True)
-class Limit:
-    """Allows an action `most` times per fixed `window` for each subject; `purpose` distinguishes limits."""
+class _Numbers:
+    """Of a limit; `purpose` distinguishes limits."""
 
     purpose: str
     most: int
@@ -54,6 +54,10 @@ class Limit:
     def from_settings(cls, purpose: str) -> Self:
         """The limit with the numbers that the operator chose; `config.limits` lists them all."""
         return cls(purpose, *settings.LIMITS[purpose])
+
+
+class Limit(_Numbers):
+    """Allows an action `most` times per fixed `window` for each subject."""
 
     def take(self, subject: str, *, now: datetime) -> None:
         """Counts one more use, atomically; raises `LimitReachedError` when there is none left."""
@@ -85,22 +89,12 @@ class Limit:
         return _key(self.purpose, f"{self._index(now)}\n{subject}")
 
 
-@dataclass(frozen=True)
-class RollingLimit:
+class RollingLimit(_Numbers):
     """Allows an action `most` times within any period of the length `window`, for each subject.
 
     Each use occupies one of `most` slots, each a row, for the length of the window. A fixed window would
     allow up to twice as many uses around its end.
     """
-
-    purpose: str
-    most: int
-    window: timedelta
-
-    @classmethod
-    def from_settings(cls, purpose: str) -> Self:
-        """The limit with the numbers that the operator chose; `config.limits` lists them all."""
-        return cls(purpose, *settings.LIMITS[purpose])
 
     def take(self, subject: str, *, now: datetime) -> None:
         """Takes a free slot, atomically; raises `LimitReachedError` when there is none."""

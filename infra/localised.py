@@ -37,6 +37,11 @@ def day(when: date) -> str:
     return format_date(when, "long", locale=locale())
 
 
+def months() -> dict[int, str]:
+    """The names of the months by their number, as they stand in a list."""
+    return dict(locale().months["stand-alone"]["wide"])
+
+
 def moment(when: datetime) -> str:
     """Day and time in the zone of `when`, such as “1 February 2027, 09:30”."""
     return f"{_day(when.date(), get_language() or ENGLISH)}, {clock(when)}"

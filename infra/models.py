@@ -35,10 +35,12 @@ class Allowance(InternalRow):
 
 
 class LastRun(models.Model):
-    """When a command that has to run regularly was last run to its end (`runs`)."""
+    """When a command that has to run regularly was last run to its end, and what failed since (`runs`)."""
 
     command = models.CharField(primary_key=True, max_length=40, editable=False)
     at = models.DateTimeField(editable=False)
+    failures = models.PositiveIntegerField(db_default=0, editable=False)  # of the last run; 0: it ended well
+    leased_until = models.DateTimeField(null=True, editable=False)  # no other worker runs it before (`jobs`)
 
     class Meta:
         default_permissions = []

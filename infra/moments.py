@@ -1,6 +1,6 @@
-"""Days in UTC, and the format of times for operators, in UTC as in the admin. Pure."""
+"""Days in UTC, and the format of times and durations for operators, in UTC as in the admin. Pure."""
 
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 
 
 def day_of(when: datetime) -> date:
@@ -11,3 +11,14 @@ def day_of(when: datetime) -> date:
 def moment(when: datetime) -> str:
     """The time as in “1 Feb 2027, 09:30 UTC”."""
     return f"{when.day} {when:%b %Y, %H:%M} UTC"
+
+
+def in_words(period: timedelta) -> str:
+    """A duration as in “1 day 10 minutes”; raises ValueError if it is not made of full minutes."""
+    found, rest = [], period
+    for unit in ("day", "hour", "minute"):
+        count, rest = divmod(rest, timedelta(**{f"{unit}s": 1}))
+        found += [f"{count} {unit}{'s' * (count > 1)}"] if count else []
+    if rest or not found:
+        raise ValueError(period)
+    return " ".join(found)

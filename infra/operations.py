@@ -8,15 +8,19 @@ from typing import Any, NamedTuple
 from django.db.models import Model
 from django.forms import Form
 from django.http import HttpRequest, HttpResponse
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
-Text = str | Promise
-Wording = Text | Callable[[Any], Text]  # one text for all rows, or a function of the row
+from infra.words import Words
+
+Wording = Words | Callable[[Any], Words]  # one text for all rows, or a function of the row
 # The exceptions by which operations refuse, and the text for the operator ("": the text of the exception).
-Refusals = Mapping[type[Exception], Text]
+Refusals = Mapping[type[Exception], Words]
 
 SOMEBODY_WAS_FASTER = _("Somebody was faster: nothing was changed.")
+
+
+class WrongStateError(Exception):
+    """The row is not in the state that the operation begins from, or not any more. Nothing was changed."""
 
 
 class Done(NamedTuple):
@@ -38,7 +42,7 @@ class Operation:
     """An action that an operator may run on a row or, with `on_list`, without a row.
 
     `run` takes the row (None with `on_list`), the form's values, the operator's name and the time. It raises
-    one of the admin's `refusals` if it changes nothing.
+    WrongStateError or one of the admin's `refusals` if it changes nothing.
     """
 
     label: Wording  # of the button
@@ -53,10 +57,12 @@ class Operation:
     details: Callable[[Any, datetime], list[str]] = lambda row, now: []  # for the confirmation page
     needs: str = ""  # a permission, besides the one to change such rows
     irreversible: bool = False
+    # Whether it stops the service for everybody: the operator then types the row's name and a second factor.
+    stops_all: Callable[[Any, datetime], bool] = lambda row, now: False
     # In place of the confirmation page: takes the admin, the request and the row.
     page: Callable[[Any, HttpRequest, Any], HttpResponse] | None = None
 
 
-def text_for(wording: Wording, row: Any) -> Text:
+def text_for(wording: Wording, row: Any) -> Words:
     """The text for this row."""
     return wording(row) if callable(wording) else wording

@@ -9,23 +9,16 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from importlib import import_module
 from types import ModuleType
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import Any, Protocol, TypeVar
 from uuid import UUID
 
 from django.apps import apps
 from django.db.models import Model, Q, QuerySet
-from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 
 from infra.mail import outbox
 from infra.retention import delete
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-    Words = StrOrPromise
-else:
-    Words = str | Promise  # the package with the type is installed for development only
+from infra.words import Words
 
 Entry = Mapping[str, Any]  # of JSON values
 Row = TypeVar("Row", bound=Model)
@@ -96,7 +89,7 @@ def erasers() -> tuple[Eraser, ...]:
 
 
 def counts(person: Person) -> list[str]:
-    """What is erased when the wallet is closed, in numbers, for the operator who decides it."""
+    """Sentences with numbers that tell an operator what closing the wallet erases."""
     return [str(count(person)) for module in reversed(_modules()) for count in module.COUNTS]
 
 

@@ -1,7 +1,7 @@
 """The personal data that each app keeps: why, for how long, and what deletes it.
 
-Each app lists its data in a module `retention`. `manage.py clear_expired` runs through the entries. A test
-compares them with the table in docs/operate.md, and searches for columns without an entry.
+Each app lists its data in a module `retention`. `manage.py clear_expired` runs through the entries,
+and `manage.py reference` writes them into docs/reference.md. A test searches for columns without an entry.
 """
 
 import re
@@ -10,24 +10,19 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from django.apps import apps
 from django.db import connection
 from django.db.models import Q, QuerySet
-from django.utils.functional import Promise
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
+from infra import jobs
 from infra.mail import outbox
 from infra.models import Allowance, OutgoingEmail
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
-
-    Words = StrOrPromise
-else:
-    Words = str | Promise  # the package with the type is installed for development only
+from infra.moments import in_words
+from infra.words import Words
 
 PAGES = 100  # that one query of `pages` finds
 LOOKED_AT = 1000  # rows among which `Due` looks for one that also fits `where`
@@ -159,7 +154,7 @@ def table(
     people: what holders read, by the "what" of the entry. Raises ValueError when no entry uses a function of
     `clear` or words of `people`.
     """
-    words = {name: _words(period) for name, period in (periods or {}).items()}
+    words = {name: _period(period) for name, period in (periods or {}).items()}
     unused, unread, found = dict(clear or {}), dict(people or {}), []
     for line in re.sub(r"\s*\n\s+", " ", text).strip().splitlines():
         place, what, how, why, how_long, *named = re.split(r"\s*\|\s*", line)
@@ -185,6 +180,7 @@ def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]
         if found[-1] == last:  # SQLite compares texts: a time in another form than Django's is after itself
             return
         for start in range(0, len(found), batch):
+            jobs.next_batch()
             page = found[start : start + batch]
             # With the bounds an index on `by` leads to no more rows than the keys do, whichever is chosen.
             between = {f"{by}__gte": page[0][0], f"{by}__lte": page[-1][0]}
@@ -246,14 +242,8 @@ def overdue(*, now: datetime) -> dict[str, timedelta]:
         }
 
 
-def _words(period: timedelta | str) -> str:
-    if isinstance(period, str):
-        return f"`{period}`"
-    for unit in ("day", "hour", "minute"):
-        count, rest = divmod(period, timedelta(**{f"{unit}s": 1}))
-        if not rest:
-            return f"{count} {unit}" if count == 1 else f"{count} {unit}s"
-    raise ValueError(period)
+def _period(period: timedelta | str) -> str:
+    return f"`{period}`" if isinstance(period, str) else in_words(period)
 
 
 ENTRIES = table(

@@ -1,27 +1,101 @@
-"""When the commands that have to run regularly last ran to their end, for monitoring and for `check`."""
+"""Runs of commands: a failure stops neither the other rows nor the other jobs, and ends the run as an error.
 
+For the commands that the worker runs regularly, monitoring, `check` and operators read how they last ran.
+"""
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from contextvars import ContextVar
 from datetime import datetime, timedelta
+from traceback import format_tb
 
+import structlog
+from django.core.management.base import CommandError
+from django.db import Error, connection, transaction
+from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily
+
+from infra.gauges import gauges
 from infra.models import DatabaseMark, LastRun
+
+log = structlog.get_logger(__name__)
 
 # Command → what does not happen while it does not run.
 COMMANDS = {
     "clear_expired": "what has expired is not erased",
+    "rotate_signing_keys": "signing keys are not replaced",
     "send_share_emails": "holders who asked for it are not told what they shared",
+    "sign_audit_record": "a change of the audit record is not noticed, and its lines are not signed",
     "sweep_identity_verifications": (
         "identity checks do not end, nobody is told that their identity ends, and no wallet is closed"
     ),
 }
+AUDIT_RECORD = "audit_record"  # the row for when the record was last verified, and how many faults it had
 OVERDUE = timedelta(days=1)
 
+_failures: ContextVar[list[str]] = ContextVar("failures")  # of the present run, by the names in the log
 
-def record(command: str, *, now: datetime) -> None:
+
+@contextmanager
+def run() -> Iterator[None]:
+    """A run of a command: raises CommandError at its end if something that was `isolated` failed.
+
+    A thread that works for the run needs a copy of its context (`contextvars.copy_context`).
+    """
+    failures: list[str] = []
+    before = _failures.set(failures)
+    try:
+        yield
+    finally:
+        _failures.reset(before)
+    if failures:
+        counts = ", ".join(f"{event} ({count})" for event, count in Counter(failures).items())
+        raise CommandError(f"Failed: {counts}. The log says why. Everything else was done.")
+
+
+@contextmanager
+def isolated(event: str, **about: str) -> Iterator[None]:
+    """Logs an exception of the block as `event`, and counts it for the run; the code after the block goes on.
+
+    The log gets the class and the place of the exception. Its text is left out, because it may hold personal
+    data; that of a CommandError is written for operators.
+    """
+    try:
+        yield
+    except Exception as error:
+        why, place = type(error.__cause__ or error).__name__, "".join(format_tb(error.__traceback__))
+        if isinstance(error, CommandError):
+            why = str(error)
+        log.error(event, **about, why=why, exception=place)
+        _failures.get([]).append(event)
+        if not connection.in_atomic_block:
+            connection.close_if_unusable_or_obsolete()  # the next statement connects again
+
+
+@contextmanager
+def recording(command: str) -> Iterator[None]:
+    """A `run` of a regular command, whose end is recorded."""
+    began = timezone.now()
+    try:
+        with run():
+            yield
+    except Exception:
+        # What failed the command may fail this as well. In a database without a mark nothing is recorded.
+        with suppress(Error, KeyError), transaction.atomic():
+            never_ran = {"at": began - ages(now=began)[command], "failures": 1}
+            LastRun.objects.update_or_create({"failures": 1}, never_ran, command=command)
+        raise
+    record(command, now=began)
+
+
+def record(command: str, *, now: datetime, failures: int = 0) -> None:
     """The command has run to its end."""
-    LastRun.objects.update_or_create(command=command, defaults={"at": now})
+    LastRun.objects.update_or_create(command=command, defaults={"at": now, "failures": failures})
 
 
 def ages(*, now: datetime) -> dict[str, timedelta]:
-    """How long ago each command was run; if it never was, how long ago the database was made.
+    """How long ago each command last ran to its end; if it never did, how long ago the database was made.
 
     Empty for a database that is not marked.
     """
@@ -29,3 +103,20 @@ def ages(*, now: datetime) -> dict[str, timedelta]:
     marked_at = DatabaseMark.objects.values_list("marked_at", flat=True).first()
     since = {command: known.get(command, marked_at) for command in COMMANDS}
     return {command: now - at for command, at in since.items() if at is not None}
+
+
+def failures() -> dict[str, int]:
+    """What failed in the last run of each command, and the faults of the audit record; 0 for nothing."""
+    known = dict(LastRun.objects.values_list("command", "failures"))
+    return {name: known.get(name, 0) for name in (*COMMANDS, AUDIT_RECORD)}
+
+
+def run_metrics() -> Iterator[GaugeMetricFamily]:
+    """docs/reference.md lists the metrics and the alerts."""
+    since = {command: age.total_seconds() for command, age in ages(now=timezone.now()).items()}
+    text = "Seconds since a regular command last ran to its end; before that, since the database was made."
+    yield gauges("last_run_seconds", text, "command", since)
+    found = failures()
+    text = "Faults of the audit record when it was last verified."
+    yield GaugeMetricFamily("audit_record_faults", text, value=found.pop(AUDIT_RECORD))
+    yield gauges("last_run_failed", "1 if the last run of the command failed, else 0.", "command", found)

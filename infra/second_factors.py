@@ -17,12 +17,14 @@ from django.contrib.auth.models import AbstractUser
 from django.contrib.sessions.models import Session
 from django.db import transaction
 
+from infra.limits import Limit
 from infra.models import RecoveryCode, SecondFactor
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 
 STEP = 30  # seconds
 SECRET = 20  # bytes, RFC 4226 §4
 RECOVERY_CODES = 10
+TRIES = (Limit.from_settings("second-factor-tries"), Limit.from_settings("second-factor-tries-per-day"))
 
 
 class WrongCodeError(Exception):
@@ -30,7 +32,7 @@ class WrongCodeError(Exception):
 
 
 class SetUpAlreadyError(Exception):
-    """The operator has a second factor; only a reset makes room for another."""
+    """The operator has a second factor already, which must be reset before another can be set up."""
 
 
 def of(operator: AbstractUser) -> SecondFactor | None:
@@ -76,8 +78,16 @@ def set_up(
     return factor, codes
 
 
-def prove(factor: SecondFactor, code: str, *, now: datetime) -> str:
+def count_try(operator: AbstractUser, now: datetime) -> None:
+    """Counts an attempt with a code; raises LimitReachedError."""
+    for limit in TRIES:
+        limit.take(str(operator.pk), now=now)
+
+
+def prove(factor: SecondFactor | None, code: str, *, now: datetime) -> str:
     """Uses up the code of the app, or a recovery code; gives which it was. Raises WrongCodeError."""
+    if factor is None:
+        raise WrongCodeError
     plain = "".join(code.split()).replace("-", "").lower()
     if not plain.isdecimal():
         left = RecoveryCode.objects.filter(digest=_digest(factor.operator, plain), factor=factor)

@@ -1,8 +1,8 @@
 """Limits how many threads of this process wait for outside parties, such as relying parties.
 
-All these threads are counted together, so that slow parties never occupy the last two threads, which answer
-pages meanwhile. No thread waits for the mail server (`infra.mail`). Threads that wait for the database are
-counted separately, in `infra.database.hung_database`.
+A thread that waits for the decoder of pictures counts, too. All these threads are counted together, so that
+they never are the last two threads, which answer pages meanwhile. No thread waits for the mail server
+(`infra.mail`). Threads that wait for the database are counted separately, in `infra.database.hung_database`.
 """
 
 import threading
@@ -49,11 +49,12 @@ class Guard:
 @contextmanager
 def one_at_a_time(guard: Guard) -> Iterator[None]:
     """Every `waiting_for` of this thread inside the block holds the `guard`."""
+    before = getattr(_thread, "guard", None)
     _thread.guard, _thread.refused = guard, False
     try:
         yield
     finally:
-        _thread.guard = None
+        _thread.guard = before
 
 
 def was_refused() -> bool:

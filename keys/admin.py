@@ -106,7 +106,6 @@ class AuthorityAdmin(ReadOnly, admin.ModelAdmin):
     shows_no_person = True
     list_display = ("subject", "ends", "fingerprint")
     fields = ("subject", "ends", "fingerprint", "root_pem", "issuing_pem", "created_at")
-    readonly_fields = fields
 
     def has_module_permission(self, request: HttpRequest) -> bool:
         return settings.SELF_CERTIFYING_AUTHORITY and super().has_module_permission(request)
@@ -128,20 +127,19 @@ class AuthorityAdmin(ReadOnly, admin.ModelAdmin):
 class KeyEventAdmin(ReadOnly, admin.ModelAdmin):
     """Shows what was done with keys, by whom and why, to every operator who may see keys."""
 
+    seen_with = "keys.view_signingkey"
     list_display = ("at", "action", "key", "actor", "reason")
-    fields = readonly_fields = ("at", "action", "kid", "actor", "reason")
+    fields = ("at", "action", "kid", "actor", "reason")
     list_filter = ("action", "actor")
     search_fields = ("kid", "actor", "reason")
     date_hierarchy = "at"
     list_per_page = 100
+    show_full_result_count = True
 
     @admin.display(description=_("key"), ordering="kid")
     def key(self, event: KeyEvent) -> str:
         """The beginning of the key's ID; empty for events that concern all keys."""
         return pointed_at(event.kid) if event.kid else ""
-
-    def has_view_permission(self, request: HttpRequest, obj: KeyEvent | None = None) -> bool:
-        return request.user.has_perm("keys.view_signingkey")
 
 
 def _overview() -> dict[str, Any]:

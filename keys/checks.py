@@ -18,7 +18,6 @@ from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.plan import spare
-from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
 from keys.sealed_columns import sealed_columns
 
 Row = TypeVar("Row")
@@ -45,13 +44,12 @@ def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register(Tags.security)
 def secret_files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Files with secrets must not be readable by every account of the machine."""
-    paths = {name: getattr(settings, name) for name in ("KEY_SEALING_KEYS_FILE", "PKCS11_PIN_FILE")}
     return [
         Warning(
             f"{name}: every account of this machine can read {path}.", hint=f"chmod o= {path}", id="keys.W001"
         )
-        for name, path in paths.items()
-        if path and others_can_read(path)
+        for name, path in settings.SECRET_FILES.items()
+        if others_can_read(path)
     ]
 
 
@@ -100,22 +98,11 @@ def certificate_subject(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 @register()
 def schedule(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """A key is published long enough before it signs, and signs for longer than its successor waits."""
-    found: list[CheckMessage] = []
-    staged_for, least = settings.SIGNING_KEY_STAGED_FOR, PUBLISHED_BEFORE_SIGNING
-    if staged_for < least:
-        message = (
-            "SIGNING_KEY_STAGED_HOURS is too short: a relying party may keep a copy of the key set that "
-            f"lacks the key for {least.total_seconds() / 60:.0f} minutes."
-        )
-        hint = "2 hours at least; 48 leave time for the certificate authority."
-        found.append(Error(message, hint=hint, id="keys.E005"))
-    if staged_for >= settings.SIGNING_KEY_PERIOD:
-        message = (
-            "SIGNING_KEY_DAYS is too short: the next key waits as long or longer (SIGNING_KEY_STAGED_HOURS)."
-        )
-        found.append(Error(message, hint="90 days and 48 hours are the defaults.", id="keys.E007"))
-    return found
+    """A key signs for longer than its successor waits."""
+    if settings.SIGNING_KEY_STAGED_FOR < settings.SIGNING_KEY_PERIOD:
+        return []
+    message = "SIGNING_KEY_DAYS is too short: the next key waits for 48 hours."
+    return [Error(message, hint="3 at least; the default is 90.", id="keys.E007")]
 
 
 @register(Tags.security, deploy=True)
@@ -127,7 +114,7 @@ def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """
     found = _from_database(lambda: ending_certificates(now=now()))
     if found is None:
-        return [Info("The database does not answer: certificates were not checked.", id="keys.I001")]
+        return [Info("No database, or an empty one: certificates were not checked.", id="keys.I001")]
     return [Info(str(ending), id="keys.I003" if ending.stage else "keys.I004") for ending in found]
 
 
@@ -138,7 +125,7 @@ def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []  # `sealing_keys` reports it
     lost = _from_database(lambda: [(column, column.lost()) for column in sealed_columns()])
     if lost is None:
-        return [Info("The database does not answer: sealed values were not checked.", id="keys.I002")]
+        return [Info("No database, or an empty one: sealed values were not checked.", id="keys.I002")]
     return [
         Error(
             f"{column}: {count} values are sealed under the key {key_id}, not among KEY_SEALING_KEYS.",

@@ -12,7 +12,7 @@ from infra.published.documents import NothingToPublishError, PublishedDocument
 from keys.certificates.chain import CertificateChain
 from keys.jwk import public_jwk, public_key_from_der
 from keys.models import Authority, SigningKey
-from keys.rotation.schedule import JWKS_MAX_AGE
+from keys.rotation.states import JWKS_MAX_AGE
 
 State = SigningKey.State
 _ORDER: list[str] = [State.ACTIVE, State.STAGED, State.RETIRED]

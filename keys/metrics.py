@@ -7,50 +7,41 @@ from datetime import datetime
 from django.conf import settings
 from django.utils.timezone import now
 from prometheus_client.core import GaugeMetricFamily
-from prometheus_client.registry import Collector
 
+from infra.gauges import gauges
 from keys.models import SigningKey
 from keys.rotation.plan import plan, spare
 from keys.rotation.states import State
 
 
-class KeyCollector(Collector):
+def key_metrics() -> Iterator[GaugeMetricFamily]:
     """docs/keys.md documents the metrics and the alerts."""
-
-    def collect(self) -> Iterator[GaugeMetricFamily]:
-        moment = now()
-        keys = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
-        withdrawn = SigningKey.objects.filter(state=State.WITHDRAWN).count()
-        yield _states(Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys))
-        yield _certificates(keys, moment)
-        yield from _steps(moment)
-        yield _spare(moment)
+    moment = now()
+    keys = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
+    withdrawn = SigningKey.objects.filter(state=State.WITHDRAWN).count()
+    yield _states(Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys))
+    yield _certificates(keys, moment)
+    yield from _steps(moment)
+    yield _spare(moment)
 
 
 def _spare(moment: datetime) -> GaugeMetricFamily:
     """Without SIGNING_KEY_SPARE it has no sample, so that no alert on it fires."""
-    family = GaugeMetricFamily(
-        "signing_key_spare", "1 when a staged key with valid certificates could sign at once, else 0."
-    )
+    text = "With SIGNING_KEY_SPARE: 1 when a staged key with valid certificates could sign at once, else 0."
+    family = GaugeMetricFamily("signing_key_spare", text)
     if settings.SIGNING_KEY_SPARE:
         family.add_metric([], 1.0 if spare(now=moment) else 0.0)
     return family
 
 
 def _states(counts: Counter[str]) -> GaugeMetricFamily:
-    family = GaugeMetricFamily("signing_keys", "Signing keys by state.", labels=["state"])
-    for state in State:
-        family.add_metric([state.value], counts[state])
-    return family
+    return gauges("signing_keys", "Signing keys by state.", "state", {s.value: counts[s] for s in State})
 
 
 def _certificates(keys: list[SigningKey], moment: datetime) -> GaugeMetricFamily:
     """The certificates of the active and the staged key."""
-    family = GaugeMetricFamily(
-        "signing_key_certificate_ends_seconds",
-        "Seconds until a certificate in use ends; negative once it has.",
-        labels=["kid", "certificate"],
-    )
+    text, labels = "Seconds until a certificate in use ends; negative once it has.", ["kid", "certificate"]
+    family = GaugeMetricFamily("signing_key_certificate_ends_seconds", text, labels=labels)
     for key in keys:
         chain = key.certified_chain if key.state in (State.ACTIVE, State.STAGED) else None
         for name, certificate in chain.by_name().items() if chain else ():
@@ -59,19 +50,13 @@ def _certificates(keys: list[SigningKey], moment: datetime) -> GaugeMetricFamily
 
 
 def _steps(moment: datetime) -> Iterator[GaugeMetricFamily]:
-    until = GaugeMetricFamily(
-        "signing_key_next_step_seconds",
-        "Seconds until a step of the rotation is due; negative once it is. `certify` waits for an operator.",
-        labels=["step"],
-    )
+    until: dict[str, float] = {}
     steps = plan(now=moment)
     for what in dict.fromkeys(step.what for step in steps):
         soonest = min(step.at for step in steps if step.what == what)
-        until.add_metric([what.value], (soonest - moment).total_seconds())
-    yield until
+        until[what.value] = (soonest - moment).total_seconds()
+    text = "Seconds until a step of the rotation is due; negative afterwards. An operator has to `certify`."
+    yield gauges("signing_key_next_step_seconds", text, "step", until)
     overdue = [(moment - step.at).total_seconds() for step in steps if step.due(moment)]
-    yield GaugeMetricFamily(
-        "signing_key_step_overdue_seconds",
-        "For how long the step that has waited longest for rotate_signing_keys has been due; 0: none is.",
-        value=max(overdue, default=0.0),
-    )
+    text = "For how long the step that has waited longest for rotate_signing_keys has been due; 0: none is."
+    yield GaugeMetricFamily("signing_key_step_overdue_seconds", text, value=max(overdue, default=0.0))

@@ -10,6 +10,7 @@ from django.utils.translation import gettext
 from django.utils.translation import gettext_lazy as _
 
 from infra.operations import Done, Operation, Refusals, Run
+from infra.reasons import ReasonField
 from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
 from keys.models import SigningKey
@@ -17,7 +18,7 @@ from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps, moves
 from keys.rotation.plan import outlook
 from keys.rotation.states import RotationRefusedError
-from keys.rotation.withdrawal import cost_of_withdrawal
+from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
 
 State = SigningKey.State
 REFUSALS: Refusals = dict.fromkeys(
@@ -38,11 +39,7 @@ class ConfirmationForm(forms.Form):
 class WithdrawalForm(forms.Form):
     required_css_class = "required"
 
-    reason = forms.CharField(
-        label=_("Reason"),
-        max_length=200,
-        help_text=_("Needed. Kept with the key; every operator can read it."),
-    )
+    reason = ReasonField(help_text=_("Needed. Kept with the key; every operator can read it."))
 
 
 class StageForm(ConfirmationForm):
@@ -181,5 +178,6 @@ OPERATIONS = {
         form=WithdrawalForm,
         details=lambda key, now: [cost_of_withdrawal(key, now=now)],
         irreversible=True,
+        stops_all=lambda key, now: stops_signing(key, now=now),
     ),
 }

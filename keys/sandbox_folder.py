@@ -11,11 +11,8 @@ MARK = "sandbox.folder"
 # If one of these is set, the shell or unit is set up for a service, and ENVIRONMENT was forgotten. BASE_URL
 # counts only if it is not http, because developers export it for their own machine.
 SET_FOR_A_SERVICE = (
-    "SECRET_KEY",
-    "KEY_SEALING_KEYS",
-    "KEY_SEALING_KEYS_FILE",
-    "DATABASE_URL",
-    "EMAIL_URL",
+    *("SECRET_KEY", "KEY_SEALING_KEYS", "DATABASE_URL", "EMAIL_URL"),
+    *("SECRET_KEY_FILE", "KEY_SEALING_KEYS_FILE", "DATABASE_URL_FILE", "EMAIL_URL_FILE"),
     "DEFAULT_FROM_EMAIL",
     "OPERATOR_NAME",
     "OPERATOR_PRIVACY_NOTICE",
@@ -24,9 +21,14 @@ SET_FOR_A_SERVICE = (
 )
 
 
-def leave_mark(folder: Path) -> None:
-    """Marks the folder as the state folder of a sandbox; raises OSError."""
-    (folder / MARK).write_text(_content(folder))
+def leave_mark(folder: Path, base_url: str) -> None:
+    """Marks the folder as the state folder of a sandbox at this address; raises OSError."""
+    (folder / MARK).write_text(_content(folder) + base_url)
+
+
+def base_url(folder: Path) -> str:
+    """The address of the sandbox that `says_sandbox` found; empty if an earlier release left the mark."""
+    return (folder / MARK).read_text().removeprefix(_content(folder))
 
 
 def says_sandbox(folder: Path, environment: Mapping[str, str]) -> bool:
@@ -39,7 +41,7 @@ def says_sandbox(folder: Path, environment: Mapping[str, str]) -> bool:
     if not environment.get("BASE_URL", "http://").startswith("http://"):
         return False
     with suppress(OSError, ValueError), (folder / MARK).open() as file:
-        return file.read(8192) == _content(folder)
+        return file.read(8192).startswith(_content(folder))
     return False
 
 

@@ -7,7 +7,10 @@ class PresentationConfig(AppConfig):
     verbose_name = "Presentation"
 
     def ready(self) -> None:
-        """Has every `migrate` bring the basic scope back."""
+        """Has every `migrate` bring the basic scope back, and counts relying parties for `keys`."""
+        from keys.rotation import states
+        from presentation.models import RelyingParty
         from presentation.scopes import basic
 
+        states.count_relying_parties = RelyingParty.objects.filter(state=RelyingParty.State.ACTIVE).count
         post_migrate.connect(basic.restore, sender=self, dispatch_uid="presentation.basic_scope")

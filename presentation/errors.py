@@ -6,7 +6,7 @@
 
 import re
 
-from django.utils.functional import Promise
+from infra.words import Words
 
 _NOT_ALLOWED = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_DESCRIPTION = 300
@@ -20,7 +20,7 @@ class UntrustedRequestError(Exception):
     """
 
     def __init__(
-        self, reason: str | Promise, hint: str = "", *, status: int = 400, seconds: int | None = None
+        self, reason: Words, hint: str = "", *, status: int = 400, seconds: int | None = None
     ) -> None:
         super().__init__(hint or str(reason))
         self.reason, self.hint = reason, hint

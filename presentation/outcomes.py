@@ -16,7 +16,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.delivery import deliveries
 from presentation.requests.delivery.deliveries import Standing
-from wallet.credentials import TOKEN_LIFETIME
+from wallet.credential.credentials import TOKEN_LIFETIME
 from wallet.status_lists import standing
 
 PER_CLIENT = Limit.from_settings("outcomes_of_client")
@@ -93,7 +93,7 @@ def _state(interaction: Interaction, now: datetime) -> State:
 
 
 def _status(interaction: Interaction, now: datetime) -> str:
-    """The status of the presented credential in its status list; empty once it has expired."""
+    """The status of the presented credential, of several the worst; empty once it has expired."""
     if interaction.outcome != _TOKEN or interaction.consent is None:
         return ""
     consent = interaction.consent
@@ -101,7 +101,7 @@ def _status(interaction: Interaction, now: datetime) -> str:
         answered = interaction.answered_at
         valid_still = answered is not None and answered + TOKEN_LIFETIME > now
         return standing.Status.INVALID.name.lower() if valid_still else ""
-    found = standing.standings(consent.wallet, [consent.id], now=now).get(consent.id)
+    found = standing.standings(consent.wallet, [consent.id], now=now, gravest=True).get(consent.id)
     return "" if found is None else found.name.lower()
 
 

@@ -4,16 +4,44 @@ from datetime import datetime, timedelta
 
 from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext_lazy as _
 
 from consent import clearing
 from consent.models import Consent
-from infra.retention import Clearing, Due, delete, expired, pages, table
+from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, table
 from presentation.figures import counting
 from presentation.models import Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.requests import interactions
 from presentation.requests.delivery import deliveries
-from presentation.retention_words import PEOPLE
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
+
+_OPEN = ForPeople(
+    _("A request while it is open: your e-mail address, and what is asked for. Payments are encrypted."),
+    _("To show it to you, and to send your answer."),
+    _("Until you answer; otherwise a day after it ended"),
+)
+PEOPLE = {
+    "open request: its transaction data": _OPEN,
+    "open request: e-mail address, nonce, `state` and the other parameters": _OPEN,
+    "pushed request: its transaction data": _OPEN,
+    "pushed request: the other parameters": _OPEN,
+    "answered request that gave a token": ForPeople(
+        _("That a request was answered, with its receipt"),
+        _("So that the same request cannot be answered twice."),
+        _("400 days"),
+    ),
+    "answer that is posted, and where the browser goes next": ForPeople(
+        _("Your answer, until it has arrived. Encrypted."),
+        _("To send it again if it did not arrive."),
+        _("Five minutes at most"),
+    ),
+    "webhook": ForPeople(
+        _("Notes to applications that a request was answered or taken back. They say neither who nor what."),
+        _("To send them again if they did not arrive."),
+        _("30 days"),
+    ),
+}
+
 
 WAY_BACK_KEPT = timedelta(days=1)  # how long the page about an expired interaction has a link back
 SURELY_OVER = timedelta(minutes=10)  # after the expiry; no request that could still answer runs so long

@@ -3,8 +3,10 @@
 The request is a JSON object, read strictly.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from datetime import datetime
+from operator import itemgetter
 from typing import Any
 
 from infra import strict_json
@@ -13,10 +15,11 @@ from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
 from presentation.requests.parameters import LIMITS
 from presentation.transaction_data import entries
-from wallet import examination
-from wallet.examination import Findings
+from presentation.transaction_data.fields import FieldError
+from wallet.credential import examination
+from wallet.credential.examination import Findings
+from wallet.credential.trust_policy import CHECKS
 from wallet.sd_jwt.issuance import SdJwtError
-from wallet.trust_policy import CHECKS
 
 LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
 # The same limit as for pushed requests: a relying party may send every answer of every holder.
@@ -77,22 +80,34 @@ def _transaction_data(given: Any) -> tuple[str, ...]:
 def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
     """The members of the answer to this client; raises LimitReachedError.
 
-    A presentation for another client is not valid.
+    A presentation for another client is not valid. Several presentations are valid together.
     """
     PER_CLIENT.take(client_id, now=now)
     try:
-        presentation = _presentation_in(asked.vp_token)
+        by_query = _presentations_in(asked.vp_token)
     except SdJwtError as error:
         return _told(examination.refused(error))
-    return _told(
-        examination.examine(
-            presentation,
-            audience=client_id,
-            nonce=asked.nonce,
-            transaction_data=asked.transaction_data,
-            now=now,
+    bound = [(value, by_query.get(_query_of(value, by_query))) for value in asked.transaction_data]
+    results = {}
+    for one in dict.fromkeys(by_query.values()):
+        data = [value for value, where in bound if where in (None, one)]
+        results[one] = _told(
+            examination.examine(one, audience=client_id, nonce=asked.nonce, transaction_data=data, now=now)
         )
-    )
+    answer = min(results.values(), key=itemgetter("valid"))  # the first that is not valid, if there is one
+    if len(results) == 1 or not answer["valid"]:
+        return answer
+    names = ("status", "credential", "claims")
+    of_each = {id: {name: results[one][name] for name in names} for id, one in by_query.items()}
+    return {"valid": True, "checks": answer["checks"], "presentations": of_each}
+
+
+def _query_of(value: str, by_query: Collection[str]) -> str:
+    """The query whose presentation has the hash of this transaction data; empty if it cannot be told."""
+    try:
+        return entries.authorising(entries.decoded(value)["credential_ids"], by_query) or ""
+    except (FieldError, KeyError, TypeError):
+        return ""
 
 
 def _told(findings: Findings) -> dict[str, Any]:
@@ -110,22 +125,18 @@ def _check(name: str, findings: Findings) -> dict[str, str]:
     return {"name": name, "result": "passed" if name in findings.passed else "not reached"}
 
 
-def _presentation_in(value: str | dict[str, Any]) -> str:
-    """The presentation in a `vp_token`: the SD-JWT, or a JSON object (as text or parsed). Raises SdJwtError.
+def _presentations_in(value: str | dict[str, Any]) -> dict[str, str]:
+    """The presentation for each query in a `vp_token`: a JSON object (as text or parsed), or one SD-JWT.
 
-    In an object every query must have the same single presentation, because this service answers all queries
-    with one.
+    Raises SdJwtError.
     """
     if isinstance(value, str) and not value.lstrip().startswith("{"):
-        return value
+        return {"": value}
     try:
         by_query = strict_json.loads(value, deepest=3) if isinstance(value, str) else value
     except StrictJsonError as error:
         raise SdJwtError(f"vp_token {error}") from None
-    found = list(by_query.values())
-    if not all(isinstance(each, list) and all(isinstance(one, str) for one in each) for each in found):
-        raise SdJwtError("vp_token is not an object of lists of presentations")
-    different: set[str] = {presentation for presentations in found for presentation in presentations}
-    if len(different) != 1 or not all(len(presentations) == 1 for presentations in found):
-        raise SdJwtError("vp_token does not hold one presentation")
-    return different.pop()
+    lists = by_query.values()
+    if not lists or not all(isinstance(each, list) and [*map(type, each)] == [str] for each in lists):
+        raise SdJwtError("vp_token is not an object with a list of one presentation for each query")
+    return {id: each[0] for id, each in by_query.items()}

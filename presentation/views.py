@@ -6,6 +6,7 @@ from contextlib import suppress
 from datetime import datetime
 from functools import partial
 
+from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
@@ -14,6 +15,7 @@ from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
+from consent import decisions
 from consent.decisions import Paths
 from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, take_decision
 from infra import browser, languages, log_context
@@ -21,25 +23,27 @@ from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.waiting import NoThreadFreeError
-from presentation import pages
+from presentation import error_pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import answers, interactions, more_time, settlement
+from presentation.requests import answers, interactions, settlement
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
 from presentation.requests.delivery import deliveries, posting
 from presentation.requests.interactions import (
     COUNTED_ALREADY,
+    LIFETIME,
     InteractionGoneError,
     OpenInteraction,
     path_of,
 )
-from presentation.requests.next_step import NextStep, Step, next_step, prepare
+from presentation.requests.next_step import NextStep, Step, longest_end, next_step, prepare
 from presentation.requests.parameters import Parameters
-from wallet import sessions
+from wallet import errands
+from wallet.decorators import NOT_ME, TRY_AGAIN, page_of
 from wallet.models import HolderSession
-from wallet.pages import NOT_ME, TRY_AGAIN, page_of
+from wallet.sign_in import sessions
 from wallet.status_lists import allocation
 from wallet.status_lists.allocation import FREE_PLACE
 
@@ -56,7 +60,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         client = identify(carried, first=partial(sessions.read_first_with, request, now=now))
     except UntrustedRequestError as error:
         log_context.bind(first_step="untrusted")
-        return pages.untrusted(request, error)
+        return error_pages.untrusted(request, error)
     secret, digest = browser.ensure(request)
     session = sessions.current(request, now=now)
     try:
@@ -72,6 +76,8 @@ def authorize(request: HttpRequest) -> HttpResponse:
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse_at_once(request, client, error)
+    except InteractionGoneError as gone:
+        return _gone(request, gone)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
     response = _on_to(_address(opened, following))
     browser.remember(response, secret)
@@ -98,9 +104,12 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
             return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
         if _asks_for_more_time(request):
-            more_time.give(opened, now=now)  # where it cannot, the page says why
+            given = give_more_time(opened, now=now)  # where it cannot, the page says why
             asked_on = page_of(opened.row.errand_id, request.POST.get("page", ""))
-            return _on_to(asked_on or path_of(opened.row))
+            if given and not asked_on and opened.row.consent_id:
+                asked_on = path_with_id("consent_review", opened.row.consent_id)
+            given_there = f"{asked_on}?{MORE_TIME}=1" if given and asked_on else ""
+            return _on_to(given_there or asked_on or path_of(opened.row))
         try:
             stopped = _decided_at_once(request, opened, session, *places, now=now)
         except CodeWantedError:
@@ -116,7 +125,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             closed = _decided(request, gone.interaction, session, now=now) if may else None
         return _expired(gone) or closed or _gone(request, gone)
     except UntrustedRequestError as error:
-        return pages.untrusted(request, error)
+        return error_pages.untrusted(request, error)
 
 
 @csrf_exempt  # other methods are refused as such
@@ -131,7 +140,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     except InteractionGoneError as gone:
         return _expired(gone) or _straight_back(gone) or _gone(request, gone)
     except UntrustedRequestError as error:
-        return pages.untrusted(request, error)
+        return error_pages.untrusted(request, error)
 
 
 @require_http_methods(["GET", "POST"])
@@ -151,7 +160,7 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         return _gone(request, InteractionGoneError(interaction, own=True))
     if onward := deliveries.onward(kept, now=now):
         return _redirect_to(onward)
-    return pages.delivery(request, interaction, kept, now=now)
+    return error_pages.delivery(request, interaction, kept, now=now)
 
 
 @only_read
@@ -221,7 +230,7 @@ def _go_on(
         if following.step is Step.ANSWER:
             return _send(opened, answers.answer(opened, following, now=now))
         if following.step is Step.UNAVAILABLE:
-            return pages.unavailable(request, opened)
+            return error_pages.unavailable(request, opened)
         asked_before = opened.row.consent_id
         prepare(opened, following, now=now)
     except AuthorizationError as error:
@@ -305,14 +314,14 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
             party, address, refusal, network_address=browser.address(request), now=timezone.now()
         )
     except NoThreadFreeError:
-        return pages.refused_later(request, party, error)
+        return error_pages.refused_later(request, party, error)
     except OutboundError:
         accepted = False
     if onward:
         # Without a fragment of its own the browser would append that of the address it requested, which an
         # attacker may have chosen (RFC 9700 §4.1.3).
         return _redirect_to(onward if "#" in onward else f"{onward}#")
-    return pages.refused(request, party, error, accepted=accepted)
+    return error_pages.refused(request, party, error, accepted=accepted)
 
 
 def _expired(gone: InteractionGoneError) -> HttpResponse | None:
@@ -334,7 +343,7 @@ def _straight_back(gone: InteractionGoneError) -> HttpResponse | None:
     """Takes the refusal of an expired interaction home, for a person who asked to leave; None for others."""
     if not gone.own or gone.interaction is None or gone.interaction.outcome:
         return None
-    address = pages.way_back(gone.interaction, own=True)
+    address = error_pages.way_back(gone.interaction, own=True)
     return _redirect_to(address) if address else None
 
 
@@ -342,4 +351,32 @@ def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     """The page about the delivery of a posted answer, or the page with a link back to the relying party."""
     if gone.own and gone.interaction is not None and gone.interaction.answer_is_posted:
         return _after_delivery(gone.interaction)
-    return pages.gone(request, gone)
+    return error_pages.gone(request, gone)
+
+
+class _TooLateError(Exception):
+    """The question was answered, or the request ended, meanwhile."""
+
+
+def give_more_time(opened: OpenInteraction, *, now: datetime) -> bool:
+    """Gives another `LIFETIME` from now, but never beyond `longest_end`; returns whether it could.
+
+    All rows change together or not at all. The rows are changed in the order in which `answers` changes them,
+    so that neither waits for the other.
+    """
+    row = opened.row
+    until = min(now + LIFETIME, longest_end(opened))
+    still_open = Interaction.objects.filter(
+        id=row.id, outcome=Interaction.Outcome.NONE, expires_at__gt=now, expires_at__lt=until
+    )
+    try:
+        with transaction.atomic():
+            if still_open.update(expires_at=until) != 1:
+                raise _TooLateError
+            if row.consent_id and not decisions.extend(row.consent_id, until=until, now=now):
+                raise _TooLateError
+            if row.errand_id:
+                errands.extend(row.errand_id, until=until)
+    except _TooLateError:
+        return False
+    return True

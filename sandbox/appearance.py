@@ -11,8 +11,8 @@ from django.utils import timezone
 from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.identity_provider.provider import NAME
 from sandbox.models import PickedOutcome
-from wallet import credentials
-from wallet.evidence import Assurance
+from wallet.credential import credentials
+from wallet.credential.evidence import Assurance
 from wallet.identity import progress, state_machine
 from wallet.identity.state_machine import OPEN, State, move_to
 from wallet.models import Credential, Errand, IdentityVerification, Wallet

@@ -1,5 +1,4 @@
 from django.apps import AppConfig
-from django.db.models.signals import pre_migrate
 
 
 class SandboxConfig(AppConfig):
@@ -7,8 +6,5 @@ class SandboxConfig(AppConfig):
     verbose_name = "Sandbox"
 
     def ready(self) -> None:
-        """Registers the system checks, and the receiver that refuses an older database."""
+        """Registers the system checks."""
         from sandbox import checks  # noqa: F401 (registers itself)
-        from sandbox.older_database import refuse
-
-        pre_migrate.connect(refuse, sender=self)

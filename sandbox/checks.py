@@ -12,5 +12,5 @@ def developers_prove_their_address(app_configs: Any, **kwargs: Any) -> list[Chec
     if settings.DEVELOPER_EMAIL_BACKEND or settings.LOOPBACK_CALLS:
         return []
     message = "EMAIL_URL is empty, so every visitor of this sandbox can change all developers' applications."
-    hint = "Set EMAIL_URL (docs/operate.md), or make the sandbox reachable for its developer only."
+    hint = "Set EMAIL_URL (docs/settings.md), or make the sandbox reachable for its developer only."
     return [Warning(message, hint=hint, id="presentation.W001")]

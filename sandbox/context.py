@@ -8,7 +8,8 @@ from django.utils.functional import SimpleLazyObject
 
 from infra import browser
 from sandbox.mailbox import newest_code, newest_link
-from wallet import errands, sign_in
+from wallet import errands
+from wallet.sign_in import codes
 
 
 def mailbox(request: HttpRequest) -> dict[str, Any]:
@@ -28,6 +29,6 @@ def _mail(request: HttpRequest, errand_id: Any) -> dict[str, str]:
         errand = errands.recall(errand_id, browser.digest(request), now)
     except errands.ErrandGoneError:
         return {}
-    if sign_in.link_pending(errand, now=now):
+    if codes.link_pending(errand, now=now):
         return {"link": newest_link(errand, now=now)}
-    return {"code": newest_code(errand, now=now)} if sign_in.code_pending(errand, now=now) else {}
+    return {"code": newest_code(errand, now=now)} if codes.code_pending(errand, now=now) else {}

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from infra import browser
 from sandbox.models import Letter
-from wallet import sessions, sign_in_links
 from wallet.models import EmailChange, Errand
+from wallet.sign_in import links, sessions
 
 KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
@@ -67,7 +67,7 @@ def newest_code(errand: Errand, *, now: datetime) -> str:
 
 def newest_link(errand: Errand, *, now: datetime) -> str:
     """The sign-in link that was last sent to the errand's address, or an empty string."""
-    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - sign_in_links.LIFETIME)
+    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - links.LIFETIME)
     letter = fresh.filter(text__contains=_LINK).order_by("-id").first()
     found = re.search(re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/", letter.text) if letter else None
     return found.group() if found else ""

@@ -4,10 +4,10 @@ The end of a run lists them. With REQUIRE_EVERYTHING=1 (as in CI) they fail inst
 """
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 # Playwright's synchronous API keeps an event loop in the thread; Django would refuse the database.
@@ -19,10 +19,9 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import docker, emptying, pgbouncer, softhsm
-from tests.benchmarks import provider
 from tests.programs import acme, chromium, nginx, promtool
+from tools.benchmarks import provider
 
-SECOND_DATABASE = os.environ.get("SECOND_DATABASE") == "1"
 QUICK = os.environ.get("QUICK") == "1"
 REQUIRE_EVERYTHING = os.environ.get("REQUIRE_EVERYTHING") == "1"
 
@@ -69,53 +68,42 @@ def _missing(item: pytest.Item) -> str | None:
     return None
 
 
-def _differs_on_sqlite(item: pytest.Item) -> bool:
-    """Whether the test has to run on SQLite too: it uses Django's database and no other program."""
-    apart = (
-        "postgresql",
-        "browser",
-        "node",
-        "node_provider",
-        "curl",
-        "acme",
-        "nginx",
-        "promtool",
-        "softhsm",
-        "pgbouncer",
-    )
-    asks = {"db", "transactional_db", "live_server"} & set(getattr(item, "fixturenames", ()))
-    asks = asks or item.get_closest_marker("django_db")
-    return bool(asks) and not any(item.get_closest_marker(name) for name in apart)
+# What `make quick` leaves out: tests with these markers, and modules that import what starts programs.
+APART = {
+    "postgresql",
+    "browser",
+    "node",
+    "curl",
+    "gettext",
+    "acme",
+    "nginx",
+    "promtool",
+    "softhsm",
+    "pgbouncer",
+    "slow",
+}
+STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers"}
+IMPORT = re.compile(r"^(?:from|import) [^(\n]*(?:\([^)]*\))?", re.MULTILINE)
+OF_THE_MODULE = re.compile(r"^pytestmark = (?:\[[^\]]*\]|.*)", re.MULTILINE)
 
 
-def _quick(item: pytest.Item) -> bool:
-    """Whether the test needs no other program. All tests of a module that can start one are left out."""
-    apart = (
-        "postgresql",
-        "browser",
-        "node",
-        "curl",
-        "gettext",
-        "acme",
-        "nginx",
-        "promtool",
-        "softhsm",
-        "pgbouncer",
-        "slow",
-    )
-    starts = {"subprocess", "tests.processes", "tests.own_databases", "tests.project_copy"}
-    starts.add("tests.benchmarks.sites")
-    known = {getattr(value, "__module__", "") or "" for value in vars(item.module).values()}
-    known |= {value.__name__ for value in vars(item.module).values() if isinstance(value, ModuleType)}
-    return not known & starts and not any(item.get_closest_marker(name) for name in apart)
+def pytest_ignore_collect(collection_path: Path) -> bool | None:
+    """Leaves a module out by its text, because importing and collecting all of them takes ten seconds."""
+    if not QUICK or not collection_path.name.startswith("test_"):
+        return None
+    text = collection_path.read_text()
+    lines = [line for line in IMPORT.findall(text) if not line.endswith(" import ROOT")]
+    imported = {word for line in lines for word in re.findall(r"\w+", line)}
+    marked = {name for line in OF_THE_MODULE.findall(text) for name in re.findall(r"mark\.(\w+)", line)}
+    return bool(imported & STARTS or marked & APART) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    wanted = _quick if QUICK else _differs_on_sqlite if SECOND_DATABASE else None
-    if wanted:
-        kept = [item for item in items if wanted(item)]
-        config.hook.pytest_deselected(items=[item for item in items if not wanted(item)])
-        items[:] = kept
+    if QUICK:
+        apart = [item for item in items if APART & {mark.name for mark in item.iter_markers()}]
+        config.hook.pytest_deselected(items=apart)
+        left_out = set(apart)
+        items[:] = [item for item in items if item not in left_out]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -140,10 +128,20 @@ def pytest_terminal_summary(terminalreporter: Any) -> None:
 
 
 @pytest.fixture(scope="session")
+def django_db_keepdb() -> bool:
+    """Leaves the databases at the end of a run whose cluster is deleted with all of them (`pgcluster`)."""
+    return "pgtest-" in os.environ["DATABASE_URL"]
+
+
+@pytest.fixture(scope="session")
 def django_db_setup(django_db_setup: None, django_db_blocker: Any) -> None:
     """The migrated database. From now on `emptying` empties it after each test."""
     with django_db_blocker.unblock():
         emptying.begin()
+    if connection.vendor == "sqlite":
+        # A database in memory lives as long as its connection, so requests of tests that may not use it find
+        # it open. pytest-django takes their question whether a transaction is open for use of the database.
+        connection.get_autocommit = lambda: connection.autocommit
 
 
 @pytest.fixture(scope="session")

@@ -8,6 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from django.conf import settings
+from django.core.management import call_command
 from django.db import connection, transaction
 
 from infra.mail import at_once
@@ -17,6 +19,11 @@ Sending = Callable[[], object]
 
 def _only_of_the_test() -> bool:
     return all(getattr(block, "_from_testcase", False) for block in connection.atomic_blocks)
+
+
+def send_waiting() -> None:
+    """Sends what waits, and ends what is too late, as the worker does."""
+    call_command("worker", "--once", "--jobs", "urgent_emails", "emails", "late_emails")
 
 
 def _on_commit(send: Sending) -> None:
@@ -55,4 +62,4 @@ def _emails_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(transaction.Atomic, "__exit__", left)
     monkeypatch.setattr(at_once, "_on_commit", _on_commit)
-    monkeypatch.setattr(at_once, "_wake", at_once.send_waiting)
+    monkeypatch.setattr(at_once, "sends", lambda *, apart: settings.EMAILS_SENT_AT_ONCE)

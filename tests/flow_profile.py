@@ -21,7 +21,7 @@ from types import FrameType
 from typing import Any
 from urllib.parse import urlencode
 
-OURS = ("config", "infra", "keys", "wallet", "consent", "presentation")
+OURS = ("config", "infra", "keys", "wallet", "consent", "presentation", "operators")
 ORIGIN = "http://testserver"
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
 DECISION = re.compile(r'<form method="post" action="([^"]+/interactions/[^"]+)"')
@@ -154,7 +154,7 @@ def of_alice() -> Profile:
 
     from keys.rotation import due_steps
     from tests.people import ALICE, enroll, register
-    from wallet import sessions
+    from wallet.sign_in import sessions
 
     due_steps.rotate(now=timezone.now())
     born = timezone.now().date() - timedelta(days=40 * 365)

@@ -133,7 +133,7 @@ class Instances:
             case ["show", "--property=Wants", "--value", "sockets.target"]:
                 return True, " ".join(f"presentation@{port}.socket" for port in self.ports)
             case ["show", "--property=Wants", "--value", "multi-user.target"]:
-                return True, "cron.service presentation-webhooks.service presentation@8001.service"
+                return True, "cron.service presentation-worker.service presentation@8001.service"
             case ["start", "presentation-migrate.service"]:
                 return all(self._run(command) for command in commands("presentation-migrate.service")), ""
             case ["restart", unit]:

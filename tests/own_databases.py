@@ -53,7 +53,7 @@ def manage(environment: dict[str, str], *words: str) -> subprocess.CompletedProc
 def gunicorn(environment: dict[str, str], *options: str) -> subprocess.CompletedProcess[str]:
     """gunicorn as it is shipped, without anything before it. Only for starts that are to be refused."""
     words = ["-m", "gunicorn", "config.wsgi", "--config", "deploy/gunicorn.conf.py"]
-    return run(environment | {"BIND": "127.0.0.1:0"}, *words, *options)
+    return run(environment, *words, "--bind", "127.0.0.1:0", *options)
 
 
 def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from keys.models import SigningKey
     from presentation.models import RelyingParty
-    from wallet.evidence import Evidence
+    from wallet.credential.evidence import Evidence
     from wallet.models import HolderSession, Wallet
 
 ALICE = "alice@example.org"
@@ -30,8 +30,8 @@ def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -
     from django.db import transaction
     from django.utils import timezone
 
-    from wallet import credentials
-    from wallet.claims import Identity
+    from wallet.credential import credentials
+    from wallet.credential.claims import Identity
     from wallet.models import Evidence, IdentityVerification, Wallet
 
     now = timezone.now()
@@ -61,7 +61,7 @@ def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -
 
 def evidence_of(**facts: Any) -> "Evidence":
     """How an operator verified somebody with a passport, unless `facts` say otherwise."""
-    from wallet.evidence import Assurance, Evidence
+    from wallet.credential.evidence import Assurance, Evidence
 
     defaults = {
         "method": "in_person",
@@ -72,6 +72,21 @@ def evidence_of(**facts: Any) -> "Evidence":
         "issuing_country": "IE",
     }
     return Evidence(**(defaults | facts))
+
+
+def give_session(context: Any, wallet: "Wallet", url: str, agent: str = "") -> None:
+    """Signs a context of Chromium in to the wallet, without the pages for it."""
+    from django.conf import settings
+    from django.http import HttpResponse
+    from django.test import RequestFactory
+    from django.utils import timezone
+
+    from wallet.sign_in import sessions
+
+    response, request = HttpResponse(), RequestFactory(headers={"user-agent": agent}).get("/")
+    sessions.start(request, response, wallet, now=timezone.now())
+    name = settings.HOLDER_COOKIE_NAME
+    context.add_cookies([{"name": name, "value": response.cookies[name].value, "url": url}])
 
 
 @pytest.fixture
@@ -179,8 +194,8 @@ def sign_in(client: "Client") -> Callable[..., "HolderSession"]:
     from django.test import RequestFactory
     from django.utils import timezone
 
-    from wallet import sessions
     from wallet.models import HolderSession
+    from wallet.sign_in import sessions
 
     def sign_in(wallet: "Wallet", *, ago: timedelta = timedelta(0), browser: Any = None) -> "HolderSession":
         response = HttpResponse()

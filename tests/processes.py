@@ -20,7 +20,7 @@ import django
 from django.core.management import call_command, get_commands, load_command_class
 from django.db import connection
 
-from tests.benchmarks.browsers import ORIGIN
+from tools.benchmarks.browsers import ORIGIN
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 60  # seconds for one command

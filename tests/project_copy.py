@@ -15,7 +15,7 @@ def copy_project(folder: Path, *, tests: bool = False) -> Path:
 
     With the tests also the packages of Node.js: without them the tests that need them would be skipped.
     """
-    left_out = ("docs/screenshots/",) if tests else ("tests/", "docs/screenshots/")
+    left_out = ("docs/screenshots/",) if tests else ("tests/", "tools/", "docs/screenshots/")
     tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True)
     for name in tracked.stdout.split("\0"):
         if name and not name.startswith(left_out) and (ROOT / name).is_file():

@@ -2,6 +2,7 @@
 
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from xdist.scheduler import LoadScopeScheduling
 
@@ -17,6 +18,14 @@ class ByModuleFixture(LoadScopeScheduling):
     def _split_scope(self, nodeid: str) -> str:
         path = nodeid.partition("::")[0]
         return path if _has_module_fixture(path) else nodeid
+
+    def mark_test_complete(self, node: Any, item_index: int, duration: float = 0) -> None:
+        """Forgets finished scopes: xdist counts through all of a process after each of ten thousand tests."""
+        super().mark_test_complete(node, item_index, duration)
+        scopes = self.assigned_work[node]
+        scope = self._split_scope(self.registered_collections[node][item_index])
+        if all(scopes[scope].values()):
+            del scopes[scope]
 
 
 @cache

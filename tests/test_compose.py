@@ -17,7 +17,7 @@ from tests.test_nginx import HOST, Visitor
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(1200)]
 OPERATE = (ROOT / "docs" / "operate.md").read_text()
-SECTION = OPERATE.partition("\n## In containers\n")[2].partition("\n## ")[0]
+SECTION = OPERATE.partition("\n### In containers\n")[2].partition("\n### ")[0]
 
 
 class Containers:
@@ -97,7 +97,7 @@ def test_the_first_signing_key_and_the_first_operator(containers: Containers) ->
         *(".venv/bin/python", "manage.py", "createsuperuser", "--no-input", "--username", "olga"),
         *("--email", "olga@example.org"),
     )
-    # The hourly task stages a key as soon as it runs.
+    # The worker stages a key as soon as it runs.
     until = monotonic() + 60
     while "not certified yet" not in containers.manage("list_signing_keys"):
         assert monotonic() < until
@@ -121,9 +121,7 @@ def test_every_container_runs_or_has_ended_well(containers: Containers) -> None:
     }
     assert states.pop("migrate") == ("exited", 0)
     assert set(states.values()) == {("running", 0)}, states
-    assert {"first", "second", "nginx", "database", "emails", "webhooks", "hourly", "share-emails"} == set(
-        states
-    )
+    assert {"first", "second", "nginx", "database", "worker"} == set(states)
     assert [each["RestartCount"] for each in found] == [0] * len(found)
 
 
@@ -137,6 +135,17 @@ def test_an_instance_may_write_nothing_and_has_no_rights(containers: Containers)
     assert {line.split()[1].strip("0") for line in said[1:3]} == {""}
     assert said[3].split() == ["NoNewPrivs:", "1"]
     assert said[4:] == ["touch: cannot touch '/srv/x': Read-only file system", ""]
+
+
+def test_nobody_reaches_the_admin_until_its_list_names_a_network(containers: Containers) -> None:
+    assert containers.ask("/admin/")[0] == 403
+
+
+def test_uploads_on_their_way_stay_in_memory(containers: Containers) -> None:
+    said = containers.compose(
+        "exec", "-T", "nginx", "stat", "-f", "-c", "%T", "/var/lib/presentation-uploads"
+    )
+    assert said.strip() == "tmpfs"
 
 
 def test_while_one_instance_is_away_the_other_answers(containers: Containers) -> None:

@@ -123,10 +123,12 @@ def test_the_steps_of_the_container_file_leave_compiled_code_and_static_files(bu
     assert list((built / "config" / "__pycache__").glob("settings.*.pyc"))
 
 
-# The folder stands at /srv. Everything is read-only but /tmp and /dev/shm, and the process has no rights.
+# The folder stands at /srv. Everything is read-only but /tmp and /dev/shm, and the process has no rights. The
+# packages are mounted again, because the empty /tmp would hide those of a checkout below it.
 CONFINED = """
 mount --make-rprivate / && mount --bind "$1" /srv && mount --rbind / /mnt && mount -o remount,ro,bind /mnt &&
-mount -o remount,ro,bind /mnt/srv && mount -t tmpfs tmpfs /mnt/tmp && cd /mnt && shift &&
+mount -o remount,ro,bind /mnt/srv && mount -t tmpfs tmpfs /mnt/tmp && mkdir -p "/mnt$2" &&
+mount --bind "$2" "/mnt$2" && mount -o remount,ro,bind "/mnt$2" && cd /mnt && shift 2 &&
 exec chroot /mnt setpriv --bounding-set=-all --inh-caps=-all --no-new-privs \\
     sh -c 'cd /srv && exec "$@"' sh "$@"
 """
@@ -139,10 +141,12 @@ def test_the_command_of_the_container_serves_with_a_read_only_file_system_and_no
     port, environment = free_port(), dict(word.split("=", 1) for word in given("ENV")[0].split())
     program, *words = yaml.safe_load(text)
     assert program == ".venv/bin/gunicorn"
-    command = [sys.executable, "-m", "gunicorn", *words]
-    environment = production_environment() | environment | {"BIND": f"127.0.0.1:{port}"}
+    words[words.index("0.0.0.0:8000")] = f"127.0.0.1:{port}"
+    packages = Path(sys.prefix).resolve()
+    command = [str(packages / "bin" / "python"), "-m", "gunicorn", *words]
+    environment = production_environment() | environment
     running = subprocess.Popen(
-        ["unshare", "--mount", "sh", "-c", CONFINED, "sh", str(built), *command],
+        ["unshare", "--mount", "sh", "-c", CONFINED, "sh", str(built), str(packages), *command],
         env=environment,
         stderr=subprocess.PIPE,
     )

@@ -7,16 +7,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import get_commands
 from django.test import Client
 
 from presentation.models import RelyingParty, Scope
 from tests.presentation.requests.test_authorize import PATH, asked
 
 ROOT = Path(__file__).resolve().parent.parent
+FOR_OPERATORS = (
+    "operate",
+    "settings",
+    "reference",
+    "database",
+    "people",
+    "operators",
+    "keys",
+    "data-protection",
+)
 DOCUMENTS = sorted(
     [
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
         *(ROOT / "docs" / name for name in ("README.md", "architecture.md", "add-a-scope.md")),
+        *(ROOT / "docs" / f"{name}.md" for name in FOR_OPERATORS),
         *(ROOT / "docs" / "decisions").glob("*.md"),
     ]
 )
@@ -56,7 +68,7 @@ def test_every_path_that_a_document_names_exists(document: Path) -> None:
 
 def test_paths_are_found_in_the_documents() -> None:
     """If the pattern found nothing, the test above would always pass."""
-    assert {"wallet/claims.py", "config/urls.py", "infra/outbound/"} <= paths_in(
+    assert {"wallet/credential/claims.py", "config/urls.py", "infra/outbound/"} <= paths_in(
         (ROOT / "docs" / "architecture.md").read_text()
     )
     assert paths_in("`wallet/gone.py`, `application/json` and\n$ cat docs/gone.md\n") == {
@@ -76,6 +88,12 @@ def test_every_link_of_a_document_leads_somewhere(document: Path) -> None:
         assert target.exists(), link
         if anchor and target.suffix == ".md":
             assert anchor in headings(target), link
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
+def test_every_command_that_a_document_names_exists(document: Path) -> None:
+    named = set(re.findall(r"manage\.py ([a-z_]+)", document.read_text()))
+    assert named - get_commands().keys() == set()
 
 
 def pointers() -> list[str]:

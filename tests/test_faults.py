@@ -24,9 +24,9 @@ from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action
 from keys.rotation.states import State, find, in_state
 from keys.sealed_columns import SealedColumn, sealed_columns
-from tests.benchmarks.browsers import ORIGIN
 from tests.processes import Commands, environment
 from tests.wallet.statuses import INVALID, VALID
+from tools.benchmarks.browsers import ORIGIN
 from wallet.models import Credential, StatusEntry, StatusEvent, Wallet
 from wallet.status_lists import upkeep
 

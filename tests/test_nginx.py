@@ -23,10 +23,11 @@ from urllib.parse import urlencode
 
 import pytest
 
-from tests.benchmarks.sites import Site
 from tests.own_databases import ROOT, manage, own_database, production
 from tests.ports import free_port
 from tests.programs import nginx
+from tools.benchmarks.sites import Site
+from tools.fuzz.runner import routes as every_route
 
 pytestmark = [pytest.mark.nginx, pytest.mark.postgresql]
 HOST = "wallet.example"
@@ -90,6 +91,7 @@ def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) ->
         "/etc/ssl/wallet.example/privkey.pem": str(key),
         "/var/log/nginx": str(folder),
         "/var/lib/presentation-acme": str(folder / "acme"),
+        "/var/lib/presentation-uploads": str(folder / "uploads"),
     }.items():
         assert shipped in text
         text = text.replace(shipped, here)
@@ -160,6 +162,20 @@ def test_the_admin_is_only_for_the_networks_in_the_configuration() -> None:
     networks = [ipaddress.ip_network(network) for rule, network in rules[:-1] if rule == "allow"]
     assert len(networks) == len(rules) - 1
     assert all(network.is_private for network in networks)
+
+
+def test_in_containers_nobody_is_allowed_into_the_admin_at_first(tmp_path: Path) -> None:
+    """An engine may show one private address for everybody. With the command of docs/operate.md."""
+    found = re.search(r"\$ (sed .*\n.*)", (ROOT / "docs" / "operate.md").read_text())
+    assert found
+    command = found[1].replace("../nginx.conf", str(ROOT / "deploy" / "nginx.conf"))
+    subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, check=True)
+
+    text = (tmp_path / "nginx.conf").read_text()
+    block = text.split("location /admin/ {")[1].split("}")[0]
+    assert re.findall(r"^ *(allow|deny) (\S+);", block, re.MULTILINE) == [("deny", "all")]
+    assert text.count("allow 127.0.0.1;") == SHIPPED.count("allow 127.0.0.1;")  # of other places
+    assert "server first:8000" in text
 
 
 def test_a_holders_form_is_accepted_through_nginx_on_a_port_other_than_443(port: int) -> None:
@@ -309,6 +325,38 @@ class Exchange(StreamRequestHandler):
             self.wfile.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
 
 
+# Parameters that may stand in a log: what is public, and the IDs of rows, which are of no use to others.
+NO_SECRETS = ("uuid:", "int:", "slug:", "str:client_id", "str:name")
+
+
+def secret_paths() -> dict[str, str]:
+    """The beginning of each path of this service that has a secret, with an example of the path."""
+    found = {}
+    for route in (route for route in every_route() if not route.startswith("/admin/")):
+        parameters = re.findall(r"(?<!P)<([^>]+)>", route)
+        if not all(parameter.startswith(NO_SECRETS) for parameter in parameters):
+            example = re.sub("<slug:[a-z_]+>", "eu_wallet", route)
+            found[example.partition("<")[0]] = re.sub("<[^>]+>", "request/" + "s" * 32, example)
+    assert len(found) >= 5
+    return found
+
+
+def test_no_secret_of_any_address_is_logged(tmp_path: Path) -> None:
+    asked, port = secret_paths(), free_port()
+    with Server(dies=False) as instance:
+        Thread(target=instance.serve_forever, daemon=True).start()
+        with proxy(tmp_path, port, instance.server_address[1]):
+            for path in asked.values():
+                Visitor(port, HOST).ask("GET", path)
+                Visitor(port, HOST).ask("GET", path.replace("/", "//", 1).replace("ss", "s%73", 1))
+        instance.shutdown()
+
+    written = (tmp_path / "wallet.log").read_text()  # nginx has ended, so all of it is there
+    assert "s" * 10 not in written
+    for before in asked:
+        assert written.count(f"GET {before}(secret)") == 2
+
+
 @pytest.mark.parametrize(
     ("method", "path", "sent_again"),
     [
@@ -328,7 +376,7 @@ def test_when_an_instance_dies_over_a_request_only_what_does_no_harm_goes_to_the
     port = free_port()
     with Server(dies=True) as dying, Server(dies=False) as other:
         for server in (dying, other):
-            Thread(target=server.serve_forever, daemon=True).start()
+            Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         with proxy(tmp_path, port, dying.server_address[1], other.server_address[1]):
             dying.seen = other.seen = 0
             statuses = [Visitor(port, HOST).ask(method, path, "a=b")[0].status for _ in range(6)]

@@ -21,6 +21,7 @@ from django.utils import timezone
 from consent.models import Consent
 from infra import browser as browsers
 from infra import personal_data
+from infra.audit.recording import record
 from infra.mail import outbox
 from infra.mail.queue import Letter
 from infra.sealing import SealError, seal_column, sha256_hex, unseal
@@ -41,11 +42,10 @@ from tests.test_personal_data_at_rest import plain as _plain
 from tests.wallet.authenticator import Authenticator
 from tests.wallet.conftest import code_in
 from tests.wallet.operators import reviewer
-from wallet import audit, known_browsers, sign_in_links
 from wallet.account.address import changes, undoing
 from wallet.account.closing import closures, sweeping
 from wallet.account.recovery import recoveries
-from wallet.claims import Identity
+from wallet.credential.claims import Identity
 from wallet.identity import duplicates, pictures, state_machine
 from wallet.models import (
     HolderSession,
@@ -58,6 +58,7 @@ from wallet.models import (
     Wallet,
     WalletClosure,
 )
+from wallet.sign_in import known_browsers, links
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 
@@ -145,7 +146,7 @@ def petronella(client: Client, bank: RelyingParty, sign_in: SignIn) -> Wallet:
     Wallet.objects.filter(id=wallet.id).update(share_emails=True, passkey_offered_at=timezone.now())
     _signs_in(client)
     _may_be_moved(wallet)
-    sign_in_links.send(ADDRESS, client=None, now=timezone.now())
+    links.send(ADDRESS, client=None, now=timezone.now())
     _shares(client, bank)
     _asked_and_pushed(client, bank)
     _adds_a_passkey(client)
@@ -224,8 +225,8 @@ def _two_checks(wallet: Wallet) -> None:
     second.save()
     pictures.store(second, {"front": JPEG}, now=now)
     state_machine.to_review(second, "unsure", identity, evidence, now=now)
-    audit.record(reviewer(), audit.Action.CLAIMS_SEEN, second, now=now)
-    audit.record(reviewer(), audit.Action.CLAIMS_SEEN, wallet, now=now)
+    record(reviewer(), "claims_seen", second, now=now)
+    record(reviewer(), "claims_seen", wallet, now=now)
 
 
 def _signs_in(client: Client, address: str = ADDRESS) -> None:
@@ -282,6 +283,7 @@ def closed(wallet: Wallet) -> None:
     sweeping.sweep(now=then + DAY)
 
 
+@pytest.mark.slow
 def test_before_the_wallet_is_closed_the_search_finds_everything(petronella: Wallet) -> None:
     hits = in_the_database(PERSON | {"showspetronella"})
 
@@ -312,6 +314,7 @@ def test_of_a_closed_wallet_nothing_is_left(petronella: Wallet, bob: Wallet) -> 
     assert WalletClosure.objects.get().finished_at is not None
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("number", range(6))
 def test_the_search_finds_something_when_one_eraser_is_left_out(
     petronella: Wallet, monkeypatch: pytest.MonkeyPatch, number: int

@@ -8,7 +8,9 @@ import re
 import secrets
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from http.client import HTTPConnection
+from pathlib import Path
 from time import sleep
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
@@ -16,12 +18,13 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 
-from tests.benchmarks.browsers import HOST, ORIGIN, Browser
-from tests.benchmarks.flows import AUTHORIZE, SCOPE
-from tests.benchmarks.servers import Work
-from tests.benchmarks.sites import Site
 from tests.config.test_pages import ADDRESSES
 from tests.pgcluster import Cluster, binaries
+from tests.test_alerts import fires
+from tools.benchmarks.browsers import HOST, ORIGIN, Browser
+from tools.benchmarks.flows import AUTHORIZE, SCOPE
+from tools.benchmarks.servers import Work
+from tools.benchmarks.sites import Site
 
 pytestmark = pytest.mark.postgresql
 JWKS = "/openid-connect/jwks"
@@ -103,7 +106,7 @@ def environment(cluster: Cluster, tmp_path_factory: Any) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def facts(environment: dict[str, str]) -> dict[str, Any]:
-    with Work(["-m", "tests.benchmarks.holders", "4"], environment) as filling:
+    with Work(["-m", "tools.benchmarks.holders", "4"], environment) as filling:
         return json.loads(filling.done())
 
 
@@ -291,17 +294,68 @@ def test_after_a_start_with_a_hung_database_only_constant_documents_are_served(
     assert [(answer.status, int(answer.headers["Retry-After"]) > 0) for answer in others] == [(503, True)] * 4
 
 
+# --- Writes are refused -----------------------------------------------------------------------------------
+
+
+@contextmanager
+def refusing(url: str, reason: str) -> Iterator[None]:
+    """PostgreSQL refuses new interactions. `read_only` is real; for the others a trigger raises the code."""
+    with psycopg.connect(url, autocommit=True, options="-c default_transaction_read_only=off") as owner:
+        if reason == "read_only":
+            do = ["ALTER SYSTEM SET default_transaction_read_only = on", "SELECT pg_reload_conf()"]
+            undo = ["ALTER SYSTEM RESET default_transaction_read_only", "SELECT pg_reload_conf()"]
+        else:
+            raising = f"LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION USING ERRCODE = '{reason}'; END $$"
+            do = [
+                f"CREATE FUNCTION refuse() RETURNS trigger {raising}",
+                "CREATE TRIGGER refuse BEFORE INSERT ON presentation_interaction EXECUTE FUNCTION refuse()",
+            ]
+            undo = ["DROP FUNCTION refuse CASCADE"]
+        for statement in do:
+            owner.execute(statement)
+        try:
+            yield
+        finally:
+            for statement in undo:
+                owner.execute(statement)
+
+
+@pytest.mark.promtool
+@pytest.mark.parametrize("reason", ["read_only", "disk_full", "out_of_memory"])
+def test_a_refused_write_is_counted_and_the_instance_is_not_ready_while_it_still_reads(
+    service: Service, environment: dict[str, str], tmp_path: Path, reason: str
+) -> None:
+    bearer = f"Bearer {TOKEN}"
+    service.presents()
+    documents = published(service)
+    assert {service.ask(path).status for path in documents} == {200}  # from now on they are in memory
+    before = service.ask("/metrics", Authorization=bearer).body
+    with refusing(environment["DATABASE_URL"], reason):
+        for _ in range(600):  # the server reads its configuration anew a moment later
+            if (refused := service.ask(service.request())).status == 503:
+                break
+            sleep(0.1)
+        assert is_an_outage_page(refused)
+        assert service.ask("/wallet/history/").status == 200
+        assert {service.ask(path).status for path in documents} == {200}
+        until(service, "/health/ready", 503)
+        alive, ready, checks = probes(service)
+        after = service.ask("/metrics", Authorization=bearer).body
+
+    assert (alive, ready) == (200, 503)
+    assert {name for name, said in checks.items() if said == "failed"} == {"database_writes"}
+    assert f'database_refused_writes_total{{reason="{reason}"}} 0.0' in before
+    assert fires("DatabaseRefusesWrites", before, after, tmp_path)
+    assert not fires("DatabaseRefusesWrites", before, before, tmp_path)
+    assert service.presents().startswith(service.facts["redirect_uri"]), "no restart is needed"
+
+
 def test_requests_have_limits_and_commands_have_none(
     environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
 ) -> None:
     """The server ends a request's wait for a lock before the client closes the connection."""
-    limits = {
-        "DATABASE_LOCK_TIMEOUT": "1",
-        "DATABASE_STATEMENT_TIMEOUT": "25",
-        "DATABASE_ANSWER_TIMEOUT": "28",
-    }
     with (
-        Site("config.wsgi", environment | limits, ready=JWKS) as site,
+        Site("config.wsgi", environment, ready=JWKS) as site,
         psycopg.connect(environment["DATABASE_URL"]) as locker,
     ):
         service = Service(site, facts)

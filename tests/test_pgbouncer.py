@@ -14,12 +14,12 @@ from typing import Any
 import psycopg
 import pytest
 
-from tests.benchmarks.browsers import ORIGIN, Browser
-from tests.benchmarks.flows import Holder, parallel_flows, service_holders
-from tests.benchmarks.servers import Prepared, Work
-from tests.benchmarks.sites import Site
 from tests.pgbouncer import pgbouncer
 from tests.pgcluster import Cluster, binaries
+from tools.benchmarks.browsers import ORIGIN, Browser
+from tools.benchmarks.flows import Holder, parallel_flows, service_holders
+from tools.benchmarks.servers import Prepared, Work
+from tools.benchmarks.sites import Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.pgbouncer]
 ROOT = Path(__file__).resolve().parents[1]
@@ -56,8 +56,8 @@ def environment(cluster: Cluster, tmp_path_factory: Any) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def holders(environment: dict[str, str]) -> list[Holder]:
-    """Migrates and fills the database directly, without PgBouncer, as docs/operate.md says."""
-    with Work(["-m", "tests.benchmarks.holders", "4"], environment) as filling:
+    """Migrates and fills the database directly, without PgBouncer, as docs/database.md says."""
+    with Work(["-m", "tools.benchmarks.holders", "4"], environment) as filling:
         facts = json.loads(filling.done())
     return service_holders(Prepared("config.wsgi", environment, JWKS, facts))
 
@@ -170,11 +170,7 @@ def test_requests_fail_while_the_database_behind_it_hangs_and_succeed_afterwards
 ) -> None:
     with pgbouncer(cluster) as url:
         pooled = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"}
-        told = {
-            "DATABASE_LOCK_TIMEOUT": "1",
-            "DATABASE_STATEMENT_TIMEOUT": "2",
-            "DATABASE_ANSWER_TIMEOUT": "3",
-        }
+        told = {"DATABASE_ANSWER_TIMEOUT": "3"}
         with Site("config.wsgi", pooled | told, ready=JWKS) as site:
 
             def status(path: str) -> int:

@@ -1,19 +1,20 @@
-"""The registry of stored data lists every column, and docs/operate.md has the same table."""
+"""The registry of stored data lists every column."""
 
 from collections import Counter
-from datetime import timedelta
+from datetime import datetime, timedelta
 from itertools import islice
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.db import connection, models
+from django.db.models import Q
 from django.test import Client
+from django.utils import timezone
 
 from infra import retention
 from infra.models import Allowance
 from presentation.models import RelyingParty
-from tests.own_databases import ROOT
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA, bank  # noqa: F401
 from wallet.models import Wallet
@@ -76,21 +77,6 @@ TEXTS = (models.CharField, models.TextField, models.JSONField, models.BinaryFiel
 
 def with_an_entry() -> set[tuple[str, str]]:
     return {(entry.model, column) for entry in retention.entries() for column in entry.columns}
-
-
-def rows_of_the_document() -> list[str]:
-    section = (ROOT / "docs" / "operate.md").read_text().split("### What is stored, and for how long")[1]
-    return [
-        line for line in section.split("\n### ")[0].split("\n## ")[0].split("\n") if line.startswith("| ")
-    ][1:]
-
-
-def row(entry: retention.Kept) -> str:
-    return f"| {entry.what} | `{entry.model}` | {entry.how} | {entry.why} | {entry.how_long} |"
-
-
-def test_the_document_lists_the_entries_and_no_others() -> None:
-    assert sorted(rows_of_the_document()) == sorted(map(row, retention.entries()))
 
 
 def test_entries_name_columns_that_exist() -> None:
@@ -194,6 +180,41 @@ def test_data_of_a_holder_is_only_in_columns_with_an_entry(
     assert found <= with_an_entry()
     for name in ("Alice", "Archer", "1990-04-01"):
         assert columns_that_hold(name) <= with_an_entry()
+
+
+# --- Clearing -------------------------------------------------------------------------------------------
+
+
+def many_allowances(count: int, *, at: datetime, used: int = 1) -> None:
+    Allowance.objects.bulk_create(
+        Allowance(key=f"{used}-{at:%f}-{number:04}", count=used, expires_at=at) for number in range(count)
+    )
+
+
+@pytest.mark.django_db
+def test_clearing_goes_on_after_the_rows_that_one_query_finds_also_among_rows_of_one_moment() -> None:
+    now = timezone.now().replace(microsecond=500)
+    many_allowances(retention.PAGES + 30, at=now - timedelta(microseconds=1))
+    many_allowances(retention.PAGES + 30, at=now)
+    many_allowances(3, at=now + timedelta(microseconds=1))
+
+    cleared = retention.expired(Allowance.objects.all())(now=now, batch=1)
+
+    assert cleared == 2 * retention.PAGES + 60
+    assert Allowance.objects.count() == 3
+
+
+@pytest.mark.django_db
+def test_rows_that_have_to_stay_are_neither_deleted_nor_in_the_way_of_the_others() -> None:
+    now = timezone.now().replace(microsecond=500)
+    many_allowances(retention.PAGES + 30, at=now - timedelta(microseconds=1), used=2)
+    many_allowances(5, at=now)
+
+    deleted = retention.delete(Allowance.objects.all(), by="expires_at", batch=1, where=Q(count=1))
+
+    assert deleted == 5
+    assert set(Allowance.objects.values_list("count", flat=True)) == {2}
+    assert Allowance.objects.count() == retention.PAGES + 30
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite stores times as texts")

@@ -13,8 +13,17 @@ import pytest
 from tests.deployment_check import production_environment
 
 ROOT = Path(__file__).resolve().parent.parent
-LAYERS = ["infra", "keys", "wallet", "consent", "presentation", "sandbox", "config"]  # the lowest first
-EDGES = {"views", "endpoints", "admin", "urls", "forms"}
+LAYERS = [
+    "infra",
+    "keys",
+    "wallet",
+    "consent",
+    "presentation",
+    "operators",
+    "sandbox",
+    "config",
+]  # lowest first
+EDGES = {"views", "endpoints", "admin", "urls", "forms", "operators"}
 
 
 def modules() -> Iterator[tuple[str, Path]]:
@@ -203,7 +212,6 @@ OF_DJANGO = {
     "infra.management.commands.reset_second_factor",
     "infra.management.commands.sign_audit_record",
     "infra.management.commands.verify_audit_record",
-    "infra.management.commands.send_emails",
     "infra.templatetags.moments",
 }
 # Calls to outside parties know nothing of the product. So far only relying applications are left alone for
@@ -213,8 +221,6 @@ FOR_EVERY_CALL = {"infra.outbound.retry_after"}
 MEASURED = {"infra.mail.metrics"}
 # What operators of every app do is recorded. Only commands verify and sign the record.
 FOR_THE_RECORD = {"infra.audit.heads", "infra.audit.verification"}
-# A command resets the second factor of operators, and no app above may have it.
-FOR_THE_RECORD |= {"infra.second_factors"}
 
 
 def test_what_is_in_infra_serves_two_apps() -> None:

@@ -30,11 +30,12 @@ claims. The person sees it before they decide, and the Key Binding JWT carries a
 
 ## Sending it
 
-* Each value is a JSON object, UTF-8, base64url without padding.
+* Each value is a JSON object, UTF-8, base64url, with or without padding. The hash is over the string as sent.
 * Values are separated by single spaces, or are a JSON array of strings (OpenID4VP 1.0).
 * At most {MOST_VALUES} values, {LONGEST_VALUE:,} characters each, {LONGEST_IN_ALL:,} characters in all.
 * Names that are not listed here, names that occur twice, `NaN` and `Infinity` are refused. A boolean is
-  not a number, and `2.0` is not an integer.
+  not a number, and `2.0` is not an integer. An amount may be a billionth more or less than it should be, as
+  `0.1 + 0.2` is with floats.
 * An optional text may be empty. A required one may not be blank.
 
 """

@@ -14,7 +14,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.models import Errand, HolderSession, LoginCode
 
 LIFETIME = timedelta(minutes=30)

@@ -4,12 +4,12 @@ from django.utils.html import format_html
 from django.utils.translation import ngettext
 
 from infra.personal_data import Person
-from wallet.account.closing import erasing
+from wallet.account.closing import erasure
 from wallet.account.download import entries, security
 from wallet.models import HolderSession, IdentityVerification, Picture
 
 SECTIONS = (*entries.SECTIONS, *security.SECTIONS)
-ERASERS = (erasing.erase_sign_ins, erasing.erase_identity_checks, erasing.erase_addresses)
+ERASERS = (erasure.erase_sign_ins, erasure.erase_attempts, erasure.erase_addresses)
 
 
 def _checks(person: Person) -> str:

@@ -2,12 +2,11 @@
 
 from django.urls import path
 
-from wallet import views
 from wallet.account import browsers, home, security, share_emails
-from wallet.account.address import pages as address_pages
-from wallet.account.closing import pages as closing_pages
-from wallet.account.download import pages as download_pages
-from wallet.account.recovery import pages as recovery_pages
+from wallet.account.address import views as address_pages
+from wallet.account.closing import views as closing_pages
+from wallet.account.download import views as download_pages
+from wallet.account.recovery import views as recovery_pages
 from wallet.identity import messages as identity_messages
 from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
@@ -15,6 +14,7 @@ from wallet.identity import views as identity_views
 from wallet.passkeys import own as own_passkeys
 from wallet.passkeys import views as passkeys
 from wallet.providers.other_wallet import views as other_wallet_views
+from wallet.sign_in import views
 
 ERRAND = "errands/<uuid:errand_id>"
 

@@ -1,5 +1,6 @@
 """Counters and histograms that cost a few calls per event, and their sums over all processes."""
 
+import fcntl
 import os
 from bisect import bisect_left
 from collections.abc import Iterator
@@ -9,7 +10,6 @@ from threading import Lock
 import structlog
 from django.conf import settings
 
-from config.counts.bounded import named
 from config.counts.slots import Series, Slot, in_folder
 
 log = structlog.get_logger(__name__)
@@ -40,7 +40,7 @@ class Family:
         FAMILIES[name] = self
 
     def forget(self) -> None:
-        """Looks every place up again, because this process has another slot now."""
+        """Discards the known places, because this process has another slot now."""
         self._places = {}
 
     def _place(self, labels: tuple[Label, ...]) -> int | None:
@@ -63,6 +63,10 @@ class Family:
 
 class Counter(Family):
     """How often something happened."""
+
+    def begin(self, *labels: Label) -> None:
+        """Makes the counter appear with 0: Prometheus sees no increase in one that appears with 1."""
+        self._place(labels)
 
     def add(self, *labels: Label) -> None:
         """It happened once more."""
@@ -141,3 +145,39 @@ def _new_slot(folder: Path | None) -> Slot:
     except OSError as error:
         log.warning("figures_are_not_shared", reason=error.strerror)
         return Slot(None)
+
+
+OTHER_VALUES = "other"
+_LONGEST = 100  # characters of a value that gets its name
+
+_in_memory: dict[str, list[str]] = {}
+
+
+def named(value: str, *, label: str, most: int, folder: Path | None) -> str:
+    """The value if it is among the first `most` of this label, else `other`.
+
+    All processes that share the folder name the same values. Slow: call it once for each value.
+    """
+    if not value.isprintable() or len(value) > _LONGEST:
+        return OTHER_VALUES
+    if folder is None:
+        return value if _find_or_add(value, _in_memory.setdefault(label, []), most)[0] else OTHER_VALUES
+    try:
+        with open(folder / f"{label}.labels", "a+", encoding="utf-8") as file:
+            fcntl.flock(file, fcntl.LOCK_EX)  # until the file is closed
+            file.seek(0)
+            is_named, is_new = _find_or_add(value, file.read().splitlines(), most)
+            file.write(f"{value}\n" if is_new else "")
+    except OSError:  # counting must not fail a request
+        return OTHER_VALUES
+    return value if is_named else OTHER_VALUES
+
+
+def _find_or_add(value: str, names: list[str], most: int) -> tuple[bool, bool]:
+    """Two booleans: whether the value has a name of its own, and whether this call added it."""
+    if value in names:
+        return True, False
+    if len(names) >= most:
+        return False, False
+    names.append(value)
+    return True, True

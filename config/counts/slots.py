@@ -50,7 +50,7 @@ class Slot:
         os.ftruncate(self._names, length)
 
     def close(self) -> None:
-        """Gives the slot up, in a process that did not take it: the lock of its parent stays."""
+        """Forgets the slot in a child process. The parent, which took the slot, keeps its lock."""
         if self._names is not None:
             os.close(self._names)
 

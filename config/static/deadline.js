@@ -31,7 +31,8 @@
     return page.querySelector(".time-warning") && page;
   }
 
-  function adopt(page) {
+  // early: whether the button below the page was pressed, and not that of the warning.
+  function adopt(page, early) {
     const fresh = page.querySelector(".time-warning");
     end = Date.now() + Number(fresh.dataset.seconds) * 1000;
     const sentence = page.querySelector(".deadline");
@@ -41,8 +42,10 @@
       for (const time of sentence.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
       document.querySelector(".deadline")?.replaceWith(sentence);
     }
-    show("given");
-    warning.focus({ preventScroll: true }); // the button that had the focus is gone
+    const said = early && sentence ? sentence.querySelector(".notice") : warning;
+    if (said === warning) show("given");
+    else said.hidden = false;
+    said.focus({ preventScroll: true }); // the button that had the focus is gone
     look();
   }
 
@@ -50,7 +53,7 @@
     const body = new URLSearchParams(new FormData(form, button));
     await fetch(form.action, { method: "POST", body, redirect: "manual", cache: "no-store" });
     const page = await pageNow();
-    if (page) adopt(page);
+    if (page) adopt(page, form.closest(".deadline") !== null);
     else location.replace(form.action); // over meanwhile, or the answer to a form: leads to what comes next
   }
 

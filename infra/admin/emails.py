@@ -12,24 +12,20 @@ from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import FilteredOnly, ReadOnly
 from infra.mail import outbox
 from infra.mail.models import OutgoingEmail
-from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation
+from infra.operations import Done, Operation, WrongStateError
 
 State = OutgoingEmail.State
 
 
-class TooLateError(Exception):
-    """The e-mail stands otherwise than its page said, or is too old."""
-
-
 def _send_again(email: OutgoingEmail, values: dict[str, Any], operator: str, now: datetime) -> Done:
     if not outbox.send_again(email.pk, now=now):
-        raise TooLateError
+        raise WrongStateError
     return Done(_t("To be sent now"))
 
 
 def _drop(email: OutgoingEmail, values: dict[str, Any], operator: str, now: datetime) -> Done:
     if not outbox.drop(email.pk, now=now):
-        raise TooLateError
+        raise WrongStateError
     return Done(_t("Dropped"))
 
 
@@ -57,15 +53,13 @@ class OutgoingEmailAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
             irreversible=True,
         ),
     }
-    refusals = {TooLateError: SOMEBODY_WAS_FASTER}
 
     list_display = ("created_at", "purpose", "state", "reason", "tries", "tried_at", "next_try")
     list_display_links = ("created_at",)
     list_filter = ("state", "urgent", "created_at")
     search_fields = ("=id",)
     search_help_text = _("the number of an e-mail, as in the log")
-    show_full_result_count = False
-    fields = readonly_fields = (
+    fields = (
         *("id", "purpose", "urgent", "state", "reason", "tries"),
         *("created_at", "tried_at", "next_try", "expires_at", "ended_at"),
     )

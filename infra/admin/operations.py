@@ -4,12 +4,15 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from typing import Any, ClassVar, cast
 
+from django import forms
+from django.conf import settings
 from django.contrib import messages
 from django.contrib.admin import ModelAdmin
 from django.contrib.admin.models import ADDITION, CHANGE, LogEntry
 from django.contrib.auth.models import AbstractUser
 from django.contrib.contenttypes.models import ContentType
 from django.core.exceptions import PermissionDenied
+from django.core.validators import RegexValidator
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
@@ -17,8 +20,15 @@ from django.urls import URLPattern, path, reverse
 from django.utils.timezone import now
 from django.utils.translation import gettext as _t
 
+from infra import second_factors
+from infra.admin.row_ids import short
 from infra.audit.recording import record
-from infra.operations import Done, Operation, Refusals, Text, text_for
+from infra.limits import LimitReachedError
+from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, WrongStateError, text_for
+from infra.second_factors import WrongCodeError
+from infra.words import Words
+
+NAME, CODE = "typed_name", "second_factor"  # fields before what stops the service for everybody
 
 
 class OperationsAdmin(ModelAdmin):
@@ -65,7 +75,7 @@ class OperationsAdmin(ModelAdmin):
         arguments |= {"name": operation} if operation else {}
         return reverse(f"admin:{self._stem}_{page}", kwargs=arguments, current_app=self.admin_site.name)
 
-    def buttons(self, request: HttpRequest, row: Any = None) -> list[tuple[str, Text]]:
+    def buttons(self, request: HttpRequest, row: Any = None) -> list[tuple[str, Words]]:
         """URL and label of each operation that the operator may run on this row, or on the list."""
         return [
             (self.address(row, name), text_for(operation.label, row))
@@ -97,7 +107,9 @@ class OperationsAdmin(ModelAdmin):
             return operation.page(self, request, row)
         data, files = (request.POST, request.FILES) if request.method == "POST" else (None, None)
         form = operation.form(data, files, initial=operation.initial(row))
-        if form.is_valid():
+        if row and operation.stops_all(row, now()):
+            self._ask_again(form, row)
+        if form.is_valid() and self._is_proved(request, form):
             self._run(request, name, row, form.cleaned_data)
             return HttpResponseRedirect(self.address(row))
         return self._confirmation_page(request, operation, row, form)
@@ -130,13 +142,43 @@ class OperationsAdmin(ModelAdmin):
         has = cast(AbstractUser, request.user).has_perm
         return self.has_permission_to(request, "change") and (not operation.needs or has(operation.needs))
 
+    def _ask_again(self, form: forms.Form, row: Any) -> None:
+        """Adds fields for the beginning of the row's ID and, where operators have one, the second factor."""
+        form.fields[NAME] = forms.CharField(
+            label=_t("Type %(name)s to stop the service for everybody") % {"name": short(row.pk)},
+            validators=[RegexValidator(rf"\A{short(row.pk)}\Z")],
+        )
+        if settings.OPERATOR_SECOND_FACTOR:
+            form.fields[CODE] = forms.CharField(
+                label=_t("New code of your second factor"),
+                help_text=_t("After single sign-on, first set up a second factor at /admin/second-factor/."),
+                max_length=30,
+                widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
+            )
+
+    def _is_proved(self, request: HttpRequest, form: forms.Form) -> bool:
+        """Whether a form without these fields is valid, or the code is right; otherwise it has an error."""
+        if CODE not in form.fields:
+            return True
+        operator = cast(AbstractUser, request.user)
+        try:
+            second_factors.count_try(operator, now())
+            factor = second_factors.of(operator)
+            record(request, second_factors.prove(factor, form.cleaned_data[CODE], now=now()))
+        except LimitReachedError:
+            form.add_error(CODE, _t("Too many attempts. Try again later, or ask a superuser to reset it."))
+        except WrongCodeError:
+            record(request, "second_factor_refused")
+            form.add_error(CODE, _t("That is not the code of this moment, or it was used already."))
+        return not form.errors
+
     def _confirmation_page(
         self, request: HttpRequest, operation: Operation, row: Any, form: Any
     ) -> HttpResponse:
         label = text_for(operation.label, row)
         try:
             details = operation.details(row, now())
-        except tuple(self.refusals) as refusal:
+        except self._refusals as refusal:
             details = [self._text_of(refusal)]
         return self.render(
             request,
@@ -159,12 +201,18 @@ class OperationsAdmin(ModelAdmin):
                 self._record(request, row, done)
                 action = name.replace("-", "_")
                 record(request, action, done.added or row or self.model, str(values.get("reason", "")))
-        except tuple(self.refusals) as refusal:
+        except self._refusals as refusal:
             self.message_user(request, self._text_of(refusal), messages.ERROR)
         else:
             self.message_user(request, self.message_for(row, done.text), messages.SUCCESS)
 
+    @property
+    def _refusals(self) -> tuple[type[Exception], ...]:
+        return (WrongStateError, *self.refusals)
+
     def _text_of(self, refusal: Exception) -> str:
+        if isinstance(refusal, WrongStateError):
+            return str(SOMEBODY_WAS_FASTER)
         return str(self.refusals.get(type(refusal)) or refusal)
 
     def _record(self, request: HttpRequest, row: Any, done: Done) -> None:

@@ -16,7 +16,6 @@ from infra.models import AuditLine
 LOCK = 0x41554449  # of the end of the record, among PostgreSQL's advisory locks
 LONGEST_REASON = 200
 _ACTION = re.compile(r"[a-z][a-z0-9_]{0,39}")
-_ADDRESS = re.compile(r"\S+@\S+")
 LEFT_OUT = "[address left out]"
 
 
@@ -76,4 +75,5 @@ def _name(about: Any) -> str:
 def _clean(text: str) -> str:
     """The text on one line, without e-mail addresses and without what no database or hash can take."""
     storable = text.replace("\0", " ").encode(errors="replace").decode()
-    return _ADDRESS.sub(LEFT_OUT, " ".join(storable.split()))[:LONGEST_REASON]
+    words = (LEFT_OUT if "@" in word[1:-1] else word for word in storable.split())
+    return " ".join(words)[:LONGEST_REASON]

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
+from infra import jobs, runs
 from infra.audit import chain, heads
 from infra.audit.chain import Fault, Head, Line
 from infra.audit.heads import SignedHead
@@ -23,7 +24,9 @@ class BrokenRecordError(Exception):
 def lines(*, after: int = 0) -> Iterator[Line]:
     """The stored lines, the oldest first."""
     rows = AuditLine.objects.filter(seq__gt=after).order_by("seq").values_list(*Line._fields)
-    return (Line(*row) for row in rows.iterator(chunk_size=1000))
+    for row in rows.iterator(chunk_size=1000):
+        jobs.next_batch()
+        yield Line(*row)
 
 
 def faults(signed: Iterable[Head] = ()) -> Iterator[Fault]:
@@ -31,15 +34,22 @@ def faults(signed: Iterable[Head] = ()) -> Iterator[Fault]:
     return chain.faults(lines(), signed)
 
 
+def verify(signed: Iterable[Head] = (), *, now: datetime) -> None:
+    """Raises BrokenRecordError if the record has faults, and stores their number for monitoring."""
+    found = list(faults(signed))
+    runs.record(runs.AUDIT_RECORD, now=now, failures=len(found))
+    if found:
+        raise BrokenRecordError(found)
+
+
 def sign_days(folder: Path, key: Ed25519PrivateKey, *, now: datetime) -> list[SignedHead]:
     """Signs the head of each day from the last signed one to today, and exports the lines of these days.
 
-    Today's files are written anew each time. What follows the last signed head is verified first; raises
-    BrokenRecordError, and AuditFileError when a file cannot be used.
+    Today's files are written anew each time. The whole record is verified first; raises BrokenRecordError,
+    and AuditFileError when a file cannot be used.
     """
     before = heads.read(folder, key.public_key())
-    if found := list(_faults_since(before)):
-        raise BrokenRecordError(found)
+    verify([each.head for each in before], now=now)
     done = [signed for signed in before if signed.day < (before[-1].day if before else date.max)]
     written = []
     for day in _days(before, now):
@@ -50,16 +60,6 @@ def sign_days(folder: Path, key: Ed25519PrivateKey, *, now: datetime) -> list[Si
             heads.write(folder, done[-1], key, _texts(last, head.seq))
             written.append(done[-1])
     return written
-
-
-def _faults_since(signed: list[SignedHead]) -> Iterator[Fault]:
-    if not signed:
-        return faults()
-    head = signed[-1].head
-    stored = AuditLine.objects.filter(seq=head.seq).values_list("hash", flat=True).first()
-    if stored != head.hash:
-        return iter([Fault(head.seq, "the signed head names another line, or one that is gone")])
-    return chain.faults(lines(after=head.seq), after=head)
 
 
 def _days(before: list[SignedHead], now: datetime) -> list[date]:

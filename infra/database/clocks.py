@@ -18,7 +18,7 @@ MOST = 60.0  # seconds by which the clocks may differ
 def refuse_wrong_clock(connection: Any, **_: Any) -> None:
     """A receiver of `connection_created`, which asks each new connection once; raises OperationalError.
 
-    Requests then answer as if the database were away. A connection is kept for DATABASE_CONN_MAX_AGE at most.
+    Requests then answer as if the database were away. A connection is kept for CONN_MAX_AGE at most.
     """
     if connection.vendor != "postgresql":
         return

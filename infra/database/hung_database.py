@@ -23,6 +23,7 @@ import structlog
 from django.conf import settings
 from django.db import DEFAULT_DB_ALIAS, connections
 
+from infra.database import refused_writes
 from infra.waiting import most_in_all
 
 log = structlog.get_logger(__name__)
@@ -68,7 +69,11 @@ class _BoundedConnection(psycopg.Connection[Any]):
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         seconds = getattr(_thread, "seconds", None)
-        found = super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
+        try:
+            found = super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
+        except psycopg.Error as error:
+            refused_writes.note(error.sqlstate)
+            raise
         if self._unreplicated:
             self._unreplicated = False
             raise psycopg.OperationalError("The COMMIT is not known to have reached the standby.")

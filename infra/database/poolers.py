@@ -29,7 +29,7 @@ def refuse_unknown_pooler(connection: Any, **_: Any) -> None:
     connection.close()
     raise ImproperlyConfigured(
         "A pooler such as PgBouncer is between this service and PostgreSQL. Set DATABASE_POOLER to its mode, "
-        "`transaction` or `session`: docs/operate.md."
+        "`transaction` or `session`: docs/database.md."
     )
 
 

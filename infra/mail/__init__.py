@@ -1,1 +1,1 @@
-"""E-mails: `outbox` takes them in requests, and `manage.py send_emails` sends them in its own process."""
+"""E-mails: `outbox` takes them in requests, and `manage.py worker` sends them in its own process."""

@@ -1,4 +1,4 @@
-"""What an error of the mail server means: for good, or to be tried again. Pure."""
+"""Classifies errors of the mail server: final, or to be tried again. Pure."""
 
 import smtplib
 from dataclasses import dataclass
@@ -22,7 +22,7 @@ class Failure:
 
 
 def wait_after(tries: int, *, urgent: bool) -> timedelta:
-    """How long to wait after so many failed tries; never long if somebody waits for the e-mail."""
+    """The time to wait after so many failed tries; always short for an e-mail that a person waits for."""
     waits = WAITS[:2] if urgent else WAITS
     return waits[min(max(tries, 1), len(waits)) - 1]
 
@@ -33,7 +33,7 @@ def is_of_recipient(reason: str) -> bool:
 
 
 def read(error: OSError) -> Failure:
-    """What the error of a try to send means (RFC 5321 §4.2.1).
+    """The failure that an error while sending stands for (RFC 5321 §4.2.1).
 
     A refusal of the recipient or of the content with 5xx is final. A refusal of the sender or of the sign-in
     is not: it is a fault in the configuration, which concerns every e-mail.

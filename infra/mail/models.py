@@ -25,9 +25,9 @@ class OutgoingEmail(models.Model):
         DROPPED = "dropped", _("dropped")
 
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
-    # What it is about, such as "code" or the name of a notice.
+    # The kind of e-mail, such as "code" or the name of a notice.
     purpose = models.CharField(_("purpose"), max_length=40, editable=False)
-    # Somebody waits for it on a page. Senders of their own send these.
+    # Whether a person waits for it on a page. Separate threads send these.
     urgent = models.BooleanField(_("urgent"), default=False, editable=False)
     # A keyed digest of the address, by which the e-mails to a person are found.
     recipient = models.CharField(max_length=64, editable=False, db_index=True)
@@ -41,7 +41,7 @@ class OutgoingEmail(models.Model):
     due_at = models.DateTimeField(_("next try"), editable=False)
     expires_at = models.DateTimeField(_("sent until"), editable=False)
     tried_at = models.DateTimeField(_("last try"), null=True, editable=False)
-    # Until then the sender that has claimed it is alone with it.
+    # The end of the lease of the sender that has claimed the e-mail; until then no other sends it.
     leased_until = models.DateTimeField(null=True, editable=False)
     ended_at = models.DateTimeField(_("ended"), null=True, editable=False)
 

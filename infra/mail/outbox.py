@@ -1,4 +1,4 @@
-"""The outbox, for use cases: put an e-mail in, and see what became of it."""
+"""The outbox, for use cases: they put e-mails into it and read their state."""
 
 import uuid
 from datetime import datetime, timedelta
@@ -22,7 +22,7 @@ NO_MAILBOX = uuid.UUID(int=0)  # in place of the number of an e-mail that nothin
 
 
 class Standing(Enum):
-    """How it stands with an e-mail, for the person who waits for it."""
+    """The state of an e-mail, for the person who waits for it."""
 
     SENDING = "sending"
     DELAYED = "delayed"  # a try has failed, others follow
@@ -31,7 +31,7 @@ class Standing(Enum):
 
 
 class Outcome(Enum):
-    """What became of an e-mail, for use cases that depend on it."""
+    """The result of sending an e-mail, for use cases that depend on it."""
 
     WAITING = "waiting"
     SENT = "sent"
@@ -49,12 +49,13 @@ def put(
     """
     if not email_addresses.is_accepted(letter.to):
         raise EmailAddressError
-    now = timezone.now()
+    now, apart = timezone.now(), bool(letter.backend)
     until = expires_at or now + SENT_FOR
-    row = OutgoingEmail(purpose=purpose, urgent=urgent, created_at=now, due_at=now, expires_at=until)
+    due_at = now + at_once.HEAD_START if at_once.sends(apart=apart) else now
+    row = OutgoingEmail(purpose=purpose, urgent=urgent, created_at=now, due_at=due_at, expires_at=until)
     row.recipient = digest(letter.to)
     queue.write(row, letter)
-    at_once.after_commit(row.id, apart=bool(letter.backend))
+    at_once.after_commit(row.id, apart=apart)
     return row.id
 
 
@@ -64,7 +65,7 @@ def digest(address: str) -> str:
 
 
 def standing(email: uuid.UUID | None, *, now: datetime) -> Standing:
-    """How it stands with this e-mail. One that is not in the queue any more counts as sent."""
+    """The state of this e-mail. One that is no longer in the queue counts as sent."""
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
     if found is None or found.state == State.SENT:
         return Standing.SENT
@@ -74,7 +75,7 @@ def standing(email: uuid.UUID | None, *, now: datetime) -> Standing:
 
 
 def outcome(email: uuid.UUID | None) -> Outcome:
-    """What became of this e-mail. Of one that is not in the queue any more nothing is known."""
+    """The result for this e-mail; unknown for one that is no longer in the queue."""
     if email == NO_MAILBOX:
         return Outcome.NO_MAILBOX
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
@@ -87,7 +88,7 @@ def outcome(email: uuid.UUID | None) -> Outcome:
 
 
 def drop(email: uuid.UUID | None, *, now: datetime) -> bool:
-    """The e-mail is not sent any more; False if it was sent, or is dropped already."""
+    """Drops the e-mail, so that it is not sent; False if it was sent or dropped before."""
     if email is None:
         return False
     rows = OutgoingEmail.objects.filter(id=email, state__in=[State.WAITING, State.REFUSED])
@@ -95,7 +96,7 @@ def drop(email: uuid.UUID | None, *, now: datetime) -> bool:
 
 
 def send_again(email: uuid.UUID, *, now: datetime) -> bool:
-    """Make a refused e-mail wait again; False if it does not stand refused, or has no content any more."""
+    """Queues a refused e-mail again; False if it was not refused, or its content is erased."""
     rows = OutgoingEmail.objects.filter(id=email, state=State.REFUSED, expires_at__gt=now)
     found = rows.exclude(sealed_letter=b"").update(state=State.WAITING, due_at=now, ended_at=None, reason="")
     if found:
@@ -104,10 +105,10 @@ def send_again(email: uuid.UUID, *, now: datetime) -> bool:
 
 
 def end_late(*, now: datetime, batch: int) -> int:
-    """Erase the content of what is too late to send, also while no sender runs; gives the number."""
+    """Erases the content of expired e-mails, also while no sender runs; returns their number."""
     return queue.end_expired(now=now, batch=batch)
 
 
 def written_to(address: str, *, until: datetime) -> QuerySet[OutgoingEmail]:
-    """The e-mails that were written to this address by then."""
+    """The e-mails to this address that were put into the outbox until then."""
     return OutgoingEmail.objects.filter(recipient=digest(address), created_at__lte=until)

@@ -19,7 +19,7 @@ from infra.mail.models import OutgoingEmail
 
 State = OutgoingEmail.State
 
-LEASE = timedelta(seconds=60)  # longer than a sender works on one e-mail, see `smtp.DEADLINE`
+LEASE = timedelta(seconds=60)  # longer than a sender works on one e-mail, see `sending.DEADLINE`
 
 _CLAIM = """
     UPDATE infra_outgoingemail SET leased_until = %s, tries = tries + 1, tried_at = %s WHERE id = (
@@ -43,7 +43,7 @@ class Letter:
 
 
 def claim(*, urgent: bool, now: datetime) -> OutgoingEmail | None:
-    """The e-mail that is due for longest, for this sender alone until its lease ends."""
+    """Claims the e-mail that has been due longest; no other sender gets it until the lease ends."""
     skipping = "FOR UPDATE SKIP LOCKED" if connection.features.has_select_for_update_skip_locked else ""
     at, until = map(connection.ops.adapt_datetimefield_value, (now, now + LEASE))
     with transaction.atomic(), connection.cursor() as cursor:
@@ -53,7 +53,7 @@ def claim(*, urgent: bool, now: datetime) -> OutgoingEmail | None:
 
 
 def claim_one(email: uuid.UUID, *, now: datetime) -> OutgoingEmail | None:
-    """This e-mail, if it waits and no sender has claimed it."""
+    """Claims this e-mail; None if it does not wait or another sender has claimed it."""
     row = OutgoingEmail.objects.filter(id=email, state=State.WAITING, leased_until=None, expires_at__gt=now)
     found = row.first()
     if found is None or row.update(leased_until=now + LEASE, tries=found.tries + 1, tried_at=now) != 1:
@@ -95,7 +95,7 @@ def end(rows: QuerySet[OutgoingEmail], state: str, *, now: datetime) -> int:
 
 
 def end_expired(*, now: datetime, batch: int = 500) -> int:
-    """End what nobody needs any more, and erase its content; gives the number of e-mails."""
+    """End expired e-mails and erase their content; gives their number."""
     expired = OutgoingEmail.objects.filter(expires_at__lte=now)
     ended = 0
     while page := list(expired.filter(state=State.WAITING).values_list("id", flat=True)[:batch]):

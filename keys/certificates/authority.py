@@ -60,7 +60,11 @@ def certify(public_key: bytes | memoryview, *, now: datetime) -> str:
     ends = min(now + LEAF_LIFETIME, issuing.not_valid_after_utc)
     subject = _name(f"SANDBOX {_host()}"[:_LONGEST_NAME])
     builder = _certificate(subject, public_key_from_der(public_key), now, ends)
-    leaf = _issue(builder.add_extension(_alternative_name(), critical=False), issuing.subject, issuing_key)
+    # Some verifiers accept only an `iss` that stands in the certificate. A real authority cannot prove it.
+    names = x509.SubjectAlternativeName(
+        [*_alternative_name(), x509.UniformResourceIdentifier(settings.BASE_URL)]
+    )
+    leaf = _issue(builder.add_extension(names, critical=False), issuing.subject, issuing_key)
     return _pem(leaf) + own.issuing_pem + own.root_pem
 
 

@@ -39,7 +39,7 @@ def fault(path: str) -> str:
 
 
 def chain_for(request: str, *, path: str, kid: UUID, longest: float = LONGEST) -> bytes:
-    """What the program answers to this certificate request (PEM); raises CommandFailedError.
+    """The chain that the program returns for this certificate request (PEM); raises CommandFailedError.
 
     longest: the seconds after which the program is ended, with all that it has started.
     """
@@ -73,7 +73,7 @@ def chain_for(request: str, *, path: str, kid: UUID, longest: float = LONGEST) -
 
 
 def _answer(running: "subprocess.Popen[bytes]", request: bytes, ends: float) -> bytes:
-    """All that the program writes. Raises TimeoutExpired, and CommandFailedError when that is too long."""
+    """The program's whole output. Raises TimeoutExpired, or CommandFailedError if the output is too long."""
     assert running.stdin
     assert running.stdout
     with suppress(BrokenPipeError):  # it need not read the request; a pipe holds more than one is long
@@ -93,6 +93,6 @@ def _answer(running: "subprocess.Popen[bytes]", request: bytes, ends: float) -> 
 
 
 def _end(running: "subprocess.Popen[bytes]") -> None:
-    """Ends the program and what it has started: a session of its own. Nobody has waited for it yet."""
+    """Kills the program's session, that is the program and its children. It must not be reaped before."""
     with suppress(ProcessLookupError, PermissionError):
         os.killpg(running.pid, signal.SIGKILL)

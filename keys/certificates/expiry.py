@@ -61,7 +61,7 @@ def endings(in_use: Iterable[tuple[str, Iterable[x509.Certificate]]], *, now: da
 
 
 def stage_of(left: timedelta) -> int | None:
-    """The smallest of WARN_BEFORE that `left` is within; 0 when nothing is left, None if it is far."""
+    """The smallest period of WARN_BEFORE that contains `left`; 0 after the end, None before all periods."""
     if left <= timedelta(0):
         return 0
     return min((days for days in WARN_BEFORE if left <= timedelta(days=days)), default=None)

@@ -9,9 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from keys.certificates import authority
-from keys.certificates.chain import BrokenChainError
 from keys.private_keys.key_stores import destroy, forgotten_unless_saved
-from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.moves import activate, certify, new_key, save_staged
 from keys.rotation.plan import Step, What, outlook, plan
@@ -25,7 +23,7 @@ def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
     """Takes every step that is due, and reports what was done, what comes next and what is wrong.
 
     Any number of instances may run this at once: each step is a move in a transaction of its own, and the
-    second instance finds it done. The hardware module is never called inside a transaction. Raises SealError.
+    second instance finds it done. The hardware module is never called inside a transaction.
     """
     done: list[Entry] = []
     failed: list[Entry] = []
@@ -37,8 +35,8 @@ def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
         except RotationRefusedError as refusal:
             # Another instance takes this step.
             log.info("rotation_step_left", step=step.what, why=str(refusal))
-        except (BrokenChainError, SignerUnavailableError) as error:
-            log.error("rotation_step_failed", step=step.what, why=str(error))
+        except Exception as error:  # the other steps are due all the same
+            log.exception("rotation_step_failed", step=step.what, why=str(error))
             failed.append(Entry("step_failed", step.kid, now, str(error)))
     ahead = outlook(now=now)
     return replace(ahead, done=tuple(done), problems=(*failed, *ahead.problems))

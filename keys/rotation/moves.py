@@ -14,6 +14,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
 
 from infra.moments import moment
+from infra.reasons import visible
 from keys.certificates import authority
 from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import CertificateChain
@@ -21,8 +22,16 @@ from keys.issuer_key import forget
 from keys.models import SigningKey
 from keys.private_keys.key_stores import Store, forgotten_unless_saved, make_private_key, signer_of
 from keys.rotation.key_events import SERVICE, Action, record
-from keys.rotation.schedule import fits, ready_at
-from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to, require_move
+from keys.rotation.states import (
+    RotationRefusedError,
+    State,
+    find,
+    fits,
+    in_state,
+    move_to,
+    ready_at,
+    require_move,
+)
 
 _STAGED_ALREADY = _lazy("A key is staged already; activate or withdraw that one first.")
 
@@ -169,7 +178,7 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVIC
     Raises RotationRefusedError when no reason is given.
     """
     reason = " ".join(reason.split())[:200]
-    if not reason:
+    if not visible(reason):
         raise RotationRefusedError(_("Say why the key is withdrawn."))
     with transaction.atomic():
         key = find(kid, locked=True)  # lock: a withdrawal must win every race

@@ -16,8 +16,7 @@ from keys.certificates import authority
 from keys.models import SigningKey
 from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Entry, Report
-from keys.rotation.schedule import destroyed_from, ended_at, fits, next_staged_at, takes_over_at
-from keys.rotation.states import State
+from keys.rotation.states import State, destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 

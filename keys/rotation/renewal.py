@@ -1,4 +1,4 @@
-"""Gets certificates without an operator: asks CERTIFICATE_COMMAND for those that lack or end soon.
+"""Gets missing certificates, and those that end soon, from CERTIFICATE_COMMAND without an operator.
 
 Only `rotate_signing_keys` does this, never a request, because the program may take a minute. What it answers
 goes the way of a chain that an operator installs (`moves.certify`).
@@ -17,7 +17,6 @@ from keys.certificates import command
 from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import BrokenChainError, CertificateChain
 from keys.models import SigningKey
-from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation.key_events import Action
 from keys.rotation.moves import certificate_request, certify
 from keys.rotation.report import Entry
@@ -28,14 +27,15 @@ log = structlog.get_logger(__name__)
 ACTOR = "CERTIFICATE_COMMAND"
 # A leaf is renewed this long before its end, or when a third of its life is left.
 RESERVE = timedelta(days=30)
-# All instances run at the same hour. One of them asks for a key; the window is longer than the program has.
+# All instances run in the same hour, and one of them calls the program for a key. The window is longer
+# than the time that the program has.
 TURN = RollingLimit("certificate-command", most=1, window=timedelta(minutes=2))
 
 
 def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
-    """Asks for each certificate that is needed; gives what was done, and what failed.
+    """Gets each certificate that is needed; returns the certified keys, and the failures.
 
-    Nothing is done without CERTIFICATE_COMMAND. Raises SealError.
+    Nothing is done without CERTIFICATE_COMMAND.
     """
     began = monotonic()
     done: list[Entry] = []
@@ -50,10 +50,11 @@ def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
             # A certificate may begin when it is made, which is later for each key.
             _renew(key, lambda: now + timedelta(seconds=monotonic() - began))
         except (LimitReachedError, RotationRefusedError) as refusal:
-            # Another instance asks, or has installed what it got; or the key was moved meanwhile.
+            # Another instance calls the program or has installed a chain, or the key has changed its state.
             log.info("certificate_left", kid=str(key), why=str(refusal))
-        except (command.CommandFailedError, BrokenChainError, SignerUnavailableError) as error:
-            log.error("certificate_not_obtained", kid=str(key), why=str(error))
+        except Exception as error:  # the other keys need theirs all the same
+            TURN.give_back(str(key.pk), taken_at=now)  # so that the next run asks again
+            log.exception("certificate_not_obtained", kid=str(key), why=str(error))
             failed.append(Entry("certificate_not_obtained", key.pk, now, str(error)))
         else:
             done.append(Entry(Action.CERTIFIED, key.pk, now, _("Certified key %(kid)s.") % {"kid": key}))
@@ -61,7 +62,7 @@ def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
 
 
 def is_needed(key: SigningKey, now: datetime) -> bool:
-    """Whether the key has no certificate, or one whose end is near for its lifetime."""
+    """Whether the key has no certificate, or one whose end is near compared with its lifetime."""
     chain = key.certified_chain
     if chain is None:
         return True

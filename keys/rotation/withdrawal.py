@@ -7,9 +7,15 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from keys.models import SigningKey
-from keys.rotation.schedule import fits
-from keys.rotation.stakes import unexpired_credentials
-from keys.rotation.states import State, in_state
+from keys.rotation import states
+from keys.rotation.states import State, fits, in_state, unexpired_credentials
+
+
+def stops_signing(key: SigningKey, *, now: datetime) -> bool:
+    """Whether its withdrawal stops the service for everybody: it signs, and no other key can."""
+    successor = in_state(State.STAGED)
+    succeeded = settings.SELF_CERTIFYING_AUTHORITY or (successor is not None and fits(successor, now))
+    return key.state == State.ACTIVE and not succeeded
 
 
 def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:
@@ -21,6 +27,9 @@ def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:
     sentences = [_lost_credentials(key, now)]
     if key.state == State.ACTIVE:
         sentences.append(_succession(now))
+    if stops_signing(key, now=now):
+        said = _("This stops the service for everybody. Active relying parties: %(count)d.")
+        sentences.append(said % {"count": states.count_relying_parties()})
     return " ".join(sentences)
 
 

@@ -25,8 +25,7 @@ class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
     search_help_text = _("Interaction ID, or a relying party’s name or client ID")
     list_select_related = ("relying_party",)
     ordering = ("-created_at",)
-    show_full_result_count = False
-    fields = readonly_fields = (
+    fields = (
         "id",
         "relying_party",
         "redirect_uri",

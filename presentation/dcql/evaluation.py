@@ -5,7 +5,7 @@ disclosed as a whole. Claims that are in every presentation satisfy a path and n
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from presentation.dcql.queries import FORMAT, ClaimPath, ClaimsQuery, CredentialQuery, PathPointer, Query
@@ -32,12 +32,14 @@ class Offer:
 class Selection:
     """The claims to present, and the ids of the credential queries that they answer.
 
-    optional: those of `claims` that may be left out, in any combination, without changing `query_ids`.
+    optional: those of `claims` that may be left out, in any combination, without changing `query_ids`. parts:
+    the claims of each presentation, by the ids of the queries that it answers.
     """
 
     claims: tuple[ClaimPath, ...]
     query_ids: tuple[str, ...]
     optional: tuple[ClaimPath, ...] = ()
+    parts: Mapping[tuple[str, ...], tuple[ClaimPath, ...]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,15 @@ def select_for_anyone(query: Query, offer: Offer, known: Mapping[str, Any] | Non
     return _select(query, offer, possible)
 
 
+def unknown_claim(query: Query, offer: Offer) -> PathPointer | None:
+    """The path of a claim that no credential can have, if only such claims make the query unanswerable."""
+    if select_for_anyone(query, offer) or not _select(query, offer, lambda claim: True):
+        return None
+    ours = (each for each in query.credentials if _claims_for(each, offer, lambda claim: True))
+    paths = (claim.path for each in ours for claim in each.claims)
+    return next(path for path in paths if path[0] not in offer.plain and not covered(path, offer.claims))
+
+
 def select(query: Query, offer: Offer, whole: Mapping[str, Any]) -> Selection | None:
     """The selection from the credential with the claims `whole`; None if it does not match."""
     return _select(query, offer, lambda claim: _is_there(claim, whole))
@@ -98,19 +109,26 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
         for credential_query in query.credentials
         if (claims := _claims_for(credential_query, offer, available)) is not None
     }
-    answered = _answered(query, found)
+    preferred = [id for one in query.credential_sets for ids in one.options for id in ids]
+    sources = [[id] for id in preferred or found if id in found] if query.only_one else [found]
+    answered = next(filter(None, (_answered(query, source) for source in sources)), ())
     if not answered:
         return None
     union: dict[ClaimPath, bool] = {}  # whether each may be left out
-    for answer in (found[id] for id in answered):
-        for claim in answer.claims:
+    parts = {}
+    for ids in [answered] if query.in_one else [(id,) for id in answered]:
+        own: dict[ClaimPath, None] = {}
+        for claim, answer in ((claim, found[id]) for id in ids for claim in found[id].claims):
             paths = covered(claim.path, offer.claims)
             optional = claim in answer.optional and len(paths) == 1  # several claims are no single choice
             union |= {path: optional and union.get(path, True) for path in paths}
+            own |= dict.fromkeys(paths)
+        parts[ids] = tuple(own)
     return Selection(
         claims=tuple(union),
         query_ids=answered,
         optional=tuple(path for path, optional in union.items() if optional),
+        parts=parts,
     )
 
 

@@ -39,11 +39,6 @@ class CredentialQuery:
     format: str = FORMAT
     optional: tuple[ClaimsQuery, ...] = ()
 
-    @classmethod
-    def for_paths(cls, id: str, *paths: ClaimPath) -> "CredentialQuery":
-        """The query for all the claims at `paths`, with any value."""
-        return cls(id, tuple(ClaimsQuery(path) for path in paths))
-
 
 @dataclass(frozen=True)
 class CredentialSet:
@@ -55,13 +50,16 @@ class CredentialSet:
 
 @dataclass(frozen=True)
 class Query:
-    """The query of a request: one or more credential queries, which one presentation answers.
+    """The query of a request: one or more credential queries, each answered by a presentation of its own.
 
-    Without `credential_sets` all of them are required.
+    Without `credential_sets` all of them are required. in_one: scopes, which ask for the same credential, are
+    answered by one presentation together. only_one: the answer must not need several presentations.
     """
 
     credentials: tuple[CredentialQuery, ...]
     credential_sets: tuple[CredentialSet, ...] = ()
+    in_one: bool = False
+    only_one: bool = False
 
     @property
     def credential_ids(self) -> tuple[str, ...]:

@@ -103,22 +103,6 @@ def by_hour(
     return {row["hour"]: Counts(**_of(row)) for row in rows}
 
 
-def by_party(start: datetime, end: datetime) -> dict[int, Counts]:
-    """The figures of a period for each relying party that asked in it, by its key."""
-    last = RequestCount.objects.aggregate(last=Max("hour"))["last"]
-    live_from = max(start, last + HOUR) if last else start
-    sums = {name: Sum(name) for name in _OUTCOMES}
-    stored = RequestCount.objects.filter(hour__gte=start, hour__lt=end)
-    found: dict[int, Counts] = {}
-    parts: list[Any] = [stored.values("relying_party").annotate(**sums).order_by()]
-    if live_from < end:
-        parts.append(_live(live_from, end).values("relying_party").annotate(**_OUTCOMES).order_by())
-    for row in (row for part in parts for row in part):
-        party = row["relying_party"]
-        found[party] = found.get(party, Counts()) + Counts(**_of(row))
-    return found
-
-
 def by_day(
     start: datetime, end: datetime, *, relying_party: RelyingParty | None = None
 ) -> Iterator[tuple[datetime, Counts]]:

@@ -21,10 +21,12 @@ FIELDS = {
     "grants": "grants",
     "requires_pushed_requests": "requires_pushed_requests",
     "requires_signed_requests": "requires_signed_requests",
+    "may_omit_exp": "may_omit_exp",
     "may_omit_login_hint": "may_omit_login_hint",
     "request_uri_prefix": "request_uri_prefix",
     "jwks": "jwks",
     "jwks_uri": "jwks_uri",
+    "may_name_endpoint": "may_name_endpoint",
 }
 ADDRESSES = ("redirect_uris", "response_uris")
 STATE = ("state", "suspension_reason")

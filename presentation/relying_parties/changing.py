@@ -7,15 +7,12 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.db import transaction
 
+from infra.reasons import visible
 from presentation.models import RelyingParty
 from presentation.relying_parties import history, registration
 from presentation.relying_parties.as_json import ADDRESSES, FIELDS, FIXED, STATE, as_json
 
 LONGEST_REASON = 300  # characters, as in the admin
-_ADD = {
-    "redirect_uris": registration.add_redirect_uris,
-    "response_uris": registration.add_response_uris,
-}
 
 
 @transaction.atomic
@@ -32,7 +29,9 @@ def change(client_id: str, wanted: Mapping[str, Any], *, command: str, now: date
     _set_fields(party, {member: wanted[member] for member in changed if member in FIELDS})
     for name in ADDRESSES:
         if name in changed:
-            _set_addresses(party, name, wanted[name])
+            if name == "redirect_uris" and not wanted[name]:
+                raise ValidationError({name: ["Name at least one redirect URI."]})
+            registration.set_addresses(party, name, list(dict.fromkeys(wanted[name])))
     if "state" in changed:
         _move(party, wanted)
     if changed:
@@ -83,16 +82,6 @@ def _by_member(error: ValidationError) -> dict[str, list[str]]:
     return {members.get(field, field): texts for field, texts in error.message_dict.items()}
 
 
-def _set_addresses(party: RelyingParty, name: str, uris: list[str]) -> None:
-    """Removes what is not in the list any more, and adds what is new; the others keep their rows."""
-    if name == "redirect_uris" and not uris:
-        raise ValidationError({name: ["Name at least one redirect URI."]})
-    rows = getattr(party, name)
-    rows.exclude(uri__in=uris).delete()
-    known = set(rows.values_list("uri", flat=True))
-    _ADD[name](party, [uri for uri in dict.fromkeys(uris) if uri not in known])
-
-
 def _move(party: RelyingParty, wanted: Mapping[str, Any]) -> None:
     state, reason = (wanted.get(name, "") for name in STATE)
     if state not in RelyingParty.State:
@@ -100,7 +89,7 @@ def _move(party: RelyingParty, wanted: Mapping[str, Any]) -> None:
     if state == RelyingParty.State.ACTIVE:
         registration.reinstate(party)
         return
-    if not reason.strip():
+    if not visible(reason):
         raise ValidationError({"suspension_reason": ["A suspension needs a reason."]})
     if len(reason) > LONGEST_REASON:
         raise ValidationError({"suspension_reason": ["It is too long."]})

@@ -8,14 +8,15 @@ from django.forms.fields import InvalidJSONInput
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from infra.reasons import ReasonField
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos, public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.claims import CLAIMS, NAMES
-from wallet.evidence import LADDERS
+from wallet.credential.claims import CLAIMS, NAMES
+from wallet.credential.evidence import LADDERS
 from wallet.providers import registry
 
 
@@ -70,6 +71,7 @@ class RelyingPartyForm(forms.ModelForm):
     allowed_transaction_data_types = CheckboxesField(
         label=_("Transaction data"),
         choices=[(urn, urn) for urn in TYPES],
+        initial=list(TYPES),
         help_text=_("With none ticked, every request that carries transaction data is refused."),
     )
     minimum_assurance = CheckboxesField(
@@ -136,8 +138,7 @@ class SuspensionForm(forms.Form):
 
     required_css_class = "required"
 
-    reason = forms.CharField(
-        label=_("Reason"),
+    reason = ReasonField(
         max_length=300,
         widget=forms.Textarea(attrs={"rows": 3}),
         help_text=_("Needed. Kept in the history. Operators see it; holders and the application do not."),

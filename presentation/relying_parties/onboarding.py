@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.utils.functional import Promise
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from infra.words import Words
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata import logos
@@ -16,7 +17,7 @@ from presentation.webhooks import signing_secrets
 class Point:
     """One thing to have. needed: without it the relying party should not go live; else it is advice."""
 
-    text: str | Promise
+    text: Words
     done: bool
     needed: bool = True
 
@@ -24,6 +25,7 @@ class Point:
 def points(party: RelyingParty, *, now: datetime) -> list[Point]:
     """Everything that was checked, in the order in which an operator does it."""
     uris = [row.uri for row in party.redirect_uris.all()]
+    types = ", ".join(party.allowed_transaction_data_types) or _("none")
     return [
         Point(_("It is active."), party.state == RelyingParty.State.ACTIVE),
         Point(_("It has a redirect URI."), bool(uris)),
@@ -40,6 +42,7 @@ def points(party: RelyingParty, *, now: datetime) -> list[Point]:
             bool(party.logo and logos.is_shown(bytes(party.logo))),
             needed=False,
         ),
+        Point(format_lazy(_("It may send transaction data: {types}."), types=types), done=True),
         Point(_("It links to its terms of use."), bool(party.terms_url), needed=False),
         Point(
             _("A request of it was answered with a credential."),

@@ -7,11 +7,9 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
-from presentation.models import RedirectURI, RelyingParty, ResponseURI
-
-
-class MoveError(Exception):
-    """The relying party is already in the state it should be moved to."""
+from infra.operations import WrongStateError
+from infra.reasons import visible
+from presentation.models import RelyingParty
 
 
 @transaction.atomic
@@ -27,46 +25,44 @@ def register(
     relying_party = RelyingParty(name=name, **details)
     relying_party.full_clean()
     relying_party.save(force_insert=True)
-    add_redirect_uris(relying_party, redirect_uris)
-    add_response_uris(relying_party, response_uris)
+    set_addresses(relying_party, "redirect_uris", redirect_uris)
+    set_addresses(relying_party, "response_uris", response_uris)
     return relying_party
 
 
-def add_redirect_uris(relying_party: RelyingParty, redirect_uris: Sequence[str]) -> None:
-    """Registers further redirect URIs, in the caller's transaction; raises ValidationError."""
-    for uri in redirect_uris:
-        _save(RedirectURI(relying_party=relying_party, uri=uri), "redirect_uris")
+def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -> None:
+    """Registers exactly these addresses, in the caller's transaction; those that stay keep their rows.
 
-
-def add_response_uris(relying_party: RelyingParty, response_uris: Sequence[str]) -> None:
-    """Registers further response URIs, in the caller's transaction; raises ValidationError."""
-    for uri in response_uris:
-        _save(ResponseURI(relying_party=relying_party, uri=uri), "response_uris")
+    name: "redirect_uris" or "response_uris". Raises ValidationError.
+    """
+    rows = getattr(relying_party, name)
+    rows.exclude(uri__in=uris).delete()
+    known = set(rows.values_list("uri", flat=True))
+    for uri in uris:
+        if uri not in known:
+            row = rows.model(relying_party=relying_party, uri=uri)
+            try:
+                row.full_clean()
+            except ValidationError as error:
+                raise ValidationError({name: [f"{uri}: {text}" for text in error.messages]}) from None
+            row.save(force_insert=True)
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:
-    """Stops all answers to it, also for open requests; raises MoveError if it is suspended already."""
-    if not reason.strip():
+    """Stops all answers to it, also for open requests; raises WrongStateError if it is suspended already."""
+    if not visible(reason):
         raise ValueError("A suspension needs a reason.")
     _move(relying_party, RelyingParty.State.SUSPENDED, reason)
 
 
 def reinstate(relying_party: RelyingParty) -> None:
-    """Ends a suspension; raises MoveError if it is active already."""
+    """Ends a suspension; raises WrongStateError if it is active already."""
     _move(relying_party, RelyingParty.State.ACTIVE, "")
-
-
-def _save(row: RedirectURI | ResponseURI, named: str) -> None:
-    try:
-        row.full_clean()
-    except ValidationError as error:
-        raise ValidationError({named: [f"{row.uri}: {text}" for text in error.messages]}) from None
-    row.save(force_insert=True)
 
 
 def _move(relying_party: RelyingParty, to: RelyingParty.State, reason: str) -> None:
     origins = [state for state, targets in RelyingParty.MOVES.items() if to in targets]
     movable = RelyingParty.objects.filter(pk=relying_party.pk, state__in=origins)
     if movable.update(state=to, suspension_reason=reason) != 1:
-        raise MoveError(f"{relying_party.client_id} is {to} already.")
+        raise WrongStateError(f"{relying_party.client_id} is {to} already.")
     relying_party.state, relying_party.suspension_reason = to, reason

@@ -4,6 +4,7 @@ The line of the request in the log says what came of it (`config.middleware.Ever
 """
 
 import json
+from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from datetime import datetime
 from typing import Any
@@ -32,8 +33,10 @@ from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
 from presentation.requests.next_step import Match, NextStep, Step
+from presentation.transaction_data import entries
 from presentation.webhooks import telling
-from wallet import credentials
+from wallet.credential import credentials
+from wallet.credential.claims import ClaimPath
 
 log = structlog.get_logger(__name__)
 CLOSE = PreparedUpdate(
@@ -60,10 +63,9 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
         with our_fault("presentation_failed", interaction=str(row.id)):
             address = opened.checked_address
             match, consent = presentable(opened, ready)
-            presentation = credentials.present(
-                match.credential, decisions.shared_by(consent), binding_of(opened, consent), now=now
-            )
-            answer = with_token(presentation, match, party)
+            wanted = what_to_present(opened, match, consent, decisions.shared_by(consent))
+            presentations = credentials.present(match.credential, wanted, now=now)
+            answer = with_tokens(presentations, match, party)
             _close_with(answer, opened, address, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
@@ -105,15 +107,17 @@ def issuer() -> dict[str, str]:
     return {"iss": settings.BASE_URL}
 
 
-def with_token(presentation: str, match: Match, party: RelyingParty) -> dict[str, str]:
+def with_tokens(presentations: Sequence[str], match: Match, party: RelyingParty) -> dict[str, str]:
     """`vp_token`: the SD-JWT VC itself (the contract), or a JSON object (OpenID4VP 1.0 §8.1).
 
-    The presentation may answer several credential queries, because several scopes may ask for the same
-    credential; the object then has it under the id of each.
+    presentations: one for each part of the selection. That of several scopes answers several credential
+    queries; the object then has it under the id of each.
     """
     if party.wire_format == RelyingParty.WireFormat.STRING:
+        (presentation,) = presentations  # see `Query.only_one`
         return {"vp_token": presentation}
-    by_query = {query_id: [presentation] for query_id in match.selection.query_ids}
+    answered = zip(match.selection.parts, presentations, strict=True)
+    by_query = {id: [presentation] for query_ids, presentation in answered for id in query_ids}
     return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer()}
 
 
@@ -137,15 +141,28 @@ def presentable(opened: OpenInteraction, ready: NextStep) -> tuple[Match, Consen
     return match, consent
 
 
-def binding_of(opened: OpenInteraction, consent: Consent) -> credentials.Binding:
-    """What the presentation of this interaction is bound to."""
-    return credentials.Binding(
-        audience=opened.relying_party.client_id,
-        nonce=opened.request.nonce,
-        transaction_data=[value.received for value in opened.request.transaction_data],
-        reference=consent.id,
-        today=day_of(consent.asked_at),
-    )
+def what_to_present(
+    opened: OpenInteraction, match: Match, consent: Consent, shared: Collection[ClaimPath]
+) -> list[tuple[list[ClaimPath], credentials.Binding]]:
+    """For each presentation its claims, and what it is bound to. shared: the claims of all together.
+
+    Transaction data is bound to one presentation: see `entries.authorising`.
+    """
+    wanted, answered = [], match.selection.query_ids
+    for query_ids, claims in match.selection.parts.items():
+        binding = credentials.Binding(
+            audience=opened.relying_party.client_id,
+            nonce=opened.request.nonce,
+            transaction_data=[
+                value.received
+                for value in opened.request.transaction_data
+                if entries.authorising(value.credential_ids, answered) in query_ids
+            ],
+            reference=consent.id,
+            today=day_of(consent.asked_at),
+        )
+        wanted.append(([path for path in claims if path in shared], binding))
+    return wanted
 
 
 def _close_with(

@@ -7,12 +7,15 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
+
+from django.conf import settings
 
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
+from presentation.dcql.evaluation import Offer
 from presentation.dcql.parsing import DcqlError
 from presentation.dcql.queries import ClaimPath, Query
 from presentation.errors import (
@@ -27,7 +30,8 @@ from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_M
 from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
-from wallet.claims import CLAIMS
+from wallet.credential.claims import CLAIMS
+from wallet.credential.credentials import credential_type, plain_claims
 
 RESPONSE_TYPE = "vp_token"
 SHORTEST_NONCE = 16
@@ -140,7 +144,8 @@ def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
         return _dcql_query(dcql_query, allowance)
     if scope is not None:
         known = allowance.known_scopes
-        return Query(tuple(known[urn].query for urn in _scopes(scope, allowance)))
+        queries_of_scopes = tuple(known[urn].query for urn in _scopes(scope, allowance))
+        return Query(queries_of_scopes, in_one=True)
     raise InvalidScopeError("scope or dcql_query is required")
 
 
@@ -151,16 +156,29 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
         raise InvalidRequestError(str(error)) from None
     if not query.in_our_format:
         raise VpFormatsNotSupportedError(f"dcql_query asks for no credential of the format {queries.FORMAT}")
-    if len(query.in_our_format) > 1 and not allowance.several_queries:
-        raise InvalidRequestError(
-            f"dcql_query must have one {queries.FORMAT} credential query: this client gets one string"
-        )
+    offer = possible_offer(query)
+    if unknown := evaluation.unknown_claim(query, offer):
+        name = ".".join("*" if element is None else str(element) for element in unknown)
+        raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have")
+    if not allowance.several_queries:
+        query = replace(query, only_one=True)
+        if len(query.in_our_format) > 1 and not evaluation.select_for_anyone(query, offer):
+            raise InvalidRequestError(
+                "dcql_query needs several presentations, and vp_token of this client is one string: put all "
+                "claims into one credential query, or have its wire format set to OpenID4VP 1.0"
+            )
     pointers = [claim.path for credential in query.in_our_format for claim in credential.claims]
     asked = {path for pointer in pointers for path in evaluation.covered(pointer, CLAIMS)}
     if forbidden := sorted(asked - set(allowance.claims)):
         names = ", ".join(".".join(path) for path in forbidden)
         raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
     return query
+
+
+def possible_offer(query: Query) -> Offer:
+    """The most that any holder could present for the query; every authority that it names counts as ours."""
+    authorities = {each for asked in query.credentials for each in asked.authority_key_ids or ()}
+    return Offer(credential_type(), authorities, CLAIMS, plain_claims().keys())
 
 
 def _scopes(scope: str, allowance: Allowance) -> list[str]:
@@ -196,6 +214,6 @@ def _login_hint(login_hint: str | None, *, may_omit: bool) -> str:
     if login_hint is None:
         raise InvalidRequestError("login_hint is missing")
     try:
-        return email_addresses.parse(login_hint)
+        return email_addresses.parse(login_hint, localhost=settings.LOCALHOST_EMAIL_ADDRESSES)
     except EmailAddressError:
         raise InvalidRequestError("login_hint must be an e-mail address") from None

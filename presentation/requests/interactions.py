@@ -38,8 +38,8 @@ from presentation.requests.client import CarriedRequest, Client, ReturnAddress, 
 from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
-from wallet import known_browsers
 from wallet.models import HolderSession
+from wallet.sign_in import known_browsers
 
 log = structlog.get_logger(__name__)
 
@@ -121,8 +121,6 @@ class OpenInteraction:
     @property
     def scopes(self) -> Scopes:
         """What the scopes meant when the interaction began; raises `ServerError` if a claim is gone since."""
-        if not self.row.scopes:
-            return catalogue.current()  # begun by an earlier release
         try:
             return records.from_text(self.row.scopes)
         except ScopeError as error:
@@ -157,9 +155,15 @@ def begin(
     """A new interaction for a valid request; `next_step.prepare` inserts its row.
 
     browser: digest of its cookie. counted_by: the network address that limits count by, or None if the
-    request is counted already. Raises `AuthorizationError` if the request is invalid.
+    request is counted already. Raises `AuthorizationError` if the request is invalid, and
+    `InteractionGoneError` if this browser had the answer to it.
     """
     party, parameters = client.relying_party, carried.parameters
+    if client.nonce_used:  # before all checks, whose errors would contradict the answer
+        same = Interaction.objects.filter(browser=browser, request_hash=parameters_hash(parameters))
+        same = same.filter(relying_party=party, nonce_digest=client.nonce_digest)
+        if answered := same.filter(outcome=Interaction.Outcome.TOKEN).first():
+            raise InteractionGoneError(answered, own=True)
     carried.check(
         requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
     )

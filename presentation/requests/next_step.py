@@ -12,6 +12,7 @@ from functools import lru_cache
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.timezone import localdate
 
 from consent import decisions, transactions
 from consent.models import Consent
@@ -20,12 +21,11 @@ from infra.database.prepared.writes import JoinedInsert, PreparedInsert
 from infra.moments import day_of
 from keys.issuer_key import active_issuer_key
 from presentation.dcql import evaluation
-from presentation.dcql.evaluation import Offer, Selection
+from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import assurance
-from presentation.requests.authorization_request import AuthorizationRequest
+from presentation.requests.authorization_request import AuthorizationRequest, possible_offer
 from presentation.requests.interactions import (
     LONGEST,
     LONGEST_WITH_PAYMENT,
@@ -34,10 +34,13 @@ from presentation.requests.interactions import (
     path_of,
 )
 from presentation.transaction_data import entries
-from wallet import credentials, errands
+from wallet import errands
 from wallet.account import fresh
-from wallet.claims import CLAIMS, OPTIONAL
+from wallet.credential import credentials
+from wallet.credential.claims import CLAIMS, OPTIONAL, values_of_verification
+from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
+from wallet.providers import registry
 
 FRESH_FACTOR = fresh.FRESH_FOR  # how old a sign-in may be when a request has a payment
 
@@ -107,7 +110,7 @@ def next_step(
         return NextStep(Step.ENROLL if possible else Step.UNAVAILABLE)
     with our_fault():
         found_assurance = credentials.assurance(credential)  # opens the credential
-    if not assurance.suffices(request, opened.relying_party, found_assurance):
+    if not suffices(request, opened.relying_party, found_assurance):
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(request, credential, today=day_of(now))
@@ -132,20 +135,15 @@ def _asks_somebody_else(consent: Consent, request: AuthorizationRequest, session
 
 
 def _confirms_on_page(consent: Consent | None, session: HolderSession) -> bool:
-    """Whether the consent page asks the holder for a passkey in place of a sign-in before it.
-
-    An earlier release did not store with a question that it needs a fresh factor.
-    """
-    asked = consent is None or (
-        consent.decision == Consent.Decision.ASKED and consent.fresh_since is not None
-    )
+    """Whether the consent page asks the holder for a passkey in place of a sign-in before it."""
+    asked = consent is None or consent.decision == Consent.Decision.ASKED
     return asked and session.wallet.passkeys.exists()
 
 
 def _can_be_verified(opened: OpenInteraction) -> bool:
     """Whether a configured provider verifies people as well as the request needs it."""
-    demanded = assurance.is_demanded(opened.request, opened.relying_party)
-    return not demanded or bool(assurance.reachable(opened.request, opened.relying_party))
+    demanded = is_demanded(opened.request, opened.relying_party)
+    return not demanded or bool(reachable(opened.request, opened.relying_party))
 
 
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
@@ -188,7 +186,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
                 asks_for=_names_asked(opened.request),
-                assurance=assurance.reachable(opened.request, opened.relying_party),
+                assurance=reachable(opened.request, opened.relying_party),
                 fresh_since=earliest_sign_in(opened),
                 now=now,
                 lifetime=row.expires_at - now,
@@ -301,3 +299,35 @@ def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
     offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys(), OPTIONAL)
     same = evaluation.same_for_everyone(query, offer)
     return _Best(offer, evaluation.select_for_anyone(query, offer), same)
+
+
+def is_demanded(request: AuthorizationRequest, party: RelyingParty) -> bool:
+    """Whether not every verified identity will do."""
+    asks = (claim for query in request.query.in_our_format for claim in query.claims)
+    return bool(party.minimum_assurance) or any(claim.path[0] == "verification" for claim in asks)
+
+
+def suffices(request: AuthorizationRequest, party: RelyingParty, found: Assurance | None) -> bool:
+    """Whether an identity verified with this assurance will do; None if that was not written down."""
+    if not is_demanded(request, party):
+        return True
+    return found is not None and _reaches(party, found) and _is_accepted(request.query, found)
+
+
+def reachable(request: AuthorizationRequest, party: RelyingParty) -> tuple[Assurance, ...]:
+    """What the configured providers can reach and the request accepts; empty also if nothing is demanded."""
+    if not is_demanded(request, party):
+        return ()
+    offered = dict.fromkeys(each for provider in registry.offered().values() for each in provider.assurances)
+    return tuple(each for each in offered if suffices(request, party, each))
+
+
+def _is_accepted(query: Query, found: Assurance) -> bool:
+    """Whether a holder could match the query who was verified with this assurance today."""
+    known = values_of_verification(Verification(found, localdate(), "in_person"))
+    return select_for_anyone(query, possible_offer(query), known) is not None
+
+
+def _reaches(party: RelyingParty, found: Assurance) -> bool:
+    minimums = [Assurance.parse(text) for text in party.minimum_assurance]
+    return not minimums or any(at_least(minimum, found) for minimum in minimums)

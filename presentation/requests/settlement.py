@@ -18,7 +18,7 @@ from consent import decisions
 from consent.decisions import Paths
 from consent.models import Consent
 from infra import log_context
-from infra.database.prepared.cursors import kept_cursor
+from infra.database.kept_connections import kept_cursor
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import AuthorizationError, UntrustedRequestError
@@ -26,8 +26,8 @@ from presentation.models import Interaction
 from presentation.requests import answers
 from presentation.requests.interactions import OpenInteraction
 from presentation.requests.next_step import Step, next_step
-from wallet import credentials
-from wallet.credentials import Term
+from wallet.credential import credentials
+from wallet.credential.credentials import Term
 from wallet.models import Credential, HolderSession
 from wallet.status_lists import allocation
 
@@ -70,9 +70,11 @@ def answer_at_once(
         if ready.step is not Step.ANSWER:
             return None
         match, consent = answers.presentable(opened, ready)
-        binding = answers.binding_of(opened, consent)
-        paths = decisions.shared(consent.claims, consent.optional_claims, switched_on)
-        presentation, term = credentials.present_at(place, match.credential, paths, binding, now=now)
+        shared = decisions.shared(consent.claims, consent.optional_claims, switched_on)
+        wanted = answers.what_to_present(opened, match, consent, shared)
+        if len(wanted) != 1:  # each needs a place in a status list
+            return None
+        presentation, term = credentials.present_at(place, match.credential, *wanted[0], now=now)
         opened.checked_address  # noqa: B018 (raises if it is no longer registered)
     except CANNOT_ANSWER:  # the careful way meets the same, and says so
         return None
@@ -81,7 +83,7 @@ def answer_at_once(
     if not _settle(grant, match.credential, term, place, row, now=now):
         return None
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
-    return answers.with_token(presentation, match, party)
+    return answers.with_tokens([presentation], match, party)
 
 
 def _needs_more(opened: OpenInteraction) -> bool:

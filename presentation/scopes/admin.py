@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from presentation.models import RelyingParty, Scope
 from presentation.scopes import choices
 from presentation.scopes.records import ScopeError
-from wallet.claims import CLAIMS, NAMES
+from wallet.credential.claims import CLAIMS, NAMES
 
 _CLAIMS = [
     (name, format_lazy("{label} ({name})", label=CLAIMS[path].label, name=name))

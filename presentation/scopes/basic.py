@@ -14,7 +14,7 @@ def restore(*, using: str, **_: Any) -> None:
     connection = connections[using]
     with connection.cursor() as cursor:
         if Scope._meta.db_table not in connection.introspection.table_names(cursor):
-            return  # the database was brought to an earlier release
+            return  # `migrate` was called for another app
     row = Scope.objects.using(using).filter(urn=BASIC).first()
     try:
         if row is not None and row.record == THE_BASIC_SCOPE:

@@ -5,7 +5,7 @@ from django.utils.translation import gettext_lazy as _
 
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
-from wallet.claims import NAMES, Text, labels
+from wallet.credential.claims import NAMES, Text, labels
 
 
 def with_urns() -> list[tuple[str, Text]]:

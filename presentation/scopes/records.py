@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.characters import is_legible
 from presentation.dcql.queries import BASIC, ClaimPath, ClaimsQuery, CredentialQuery
-from wallet.claims import NAMES
+from wallet.credential.claims import NAMES
 
 LONGEST_URN = 200
 LONGEST_TITLE = 100

@@ -9,10 +9,10 @@ from collections.abc import Iterable, Mapping
 from decimal import Decimal
 from typing import Any
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext as _
 
 from infra.characters import legible
+from infra.words import Words
 from presentation.transaction_data import line_items, money
 from presentation.transaction_data.fields import AccountNumber, Field, ListOf, Object, PaymentInstrument
 from presentation.transaction_data.types import KINDS_OF_INSTRUMENTS, TransactionDataType
@@ -71,7 +71,7 @@ def _block(part: str | tuple[str, ...], fields: Mapping[str, Field], payload: di
 
 
 def _rows(
-    heading: str | Promise, fields: Mapping[str, Field], payload: dict[str, Any], names: Iterable[str]
+    heading: Words, fields: Mapping[str, Field], payload: dict[str, Any], names: Iterable[str]
 ) -> Block | None:
     rows = [
         [str(fields[name].label), _text(fields[name], payload[name])] for name in names if payload.get(name)
@@ -91,7 +91,7 @@ def _instrument(instrument: PaymentInstrument, payload: dict[str, Any]) -> Block
 
 
 def _items(
-    heading: str | Promise, fields: Mapping[str, Field], items: tuple[dict[str, Any], ...], currency: str
+    heading: Words, fields: Mapping[str, Field], items: tuple[dict[str, Any], ...], currency: str
 ) -> Block:
     columns = [str(fields[name].label) for name in ("label", "quantity", "unit_cost")]
     return {

@@ -4,7 +4,7 @@ Values arrive separated by spaces (the contract) or as a JSON array (OpenID4VP 1
 string exactly as received, because the hash is over that string.
 """
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -83,6 +83,11 @@ def display(value: TransactionData) -> dict[str, Any]:
     return shown | ({"payment": paid} if paid else {})
 
 
+def authorising(credential_ids: Iterable[str], answered: Collection[str]) -> str | None:
+    """The query whose presentation has the hash of a value with these `credential_ids` (§8.4: only one)."""
+    return next((id for id in credential_ids if id in answered), None)
+
+
 def separate(parameter: str) -> list[Any]:
     """The values of the parameter in either form, not validated; raises InvalidTransactionDataError."""
     if not parameter.startswith("["):
@@ -98,13 +103,38 @@ def separate(parameter: str) -> list[Any]:
 def is_base64url(value: Any) -> bool:
     """Whether the value is base64url, as every value that the parameter accepts."""
     try:
-        return isinstance(value, str) and bool(base64url.decode(value))
+        return isinstance(value, str) and bool(_octets(value))
     except Base64urlError:
         return False
 
 
+def decoded(value: Any) -> Any:
+    """The JSON inside one base64url value (RFC 4648 §5, canonical); raises FieldError."""
+    if not isinstance(value, str):
+        raise FieldError("must be a string")
+    if len(value) > LONGEST_VALUE:
+        raise FieldError(f"must not be longer than {LONGEST_VALUE} characters")
+    if not is_base64url(value):
+        raise FieldError("must be base64url in its canonical form")
+    try:
+        text = _octets(value).decode("utf-8")
+    except UnicodeDecodeError:
+        raise FieldError("must be UTF-8") from None
+    try:
+        return strict_json.loads(text)
+    except StrictJsonError as error:
+        raise FieldError(str(error)) from None
+
+
+def _octets(value: str) -> bytes:
+    """Padding may be there, as Python's own encoder writes it; raises Base64urlError."""
+    bare = value.rstrip("=")
+    complete = len(value) % 4 == 0 and len(value) - len(bare) < 3
+    return base64url.decode(bare if complete else value)
+
+
 def _parse_value(value: Any, credential_ids: Collection[str], allowed: Collection[str]) -> TransactionData:
-    members = _decoded(value)
+    members = decoded(value)
     declared = _declared(members, allowed)
     clean = declared.envelope.read(members, "")
     for index, credential_id in enumerate(clean["credential_ids"]):
@@ -145,21 +175,3 @@ def _check_money(declared: TransactionDataType, payload: dict[str, Any]) -> None
             raise FieldError(f"payload.{name} {error}") from None
     elif not 0 <= line_items.total(payload[name], payload["currency"]) < MOST_MONEY:
         raise FieldError(f"payload.{name} must come to zero or more, and less than {MOST_MONEY}")
-
-
-def _decoded(value: Any) -> Any:
-    """The JSON inside one base64url value (RFC 4648 §5, unpadded, canonical)."""
-    if not isinstance(value, str):
-        raise FieldError("must be a string")
-    if len(value) > LONGEST_VALUE:
-        raise FieldError(f"must not be longer than {LONGEST_VALUE} characters")
-    if not is_base64url(value):
-        raise FieldError("must be base64url without padding, in its canonical form")
-    try:
-        text = base64url.decode(value).decode("utf-8")
-    except UnicodeDecodeError:
-        raise FieldError("must be UTF-8") from None
-    try:
-        return strict_json.loads(text)
-    except StrictJsonError as error:
-        raise FieldError(str(error)) from None

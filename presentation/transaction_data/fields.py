@@ -9,9 +9,8 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar
 
-from django.utils.functional import Promise
-
-from presentation.transaction_data.money import MINOR_UNITS, PRICE_PLACES
+from infra.words import Words
+from presentation.transaction_data.money import MINOR_UNITS, PRICE_PLACES, rounded
 
 MOST_MONEY = 10**12
 
@@ -26,7 +25,7 @@ class Field:
 
     type_name: ClassVar[str] = "String"  # the JSON type, in the words of the contract
 
-    label: str | Promise = ""
+    label: Words = ""
     about: str = ""
     required: bool = field(default=True, kw_only=True)
 
@@ -155,8 +154,8 @@ class UnitPrice(Field):
         price = _number(value, where)
         if not -MOST_MONEY < price < MOST_MONEY:
             raise FieldError(f"{where} must be more than -{MOST_MONEY} and less than {MOST_MONEY}")
-        exact = price.quantize(Decimal(1).scaleb(-PRICE_PLACES))
-        if exact != price:
+        exact = rounded(price, PRICE_PLACES)
+        if exact is None:
             raise FieldError(f"{where} must not have more than {PRICE_PLACES} decimal places")
         return exact or exact.copy_abs()  # turns -0 into 0
 

@@ -2,7 +2,7 @@
 
 from decimal import Decimal
 
-from consent.money import Money
+from consent.values import Money
 
 # ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
 _CODES = (
@@ -26,6 +26,7 @@ MINOR_UNITS: dict[str, int] = dict.fromkeys(_CODES.split(), 2) | {
 }
 
 PRICE_PLACES = 6  # how many decimal places the price of a single item may have
+_INEXACT = Decimal("1e-9")  # how far arithmetic with floats may be off, as in 0.1 + 0.2
 
 
 def in_minor_units(amount: Decimal, currency: str) -> Decimal:
@@ -34,10 +35,16 @@ def in_minor_units(amount: Decimal, currency: str) -> Decimal:
     Raises ValueError if it has more, because the amount shown would then differ from the amount requested.
     """
     places = MINOR_UNITS[currency]
-    exact = amount.quantize(Decimal(1).scaleb(-places))
-    if exact != amount:
+    exact = rounded(amount, places)
+    if exact is None:
         raise ValueError(f"has more decimal places than {currency} has ({places})")
     return exact
+
+
+def rounded(amount: Decimal, places: int) -> Decimal | None:
+    """The amount with so many decimal places; None if it has more, or only an inexact zero is left."""
+    exact = amount.quantize(Decimal(1).scaleb(-places))
+    return exact if abs(exact - amount) <= _INEXACT and bool(exact) == bool(amount) else None
 
 
 def shown(amount: Decimal, currency: str) -> Money:

@@ -6,9 +6,9 @@ Names, JSON types and which fields are required come from the contract (Resource
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from infra.words import Words
 from presentation.transaction_data.fields import (
     MOST_MONEY,
     AccountNumber,
@@ -41,13 +41,13 @@ class TransactionDataType:
     """
 
     urn: str
-    title: str | Promise
+    title: Words
     about: str
     fields: Mapping[str, Field]
     layout: tuple[str | tuple[str, ...], ...]
     amount: str = ""
     payee: tuple[tuple[str, str], ...] = ()
-    introduction: str | Promise = ""
+    introduction: Words = ""
     rules: str = ""
 
     @property
@@ -127,7 +127,7 @@ _SOURCE = Object(
 
 # How people know the common kinds of instruments. Each name stands for one value of `type`, so that nothing
 # is lost; other values are shown as received.
-KINDS_OF_INSTRUMENTS: Mapping[str, str | Promise] = {
+KINDS_OF_INSTRUMENTS: Mapping[str, Words] = {
     "card": _("Card, %(identifier)s"),
     "credit_card": _("Credit card, %(identifier)s"),
     "debit_card": _("Debit card, %(identifier)s"),

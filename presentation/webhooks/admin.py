@@ -18,7 +18,8 @@ from django.utils.translation import ngettext
 
 from infra.admin.operations import OperationsAdmin
 from infra.admin.read_only import FilteredOnly, ReadOnly
-from infra.operations import Done, Operation, Text
+from infra.operations import Done, Operation
+from infra.words import Words
 from presentation.models import RelyingParty
 from presentation.relying_parties.forms import NewSecretForm
 from presentation.webhooks import delivery, signing_secrets
@@ -31,7 +32,7 @@ class UnwantedError(Exception):
     """The relying party no longer wants events of this type."""
 
 
-def _label(event: WebhookEvent) -> Text:
+def _label(event: WebhookEvent) -> Words:
     return _("Send again") if event.attempts else _("Send now")
 
 
@@ -66,8 +67,7 @@ class WebhookEventAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
     list_select_related = ("relying_party__webhook_endpoint",)
     search_fields = ("=id", "relying_party__name", "=relying_party__client_id")
     search_help_text = _("webhook-id, or a relying party’s name or client ID")
-    show_full_result_count = False
-    fields = readonly_fields = (
+    fields = (
         *("id", "relying_party", "type", "state", "last_result", "attempts"),
         *("created_at", "tried_at", "next_try", "give_up_at", "body_shown"),
     )
@@ -139,7 +139,7 @@ def _will_be_sent(count: int) -> str:
     return message % {"count": count}
 
 
-def standing(relying_party: RelyingParty) -> Text:
+def standing(relying_party: RelyingParty) -> Words:
     """The state of a relying party's webhooks: whether there is a secret, and whether its address answers."""
     if not relying_party.webhook_events:
         return _t("It has no webhooks.")

@@ -14,10 +14,11 @@ from typing import NamedTuple
 import structlog
 from django.db.models import Exists, F, OuterRef, QuerySet
 
+from infra import jobs, runs
 from infra.outbound import retry_after
 from infra.outbound.calls import Outbound, OutboundError
 from presentation.models import RelyingParty
-from presentation.webhooks import pace, signature, signing_secrets
+from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 
 log = structlog.get_logger(__name__)
@@ -52,8 +53,9 @@ def deliver_due(*, outbound: Outbound, clock: Clock) -> Sent:
     """Sends all events that may be sent now; returns the numbers of tries."""
     give_up(now=clock())
     leases = []
-    while endpoint := _take_lease(clock()):
-        leases.append(_serve(endpoint, outbound, clock))
+    while not jobs.must_stop() and (endpoint := _take_lease(clock())):
+        with runs.isolated("webhooks_not_sent", client_id=endpoint.relying_party.client_id):
+            leases.append(_serve(endpoint, outbound, clock))
     return Sent(sum(each.delivered for each in leases), sum(each.failed for each in leases))
 
 
@@ -70,7 +72,7 @@ def send_again(events: QuerySet[WebhookEvent], *, now: datetime) -> int:
     wanted = [event for event in events.select_related("relying_party") if is_wanted(event)]
     parties = {event.relying_party_id for event in wanted}
     again = WebhookEvent.objects.filter(pk__in=[event.pk for event in wanted]).update(
-        state=State.WAITING, attempts=0, due_at=now, give_up_at=now + pace.TRIED_FOR, problem=""
+        state=State.WAITING, attempts=0, due_at=now, give_up_at=now + TRIED_FOR, problem=""
     )
     # The operator has reason to believe that the endpoint works again, so forget its failures.
     resting = WebhookEndpoint.objects.filter(pk__in=parties, failures__gt=0)
@@ -129,9 +131,15 @@ def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
     due = _waiting().filter(relying_party=endpoint.relying_party, due_at__lte=clock())
     delivered = 0
     for event in due.order_by("due_at")[:AT_ONCE]:
+        if jobs.must_stop():
+            break
         if not _extend(endpoint, clock()):
             return Sent(delivered, 0)
-        went = _send(event, endpoint.relying_party, outbound, clock())
+        went = _Try(None, "An error in the service, whose log says why.")
+        with runs.isolated("webhook_failed", webhook=str(event.id)):
+            went = _send(event, endpoint.relying_party, outbound, clock())
+        if went.problem and not _extend(endpoint, clock()):
+            return Sent(delivered, 1)  # another instance has the lease, and its result counts
         _note(event, went, clock())
         if went.problem:
             _pause_endpoint(endpoint, went, clock())
@@ -156,7 +164,7 @@ def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, 
     signing = signing_secrets.signing(relying_party, now=now)
     if not signing:
         return _Try(None, "There is no secret to sign with.")
-    headers = signature.headers(str(event.id), event.body, secrets=signing, now=now)
+    headers = signing_secrets.signature_headers(str(event.id), event.body, secrets=signing, now=now)
     try:
         answer = outbound.post(
             relying_party.webhook_url,
@@ -168,7 +176,7 @@ def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, 
         return _Try(None, str(error))
     if 200 <= answer.status < 300:
         return _Try(answer.status, "")
-    wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=pace.LONGEST_ASKED)
+    wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=LONGEST_ASKED)
     reason = f"It answered with status {answer.status}."
     return _Try(answer.status, reason, wait, gone=answer.status == GONE)
 
@@ -176,7 +184,7 @@ def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, 
 def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
     """Stores the result of a try, unless an operator has made the event due again meanwhile."""
     attempts = event.attempts + 1
-    waits = max(pace.event_waits(attempts, chance=secrets.SystemRandom().random()), went.wait)
+    waits = max(event_waits(attempts, chance=secrets.SystemRandom().random()), went.wait)
     facts = {"due_at": now + waits} if went.problem else {"state": State.DELIVERED}
     WebhookEvent.objects.filter(pk=event.pk, due_at=event.due_at).update(
         **facts, attempts=attempts, tried_at=now, response_status=went.status, problem=went.problem[:200]
@@ -191,9 +199,37 @@ def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
 def _pause_endpoint(endpoint: WebhookEndpoint, went: _Try, now: datetime) -> None:
     """Sends nothing to the endpoint for a while after a failed try."""
     failures = endpoint.failures + 1
-    waits = max(pace.endpoint_waits(failures, chance=secrets.SystemRandom().random()), went.wait)
+    waits = max(endpoint_waits(failures, chance=secrets.SystemRandom().random()), went.wait)
     since = endpoint.failing_since or now
     gone_url = endpoint.relying_party.webhook_url if went.gone else endpoint.gone_url
     _set(endpoint, next_call_at=now + waits, failures=failures, failing_since=since, gone_url=gone_url)
     if went.gone:
         log.warning("webhook_address_gone", client_id=endpoint.relying_party.client_id)
+
+
+# The last one repeats until the event is given up.
+_EVENT = (
+    timedelta(seconds=5),
+    timedelta(minutes=1),
+    timedelta(minutes=5),
+    timedelta(minutes=30),
+    timedelta(hours=1),
+)
+_ENDPOINT_FIRST, _ENDPOINT_LONGEST = timedelta(seconds=5), timedelta(minutes=15)
+LONGEST_ASKED = timedelta(hours=1)  # longest `Retry-After` that is heeded
+TRIED_FOR = timedelta(days=3)
+
+
+def event_waits(attempts: int, *, chance: float) -> timedelta:
+    """The wait after so many failed tries. chance: a random number from 0 to 1."""
+    return _spread(_EVENT[min(max(attempts, 1), len(_EVENT)) - 1], chance)
+
+
+def endpoint_waits(failures: int, *, chance: float) -> timedelta:
+    """The wait before the next call of an endpoint, after so many failures in a row."""
+    doubled = _ENDPOINT_FIRST * 2 ** min(max(failures, 1) - 1, 16)
+    return _spread(min(doubled, _ENDPOINT_LONGEST), chance)
+
+
+def _spread(wait: timedelta, chance: float) -> timedelta:
+    return wait * (0.8 + 0.4 * chance)

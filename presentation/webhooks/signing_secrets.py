@@ -1,7 +1,10 @@
 """Secrets that sign webhooks: made, shown once, stored sealed, replaced with an overlap."""
 
+import base64
+import hmac
 import secrets
 import uuid
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -11,7 +14,6 @@ from django.db.models import Q, QuerySet
 
 from infra.sealing import SealError, seal_column, unseal_column
 from presentation.models import RelyingParty
-from presentation.webhooks import signature
 from presentation.webhooks.models import WebhookEndpoint, WebhookSecret
 
 log = structlog.get_logger(__name__)
@@ -38,11 +40,11 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
         ends_at=now + overlap
     )
     WebhookSecret.objects.filter(relying_party=relying_party, ends_at__lte=now).delete()
-    plain = secrets.token_bytes(signature.BYTES)
+    plain = secrets.token_bytes(BYTES)
     row = WebhookSecret(id=uuid.uuid4(), relying_party=relying_party, created_at=now)
     row.sealed_secret = seal_column(row, "sealed_secret", plain)
     row.save(force_insert=True)
-    return NewSecret(signature.as_text(plain))
+    return NewSecret(as_text(plain))
 
 
 def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:
@@ -60,3 +62,26 @@ def in_use(relying_party: RelyingParty, *, now: datetime) -> QuerySet[WebhookSec
     """The secrets that have not ended and were not erased with a lost sealing key, the newest first."""
     kept = WebhookSecret.objects.filter(relying_party=relying_party).exclude(sealed_secret=b"")
     return kept.filter(Q(ends_at=None) | Q(ends_at__gt=now))
+
+
+PREFIX = "whsec_"
+BYTES = 32  # of a secret; the specification requires 24 to 64
+
+
+def as_text(secret: bytes) -> str:
+    """A secret in the encoding that libraries of relying parties accept."""
+    return PREFIX + base64.b64encode(secret).decode()
+
+
+def signature_headers(
+    message_id: str, body: str, *, secrets: Sequence[bytes], now: datetime
+) -> dict[str, str]:
+    """The headers for `body`: its id, the time of this try, and a signature with each secret."""
+    timestamp = str(int(now.timestamp()))
+    signed = f"{message_id}.{timestamp}.{body}".encode()
+    signatures = (base64.b64encode(hmac.digest(secret, signed, "sha256")).decode() for secret in secrets)
+    return {
+        "webhook-id": message_id,
+        "webhook-timestamp": timestamp,
+        "webhook-signature": " ".join(f"v1,{signature}" for signature in signatures),
+    }

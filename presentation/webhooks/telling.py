@@ -11,8 +11,8 @@ from typing import Any
 
 from infra.database.prepared.writes import PreparedInsert
 from presentation.models import Interaction
+from presentation.webhooks.delivery import TRIED_FOR
 from presentation.webhooks.models import WebhookEvent
-from presentation.webhooks.pace import TRIED_FOR
 
 Type = WebhookEvent.Type
 

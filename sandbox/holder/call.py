@@ -7,7 +7,7 @@ from typing import Any, Self
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from sandbox.identity_provider.personas import OUTCOMES
-from wallet.claims import NAMES
+from wallet.credential.claims import NAMES
 
 DECISIONS = ("share", "decline")
 CHOICES = {"persona": tuple(OUTCOMES), "decision": DECISIONS}

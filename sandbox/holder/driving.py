@@ -5,8 +5,8 @@ is one of the personas.
 """
 
 import time
-from collections.abc import Sequence
-from contextlib import AbstractContextManager, ExitStack, nullcontext, suppress
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -18,8 +18,15 @@ from django.utils import timezone
 
 from consent import switches
 from consent.models import Consent
-from infra.limits import Limit, LimitReachedError, take
-from infra.waiting import Guard, NoThreadFreeError, one_at_a_time, waiting_for, was_refused
+from infra.limits import Limit, LimitReachedError, RollingLimit, take
+from infra.waiting import (
+    Guard,
+    NoThreadFreeError,
+    most_for_applications,
+    one_at_a_time,
+    waiting_for,
+    was_refused,
+)
 from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.inner_browser import InnerBrowser, Words
@@ -31,12 +38,14 @@ MOST_PAGES = 12  # of one call; four are usual
 CALLS_PER_CLIENT = Limit.from_settings("holder-calls-per-client")
 # A person is one persona at a time, so calls for one e-mail address run one after the other. The window ends
 # the lease of a call whose process was killed.
-LEASE = Limit("holder-turn", most=1, window=timedelta(minutes=10))
+LEASE = RollingLimit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
 OWN_DOMAIN = "holder.example"  # of the address of a persona who is asked for one
-# At most one call of this process waits: for another call with its e-mail address, or for the relying
-# application whose request or keys are fetched, or to which its answer is posted.
+# At most one call of this process waits for the relying application whose request or keys are fetched, or to
+# which its answer is posted.
 _waiting = Guard()
+# The calls of this process that wait for another call with their e-mail address.
+_queued: set[object] = set()
 
 
 class BusyError(Exception):
@@ -153,12 +162,28 @@ def _take_lease(email: str, leaving: ExitStack) -> None:
     with suppress(LimitReachedError):
         return take(LEASE, email, now=timezone.now(), taken=leaving)
     last_try = time.monotonic() + LONGEST_WAIT
-    with _waiting.held(), waiting_for("another holder call"):
+    with _place_in_queue() as place, one_at_a_time(Guard()), waiting_for(place):
         while time.monotonic() <= last_try:
             time.sleep(0.03)
             with suppress(LimitReachedError):
                 return take(LEASE, email, now=timezone.now(), taken=leaving)
     raise BusyError
+
+
+@contextmanager
+def _place_in_queue() -> Iterator[object]:
+    """A place among those that wait; one thread is left for the call that the others wait for.
+
+    Raises `NoThreadFreeError` if there is none.
+    """
+    place = object()
+    _queued.add(place)
+    try:
+        if len(_queued) > max(1, most_for_applications() - 1):
+            raise NoThreadFreeError
+        yield place
+    finally:
+        _queued.discard(place)
 
 
 def _way_back(response: HttpResponseBase) -> str | None:

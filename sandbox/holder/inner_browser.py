@@ -19,8 +19,8 @@ from django.urls import resolve
 from django.utils import timezone
 
 from presentation.requests.interactions import COUNTED_ALREADY
-from wallet import sessions
 from wallet.models import Wallet
+from wallet.sign_in import sessions
 
 FORM = "application/x-www-form-urlencoded"
 

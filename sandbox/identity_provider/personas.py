@@ -10,8 +10,8 @@ from hashlib import sha256
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet.claims import Identity, Text
-from wallet.evidence import Assurance, Evidence
+from wallet.credential.claims import Identity, Text
+from wallet.credential.evidence import Assurance, Evidence
 from wallet.providers.findings import (
     Failed,
     Finding,
@@ -79,7 +79,7 @@ def verified(identity: Identity, submission: Submission) -> Verified:
 
 
 def _subject(identity: Identity) -> str:
-    """By what a real provider would know this person again: every persona is one person."""
+    """The subject by which a real provider would recognise this person; each persona has its own."""
     text = f"{identity.given_name}\n{identity.family_name}\n{identity.birth_date.isoformat()}"
     return f"sandbox:{sha256(text.encode()).hexdigest()}"
 

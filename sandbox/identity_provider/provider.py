@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from infra import strict_json
 from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.models import PickedOutcome
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.providers.contract import (
     Check,
     Find,
@@ -29,7 +29,7 @@ SIGNATURE = "x-simulated-signature"  # the header of a callback
 
 
 class SimulatedProvider(Provider):
-    """Finds what was picked; see `wallet.providers.contract` for the contract."""
+    """Returns the outcome that was picked; see `wallet.providers.contract` for the interface."""
 
     label = _("Simulated check")
     needs = _("Nothing: you pick what comes out of it.")
@@ -68,7 +68,7 @@ class SimulatedProvider(Provider):
 
 
 def signature(body: bytes) -> str:
-    """What proves that a callback comes from the simulated provider."""
+    """The signature of a callback, which proves that the simulated provider sent it."""
     return salted_hmac("sandbox.identity_provider", body, algorithm="sha256").hexdigest()
 
 

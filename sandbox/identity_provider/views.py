@@ -1,22 +1,29 @@
 """The pages of the simulated identity check and of the mailbox."""
 
+import json
 import uuid
+from io import BytesIO
+from urllib.parse import urlsplit
 
+from django import forms
+from django.conf import settings
+from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.urls import resolve, reverse
 from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from infra.reading import only_read
 from sandbox import mailbox as mailboxes
-from sandbox.identity_provider import callbacks
-from sandbox.identity_provider.forms import OutcomeForm
 from sandbox.identity_provider.personas import OUTCOMES
+from sandbox.identity_provider.provider import NAME, SIGNATURE, signature
 from sandbox.models import PickedOutcome
-from wallet import sessions
+from wallet.decorators import see_other
 from wallet.models import IdentityVerification
-from wallet.pages import see_other
+from wallet.sign_in import sessions
 
 State = IdentityVerification.State
 
@@ -45,7 +52,7 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
         )
         if not OUTCOMES[outcome].calls_back:
             return see_other("wallet_identity_return", verification_id)
-        callbacks.send(verification.provider_reference)
+        send_callback(verification.provider_reference)
         return render(request, "sandbox/identity_sent.html", facts)
     return render(request, "sandbox/identity.html", facts, status=422 if form.is_bound else 200)
 
@@ -62,3 +69,36 @@ def _was_picked(verification: IdentityVerification) -> bool:
     """Whether something was picked since the person last began."""
     picked = PickedOutcome.objects.filter(verification=verification, picked_at__gte=verification.changed_at)
     return picked.exists()
+
+
+class OutcomeForm(forms.Form):
+    """The outcome of the identity check."""
+
+    outcome = forms.ChoiceField(
+        label=_("What should happen?"),
+        choices=[(key, outcome.label) for key, outcome in OUTCOMES.items()],
+        error_messages={"required": _("Pick what should happen.")},
+    )
+
+
+def send_callback(reference: str) -> HttpResponse:
+    """Tells the service that the check has a result; returns the service's response."""
+    body = json.dumps({"reference": reference}).encode()
+    path = reverse("wallet_identity_callback", args=[NAME])
+    base = urlsplit(settings.BASE_URL)
+    request = WSGIRequest(
+        {
+            "REQUEST_METHOD": "POST",
+            "PATH_INFO": path,
+            "SERVER_NAME": base.hostname or "",
+            "SERVER_PORT": str(base.port or 443),
+            "wsgi.url_scheme": base.scheme,
+            "wsgi.input": BytesIO(body),
+            "CONTENT_TYPE": "application/json",
+            "CONTENT_LENGTH": str(len(body)),
+            f"HTTP_{SIGNATURE.upper().replace('-', '_')}": signature(body),
+        }
+    )
+    found = resolve(path)
+    answered: HttpResponse = found.func(request, *found.args, **found.kwargs)
+    return answered

@@ -23,7 +23,7 @@ from infra.sealing import SealError, seal_column, unseal_column
 from keys.jws import JwsError, decode_segment
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
-from wallet.claims import Text
+from wallet.credential.claims import Text
 
 LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)

@@ -17,7 +17,7 @@ from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import BASIC
 from presentation.requests.parameters import DIRECT_POST
 from sandbox.playground.examples import URNS, example, for_scopes
-from wallet.claims import Text
+from wallet.credential.claims import Text
 
 # The parameters that the page explains, in the order of the contract.
 PARAMETERS = (

@@ -19,7 +19,7 @@ from sandbox import api
 from sandbox.playground import posted_answers
 from sandbox.playground.examples import URNS, example
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, address
-from wallet.credentials import credential_type
+from wallet.credential.credentials import credential_type
 
 
 @only_read

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from django.utils.translation import gettext_lazy as _
 
 from infra.characters import is_legible
-from infra.registering import Reason
+from infra.words import Words
 
 # Stored as part of the name, so that every page, receipt and e-mail shows it. Not translated for that reason.
 MARK = " (sandbox, unverified)"
@@ -31,7 +31,7 @@ def unmarked(name: str) -> str:
     return name.removesuffix(MARK)
 
 
-def problem_with(name: str, registered: Iterable[str]) -> Reason | None:
+def problem_with(name: str, registered: Iterable[str]) -> Words | None:
     """Why this name is refused; None if it is allowed. registered: the names that operators gave."""
     if len(name) > LONGEST:
         return _("Use at most 60 characters.")

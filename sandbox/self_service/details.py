@@ -11,7 +11,7 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from infra.registering import Reason
+from infra.words import Words
 from presentation.models import RelyingParty
 from sandbox.self_service import assumed_names, own_addresses
 
@@ -51,7 +51,7 @@ class Details:
 
 def check(owner: str, details: Details) -> None:
     """Raise ValidationError, by field, for a name or an address that this owner may not use."""
-    errors: dict[str, Reason] = {}
+    errors: dict[str, Words] = {}
     registered = RelyingParty.objects.filter(self_registration=None).values_list("name", flat=True)
     if problem := assumed_names.problem_with(details.name, registered):
         errors["name"] = problem
@@ -75,7 +75,7 @@ def _one(address: str) -> list[str]:
     return [address] if address else []
 
 
-def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Reason | None:
+def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Words | None:
     if len(addresses) > MOST_URIS:
         return _("Name at most 10.")
     elsewhere = [address for address in addresses if not (local and own_addresses.is_local(address))]
@@ -86,7 +86,7 @@ def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Reaso
     return None if is_own else _only_there(local)
 
 
-def _nowhere_else(local: bool) -> Reason:
+def _nowhere_else(local: bool) -> Words:
     if not local:
         return _(
             "This sandbox sends no mail and cannot check who owns an address: only its operator can "
@@ -98,7 +98,7 @@ def _nowhere_else(local: bool) -> Reason:
     )
 
 
-def _only_there(local: bool) -> Reason:
+def _only_there(local: bool) -> Words:
     if not local:
         return _("Use addresses under the domain of your e-mail address. For others ask the operator.")
     return _(

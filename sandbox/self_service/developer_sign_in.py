@@ -23,14 +23,14 @@ from infra import browser
 from infra.limits import Limit, LimitReachedError, RollingLimit, take, take_all
 from infra.mail import outbox
 from infra.mail.queue import Letter
-from wallet import known_browsers
-from wallet.known_browsers import DEVELOPER
-from wallet.shared_emails import SharedEmail
+from wallet.sign_in import known_browsers
+from wallet.sign_in.email_throttle import EmailThrottle
+from wallet.sign_in.known_browsers import DEVELOPER
 
 LINK_LIFETIME = timedelta(minutes=30)
 SESSION_LIFETIME = timedelta(hours=2)
 
-# The rules are those of `wallet.sign_in_allowances`: a known browser has an allowance of its own, strangers
+# The rules are those of `wallet.sign_in.allowances`: a known browser has an allowance of its own, strangers
 # share theirs, and after that one e-mail is sent in 15 minutes, whose link works in every browser that
 # requested one. So a stranger cannot keep a developer from signing in.
 LETTERS_PER_BROWSER = Limit.from_settings("developer-letters-per-browser")
@@ -41,7 +41,7 @@ LETTERS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-em
 LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
-_SHARED_LETTER = SharedEmail.of(LETTERS_PER_EMAIL_AFTER_THAT)
+_SHARED_LETTER = EmailThrottle.of(LETTERS_PER_EMAIL_AFTER_THAT)
 # For all strangers together, so that many client addresses cannot flood many mailboxes.
 LETTERS_IN_ALL = Limit.from_settings("developer-letters")
 # A link signs in once.
@@ -131,7 +131,7 @@ def _take_letter(
 ) -> bool:
     """Take the allowances for one e-mail; False if they are used up and an earlier link still works.
 
-    take_shared: takes the e-mail that is allowed after all others, as `SharedEmail.take` does.
+    take_shared: takes the e-mail that is allowed after all others, as `EmailThrottle.take` does.
     """
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))

@@ -15,8 +15,8 @@ from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from sandbox.self_service import assumed_names
 from sandbox.self_service.details import MOST_URIS, Details
-from wallet.claims import CLAIMS, NAMES
-from wallet.forms import EmailForm
+from wallet.credential.claims import CLAIMS, NAMES
+from wallet.sign_in.forms import EmailForm
 
 
 class DeveloperEmailForm(EmailForm):

@@ -4,11 +4,8 @@ Their number is limited for each e-mail address, for each client address and in 
 after it was last saved or used.
 """
 
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
-from functools import partial
-from typing import Any
 
 import structlog
 from django.core.exceptions import ValidationError
@@ -85,8 +82,8 @@ def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) 
         setattr(party, name, value)
     party.full_clean()
     party.save(update_fields=list(fields))
-    _replace(party.redirect_uris, details.redirect_uris, partial(registration.add_redirect_uris, party))
-    _replace(party.response_uris, details.response_uris, partial(registration.add_response_uris, party))
+    registration.set_addresses(party, "redirect_uris", details.redirect_uris)
+    registration.set_addresses(party, "response_uris", details.response_uris)
     SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
     return party
 
@@ -138,9 +135,3 @@ def _check_numbers(owner: str) -> None:
         raise ValidationError(_("You have 5 already. Delete one that you no longer need."))
     if SelfRegistration.objects.count() >= MOST_IN_ALL:
         raise ValidationError(_("This sandbox is full. Ask its operator to register your application."))
-
-
-def _replace(rows: Any, uris: Sequence[str], add: Callable[[Sequence[str]], None]) -> None:
-    rows.exclude(uri__in=uris).delete()
-    there = set(rows.values_list("uri", flat=True))
-    add([uri for uri in uris if uri not in there])

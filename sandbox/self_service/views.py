@@ -26,7 +26,7 @@ from presentation.models import RelyingParty
 from presentation.relying_parties import integration
 from sandbox.self_service import developer_sign_in, self_registrations
 from sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
-from wallet.pages import see_other
+from wallet.decorators import see_other
 
 HOME = "self_service"
 

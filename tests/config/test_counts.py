@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies
 
-from config.counts import bounded, counting, slots
+from config.counts import counting, slots
 from config.counts.counting import BOUNDS, Counter, Histogram
 from config.counts.slots import ROOM, Series, Slot
 
@@ -204,9 +204,9 @@ def test_the_first_values_of_a_bounded_label_are_named_in_every_process() -> Non
 
 @given(strategies.lists(strategies.text(), max_size=30))
 def test_whatever_the_values_are_there_are_never_more_names_than_allowed(values: list[str]) -> None:
-    bounded._in_memory.clear()
+    counting._in_memory.clear()
 
-    names = [bounded.named(value, label="party", most=3, folder=None) for value in values]
+    names = [counting.named(value, label="party", most=3, folder=None) for value in values]
 
     assert len(set(names)) <= 4
     assert all(name in (value, "other") for name, value in zip(names, values, strict=True))

@@ -6,7 +6,7 @@ from types import ModuleType
 import pytest
 from django.middleware import csrf
 
-from config import form_tokens
+from config import middleware
 
 
 @pytest.fixture
@@ -21,20 +21,20 @@ def as_django_has_it() -> ModuleType:
 
 
 def test_django_uses_our_functions() -> None:
-    assert vars(csrf)["_get_new_csrf_string"] is form_tokens.draw
-    assert vars(csrf)["_mask_cipher_secret"] is form_tokens.mask
-    assert vars(csrf)["_unmask_cipher_token"] is form_tokens.unmask
+    assert vars(csrf)["_get_new_csrf_string"] is middleware.draw_secret
+    assert vars(csrf)["_mask_cipher_secret"] is middleware.mask_secret
+    assert vars(csrf)["_unmask_cipher_token"] is middleware.unmask_token
 
 
 def test_each_reads_the_tokens_of_the_other(as_django_has_it: ModuleType) -> None:
-    for secret in (form_tokens.draw(), as_django_has_it._get_new_csrf_string()):
-        assert as_django_has_it._unmask_cipher_token(form_tokens.mask(secret)) == secret
-        assert form_tokens.unmask(as_django_has_it._mask_cipher_secret(secret)) == secret
+    for secret in (middleware.draw_secret(), as_django_has_it._get_new_csrf_string()):
+        assert as_django_has_it._unmask_cipher_token(middleware.mask_secret(secret)) == secret
+        assert middleware.unmask_token(as_django_has_it._mask_cipher_secret(secret)) == secret
 
 
 def test_secrets_and_masks_are_new_each_time_and_made_of_allowed_characters() -> None:
-    drawn = {form_tokens.draw() for _ in range(100)}
-    masked = {form_tokens.mask("s" * csrf.CSRF_SECRET_LENGTH) for _ in range(100)}
+    drawn = {middleware.draw_secret() for _ in range(100)}
+    masked = {middleware.mask_secret("s" * csrf.CSRF_SECRET_LENGTH) for _ in range(100)}
 
     assert len(drawn) == len(masked) == 100
     assert {len(secret) for secret in drawn} == {csrf.CSRF_SECRET_LENGTH}

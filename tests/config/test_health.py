@@ -3,6 +3,7 @@
 import json
 import logging
 import threading
+from time import monotonic
 from typing import Any
 
 import pytest
@@ -13,13 +14,20 @@ from django.utils import timezone
 
 from config import health
 from config.health import FailedCheckError, Readiness
+from infra.database import refused_writes
 from infra.models import DatabaseMark
 from keys import issuer_key
 from keys.models import SigningKey
 from keys.rotation import moves
 from keys.rotation.states import State, in_state
 
-ALL = {"database": "ok", "migrations": "ok", "signing_key": "ok", "static_files": "ok"}
+ALL = {
+    "database": "ok",
+    "database_writes": "ok",
+    "migrations": "ok",
+    "signing_key": "ok",
+    "static_files": "ok",
+}
 
 
 @pytest.fixture(autouse=True)
@@ -102,6 +110,20 @@ def test_an_instance_with_the_database_of_another_environment_is_not_ready(clien
     DatabaseMark.objects.update(environment="production")
 
     assert said(client)[1]["checks"]["database"] == "failed"
+
+
+@pytest.mark.django_db
+@pytest.mark.usefixtures("signing_key")
+@pytest.mark.parametrize(("code", "status"), [("53100", 503), ("25006", 503), ("23505", 200), (None, 200)])
+def test_an_instance_whose_write_was_refused_is_not_ready_until_it_is_forgotten(
+    client: Client, monkeypatch: pytest.MonkeyPatch, code: str | None, status: int
+) -> None:
+    monkeypatch.setattr(refused_writes, "_until", 0.0)
+    refused_writes.note(code)
+
+    assert said(client)[0] == status
+    monkeypatch.setattr(refused_writes, "_until", monotonic())
+    assert said(client) == (200, {"status": "ready", "checks": ALL})
 
 
 @pytest.mark.django_db

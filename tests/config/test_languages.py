@@ -1,6 +1,7 @@
 """The language of a page: chosen by the person, the request, or the browser, and kept through the flow."""
 
 import re
+from html import unescape
 from typing import Any
 from urllib.parse import urlencode
 
@@ -255,3 +256,41 @@ def test_the_switch_on_a_page_of_the_wallet_leads_back_to_it(
     switched = client.post("/language/", {"language": "es", "next": there})
     assert switched.headers["Location"] == path
     assert '<html lang="es"' in client.get(path).content.decode()
+
+
+def next_on(response: Any) -> str:
+    (path,) = re.findall('name="next" value="([^"]*)"', response.content.decode())
+    return unescape(path)
+
+
+@pytest.mark.parametrize(
+    ("page", "posted_to", "fields"),
+    [
+        ("/wallet/sign-in/?lapsed=1&b=2", "/wallet/sign-in/?lapsed=1&b=2", {"email": "wrong"}),
+        ("/wallet/sign-in/", "/wallet/passkeys/sign-in/", {"passkey": "nonsense"}),  # answers POST only
+        ("/wallet/lost-mailbox/", "/wallet/lost-mailbox/", {"email": ""}),
+    ],
+)
+def test_the_switch_on_the_answer_to_a_form_leads_to_the_page_with_the_form(
+    client: Client, db: None, page: str, posted_to: str, fields: dict[str, str]
+):
+    answer = client.post(posted_to, fields, headers={"referer": f"http://testserver{page}"})
+    assert answer.status_code == 422
+    assert next_on(answer) == page
+    assert client.get(choose(client, "es", next_on(answer))["Location"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "referer",
+    ["", "https://evil.example/wallet/", "http://testserver.evil.example/", "http://[", "//", "javascript:x"],
+)
+def test_without_a_page_of_ours_the_switch_leads_to_the_address_of_the_answer(
+    client: Client, db: None, referer: str
+):
+    answer = client.post("/wallet/sign-in/", {"email": "wrong"}, headers={"referer": referer})
+    assert next_on(answer) == "/wallet/sign-in/"
+
+
+def test_a_form_with_a_wrong_host_is_refused_whatever_page_it_came_from(client: Client, db: None):
+    headers = {"host": "evil.example", "referer": "http://evil.example/wallet/"}
+    assert client.post("/wallet/sign-in/", {"email": "wrong"}, headers=headers).status_code == 400

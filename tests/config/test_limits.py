@@ -1,9 +1,8 @@
-"""Every limit is a setting in one place, the operators’ table has it, and a module uses it."""
+"""Every limit is a setting in one place, and a module uses it."""
 
 import ast
 from collections.abc import Iterator
 from datetime import timedelta
-from pathlib import Path
 
 import pytest
 from django.conf import settings
@@ -12,55 +11,32 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from config import limits
-from config.limits import SETTINGS, Setting
+from config.limits import SETTINGS
 from tests.test_structure import modules
-from wallet import sign_in_allowances
+from wallet.sign_in import allowances
 
-GUIDE = Path(__file__).resolve().parents[2] / "docs" / "operate.md"
 KINDS = ("Limit", "RollingLimit")
-
-
-def row(setting: Setting) -> str:
-    """The row of the operators’ table."""
-    cells = (f"`{setting.variable}`", f"{setting.most}", words(setting.window), setting.what, setting.shared)
-    return f"| {' | '.join(cells)} |"
-
-
-def words(window: timedelta) -> str:
-    """A duration as operators read it, such as “6 hours”."""
-    found = []
-    for unit, length in (("day", 86_400), ("hour", 3600), ("minute", 60)):
-        count, window = divmod(window, timedelta(seconds=length))
-        found += [f"{count} {unit}{'s' * (count > 1)}"] if count else []
-    assert not window
-    return " ".join(found)
 
 
 def calls(name: str) -> Iterator[tuple[str, ast.Call]]:
     """Each call by which a module makes a limit: `Limit(…)` or `Limit.from_settings(…)`."""
+    wanted = [f"{kind}{name}" for kind in KINDS]
     for module, path in modules():
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Call) and ast.unparse(node.func) in [f"{kind}{name}" for kind in KINDS]:
+        text = path.read_text()
+        for node in ast.walk(ast.parse(text)) if any(f"{one}(" in text for one in wanted) else ():
+            if isinstance(node, ast.Call) and ast.unparse(node.func) in wanted:
                 yield module, node
 
 
 def purposes() -> list[str]:
-    return [purpose for setting in SETTINGS for purpose in (*setting.purposes, *setting.tenfold)]
+    return [purpose for setting in SETTINGS for purpose in (setting.purpose, *setting.also)]
 
 
-def test_the_operators_table_has_every_limit_with_its_default_and_what_it_means() -> None:
-    section = GUIDE.read_text().split("\n## Limits\n")[1].split("\n## ")[0]
-    rows = [line for line in section.splitlines() if line.startswith("| `")]
-
-    assert rows == [row(setting) for setting in SETTINGS]
-
-
-def test_every_limit_is_used_once_and_every_one_that_is_used_is_a_setting() -> None:
+def test_every_limit_is_used_once_and_every_one_that_is_used_is_in_the_table() -> None:
     used = [ast.literal_eval(call.args[0]) for _, call in calls(".from_settings")]
 
     assert sorted(used) == sorted(purposes())
     assert len(set(used)) == len(used)
-    assert len({setting.variable for setting in SETTINGS}) == len(SETTINGS)
 
 
 def test_what_is_written_where_it_is_used_is_a_turn_or_a_pause_and_no_limit() -> None:
@@ -77,12 +53,12 @@ def test_what_is_written_where_it_is_used_is_a_turn_or_a_pause_and_no_limit() ->
 
 
 def test_strangers_never_get_more_than_a_hundred_guesses_for_a_mailbox_in_a_day() -> None:
-    most = next(s.highest for s in SETTINGS if "codes-to-strangers" in s.purposes)
-    window = sign_in_allowances.CODES_TO_STRANGERS.window
+    most = limits.CHANGEABLE["codes-to-strangers"].highest
+    window = allowances.CODES_TO_STRANGERS.window
 
-    assert most * sign_in_allowances.TRIES <= 100
+    assert most * allowances.TRIES <= 100
     # A code of the day before can still be guessed until it expires.
-    assert window == timedelta(days=1) + sign_in_allowances.CODE_LIFETIME
+    assert window == timedelta(days=1) + allowances.CODE_LIFETIME
 
 
 def test_a_rolling_limit_has_few_rows() -> None:
@@ -93,46 +69,89 @@ def test_a_rolling_limit_has_few_rows() -> None:
     }
 
     assert len(rolling) > 2
-    assert {s.variable for s in SETTINGS if rolling & set(s.purposes) and s.highest > limits.SLOTS} == set()
+    most = {s.purpose: s.most if s.changed_by == limits.NOTHING else s.highest for s in SETTINGS}
+    assert {purpose for purpose in rolling if most[purpose] > limits.SLOTS} == set()
 
 
-@pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.variable)
-def test_an_operator_can_choose_every_limit(setting: Setting, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(setting.variable, "7")
+def test_an_operator_can_change_each_number_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, setting in limits.CHANGEABLE.items():
+        monkeypatch.setenv("LIMITS", f"{name}=7")
+
+        numbers = limits.from_environment()
+
+        changed = dict.fromkeys((name, *setting.also), (7, setting.window))
+        assert numbers == settings.LIMITS | changed
+
+
+def test_several_numbers_are_changed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMITS", "reported-errors=7, wallet-downloads = 8,")
 
     numbers = limits.from_environment()
 
-    assert {numbers[purpose] for purpose in setting.purposes} == {(7, setting.window)}
-    assert all(numbers[purpose] == (70, setting.window) for purpose in setting.tenfold)
-    others = numbers.keys() - {*setting.purposes, *setting.tenfold}
-    assert all(numbers[purpose] == settings.LIMITS[purpose] for purpose in others)
+    assert (numbers["reported-errors"][0], numbers["wallet-downloads"][0]) == (7, 8)
 
 
-@given(st.text(st.characters(exclude_characters="\0", exclude_categories=["Cs"]), min_size=1))
+@pytest.mark.parametrize(
+    ("variable", "chosen", "found"),
+    [
+        ("REQUESTS_PER_CLIENT", 900, {"requests-of-strangers": 900, "tries-per-client": 300}),
+        ("REQUESTS_PER_CLIENT", 900, {"links-per-client": 900, "passkey-challenges-per-client": 9000}),
+        ("REQUESTS_PER_CLIENT", 1, {"requests-of-strangers": 1, "tries-per-client": 1}),
+        ("CALLS_PER_RELYING_PARTY", 6000, {"pushes_of_client": 6000, "token_requests_of_client": 600}),
+        ("CALLS_PER_RELYING_PARTY", 1, {"pushes_of_client": 1, "token_requests_of_client": 1}),
+    ],
+)
+def test_numbers_that_belong_together_change_in_proportion(
+    variable: str, chosen: int, found: dict[str, int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(variable, str(chosen))
+
+    numbers = limits.from_environment()
+
+    assert {purpose: numbers[purpose][0] for purpose in found} == found
+    followers = {p for s in SETTINGS if s.changed_by == variable for p in (s.purpose, *s.also)}
+    assert all(
+        numbers[purpose] == settings.LIMITS[purpose] for purpose in purposes() if purpose not in followers
+    )
+
+
+@given(st.text(st.characters(exclude_characters="\0,", exclude_categories=["Cs"]), min_size=1))
 @example("0")
 @example("9" * 5000)
 @example("²")
 def test_what_is_no_number_of_uses_is_refused(value: str) -> None:
-    meant = value.isascii() and value.isdigit() and value[0] != "0" and len(value) < 8
-    for setting in SETTINGS[:1] + SETTINGS[4:6]:
+    stripped = value.strip()
+    meant = stripped.isascii() and stripped.isdigit() and stripped[0] != "0" and len(stripped) < 8
+    for name in ("reported-errors", "codes-to-strangers"):
+        highest = limits.CHANGEABLE[name].highest
         with pytest.MonkeyPatch.context() as patch:
-            patch.setenv(setting.variable, value)
-            if meant and int(value) <= setting.highest:
-                assert dict(setting.numbers())[setting.purposes[0]] == int(value)
+            patch.setenv("LIMITS", f"{name}={value}")
+            if meant and int(value) <= highest:
+                assert limits.from_environment()[name][0] == int(value)
                 continue
-            with pytest.raises(ImproperlyConfigured, match=f"a whole number from 1 to {setting.highest}.$"):
-                dict(setting.numbers())
+            with pytest.raises(ImproperlyConfigured, match=f"^LIMITS: {name} .* from 1 to {highest}.$"):
+                limits.from_environment()
 
 
-@pytest.mark.parametrize("name", ["LIMIT_PUSHES_PER_CLIENTS", "LIMIT_DOWNLOAD_PER_WALLET"])
-def test_a_misspelt_limit_is_not_overlooked(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(name, "5")
+@pytest.mark.parametrize(
+    ("value", "complaint"),
+    [
+        (
+            "wallet-download=5",
+            "'wallet-download' cannot be changed. These can: address-changes-",
+        ),
+        ("pushes_of_client=5", "'pushes_of_client' cannot be changed"),
+        ("second-factor-tries=5", "'second-factor-tries' cannot be changed"),
+        ("links-per-client=5", "'links-per-client' cannot be changed"),
+        ("=5", "'' cannot be changed"),
+        ("reported-errors", "reported-errors must be a whole number"),
+        ("reported-errors=5,reported-errors=6", "LIMITS names reported-errors twice"),
+    ],
+)
+def test_a_misspelt_limit_is_not_overlooked(
+    value: str, complaint: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LIMITS", value)
 
-    with pytest.raises(ImproperlyConfigured, match=f"^{name} is no limit; docs/operate.md lists them.$"):
+    with pytest.raises(ImproperlyConfigured, match=complaint):
         limits.from_environment()
-
-
-def test_a_variable_of_another_program_does_not_stop_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LIMIT_CPU", "2")
-
-    assert limits.from_environment() == settings.LIMITS

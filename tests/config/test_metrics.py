@@ -1,8 +1,7 @@
 """The metrics, and who may read them."""
 
 import re
-from datetime import timedelta
-from io import StringIO
+from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,12 +10,17 @@ from django.test import Client
 from django.utils import timezone
 from prometheus_client.parser import text_string_to_metric_families
 
+from config import health
 from infra.models import DatabaseMark, LastRun
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, in_state
+from presentation.models import RelyingParty
+from presentation.relying_parties.authentication.client_secrets import end, rotate
 from tests.keys.test_rotation import chain_for
+from tests.people import register
 from tests.wallet.test_identity_verification import attempt_in
+from wallet.metrics import promised_by
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.django_db
@@ -159,12 +163,70 @@ def test_open_checks_and_those_that_ended_today_are_counted_by_state(client: Cli
     assert ("identity_verifications_ended", "review") not in found
 
 
+@pytest.mark.parametrize(
+    ("begun", "promised"),
+    [
+        ("2026-11-23 09:00", "2026-11-25 00:00"),  # Monday: by the end of Tuesday
+        ("2026-11-26 23:59", "2026-11-28 00:00"),  # Thursday: by the end of Friday
+        ("2026-11-27 09:00", "2026-12-01 00:00"),  # Friday: by the end of Monday
+        ("2026-11-28 09:00", "2026-12-01 00:00"),
+        ("2026-11-29 23:59", "2026-12-01 00:00"),
+    ],
+)
+def test_a_review_is_promised_by_the_end_of_the_next_working_day(begun: str, promised: str) -> None:
+    assert promised_by(datetime.fromisoformat(f"{begun}+00:00")) == datetime.fromisoformat(
+        f"{promised}+00:00"
+    )
+
+
+def test_a_review_that_waits_longer_than_promised_is_visible(client: Client) -> None:
+    now = timezone.now()
+    nora = Wallet.objects.create(email="nora@example.org", created_at=now)
+    review = attempt_in("review", nora, now)
+    assert numbers(client)[("identity_review_overdue_seconds",)] == 0
+    review.changed_at = now - timedelta(days=9)
+    review.save()
+    late = (now - promised_by(review.changed_at)).total_seconds()
+    assert abs(numbers(client)[("identity_review_overdue_seconds",)] - late) < 60
+
+
+def test_the_last_secret_of_each_active_relying_party_is_timed(
+    client: Client, acme_bank: RelyingParty, corner_shop: RelyingParty
+) -> None:
+    now = timezone.now()
+    for party, ages in ((acme_bank, (364, 1)), (corner_shop, (367,))):
+        for age in ages:
+            rotate(party, now=now - timedelta(days=age))
+    suspended, long_ended = register("Suspended", state="suspended", suspension_reason="x"), register("Ended")
+    rotate(suspended, now=now)
+    rotate(long_ended, now=now - timedelta(days=400))
+    end(rotate(register("Gone"), now=now).row, now=now)
+
+    found = {key[1]: left for key, left in numbers(client).items() if key[0] == "client_secret_ends_seconds"}
+
+    assert found.keys() == {acme_bank.client_id, corner_shop.client_id}
+    assert abs(found[acme_bank.client_id] - 364 * DAY) < 60
+    assert abs(found[corner_shop.client_id] + 2 * DAY) < 60
+
+
+def test_each_check_of_readiness_is_a_metric(client: Client) -> None:
+    health.readiness.forget()
+    found = numbers(client)
+    assert found["instance_ready", "database"] == found["instance_ready", "database_writes"] == 1
+    assert found["instance_ready", "signing_key"] == 0
+
+
+def test_refused_writes_are_reported_as_0_from_the_start(client: Client) -> None:
+    found = {key[1]: count for key, count in numbers(client).items() if key[0].startswith("database_refused")}
+    assert found.keys() == {"read_only", "disk_full", "out_of_memory"}
+
+
 @pytest.mark.parametrize("command", ["clear_expired", "send_share_emails", "sweep_identity_verifications"])
 @pytest.mark.usefixtures("signing_key")
 def test_a_command_that_does_not_run_is_visible(client: Client, command: str) -> None:
     DatabaseMark.objects.update(marked_at=timezone.now() - timedelta(days=9))
     assert abs(numbers(client)["last_run_seconds", command] - 9 * DAY) < 60, "it never ran"
-    call_command(command, stdout=StringIO())
+    call_command("worker", once=True, jobs=[command])
     assert numbers(client)["last_run_seconds", command] < 60
     LastRun.objects.update(at=timezone.now() - timedelta(days=2))
     assert abs(numbers(client)["last_run_seconds", command] - 2 * DAY) < 60

@@ -238,7 +238,7 @@ def test_the_log_never_says_the_path_because_links_carry_their_secrets(
     handler = logging.StreamHandler(written)
     for name in settings.LOGGING["handlers"]["stderr"]["filters"]:
         handler.addFilter(settings.LOGGING["filters"][name]["()"]())
-    monkeypatch.setattr("wallet.views.sign_in_links.errand_for", None)  # so that opening the link fails
+    monkeypatch.setattr("wallet.sign_in.views.links.errand_for", None)  # so that opening the link fails
     loggers = [logging.getLogger(name) for name in ("django.request", "django.security.csrf")]
     for logger in loggers:
         logger.addHandler(handler)

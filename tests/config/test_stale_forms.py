@@ -279,6 +279,21 @@ def test_a_form_with_much_typing_is_not_thrown_away(tab: Client, db: None) -> No
     assert "Please try that again" in response.content.decode()
 
 
+def test_the_language_is_switched_even_if_the_token_was_changed_in_another_tab(tab: Client, db: None) -> None:
+    response = send(tab, reverse("language"), {"language": "es", "next": "/wallet/sign-in/"})
+    assert (response.status_code, response.headers["Location"]) == (303, "/wallet/sign-in/")
+    assert tab.cookies[settings.LANGUAGE_COOKIE_NAME].value == "es"
+
+
+@pytest.mark.parametrize(
+    "origin", [None, "null", "https://attacker.example", "http://testserver.attacker.example"]
+)
+def test_no_other_site_switches_the_language(tab: Client, db: None, origin: str | None) -> None:
+    response = send(tab, reverse("language"), {"language": "es", "next": "/"}, origin=origin)
+    assert response.status_code == 403
+    assert settings.LANGUAGE_COOKIE_NAME not in tab.cookies
+
+
 def test_every_page_that_a_stale_form_leads_to_is_there() -> None:
     names = get_resolver().reverse_dict
     assert all(page in names for pair in PAGE_OF_FORM.items() for page in pair)

@@ -20,7 +20,7 @@ WORDS = {
 
 def in_the_address(word: str) -> bool:
     url = f"postgresql://a@b/c?server_side_binding={word}"
-    found = connection_settings(url, pooler="none", connect_timeout=3, conn_max_age=0)
+    found = connection_settings(url, pooler="none")
     return bool(found["OPTIONS"]["server_side_binding"])
 
 

@@ -6,6 +6,12 @@ import subprocess
 from pathlib import Path
 
 import pytest
+import yaml
+from django.core.management import get_commands
+
+from infra.mail import sending
+from infra.outbound import calls
+from keys.certificates import command
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "systemd"
@@ -20,7 +26,8 @@ def name_of(path: Path) -> str:
 
 
 def test_the_units_that_a_machine_needs_are_there() -> None:
-    assert {"presentation@.service", "presentation-migrate.service"} <= {unit.name for unit in SERVICES}
+    names = {"presentation@.service", "presentation-migrate.service", "presentation-worker.service"}
+    assert {unit.name for unit in SERVICES} == names
     assert (FOLDER / "presentation@.socket").exists()
 
 
@@ -87,3 +94,28 @@ def test_the_migration_runs_each_time_it_is_started_and_the_check_comes_first() 
     assert second == "migrate --no-input"
     assert "\nRemainAfterExit" not in text
     assert "Type=oneshot" in text
+
+
+def test_the_worker_is_kept_running_and_watched() -> None:
+    text = (FOLDER / "presentation-worker.service").read_text()
+
+    (name,) = re.findall(r"^ExecStart=\S+ manage.py (\w+)$", text, re.M)
+    assert name in get_commands()
+    for line in ("Type=notify", "NotifyAccess=main", "WatchdogSec=60", "Restart=always"):
+        assert f"\n{line}\n" in text
+
+
+def test_the_worker_has_longer_to_stop_than_anything_takes_that_it_does_not_interrupt() -> None:
+    (patience,) = re.findall(
+        r"^TimeoutStopSec=(\d+)$", (FOLDER / "presentation-worker.service").read_text(), re.M
+    )
+    compose = yaml.safe_load((ROOT / "compose.yaml").read_text())["services"]["worker"]
+
+    assert int(patience) > max(sending.DEADLINE, calls.DONE_WITHIN, command.LONGEST)
+    assert compose["stop_grace_period"] == f"{patience}s"
+
+
+def test_what_the_worker_needs_for_certificates_is_a_drop_in_of_its_unit() -> None:
+    """It opens keys and runs CERTIFICATE_COMMAND."""
+    for name in ("acme.conf", "secrets.conf"):
+        assert "presentation-worker.service.d/" in (FOLDER / name).read_text()

@@ -3,20 +3,13 @@
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.http import HttpResponse
-from django.test import RequestFactory
-from django.utils import timezone
 
-from wallet import sessions
+from tests.people import give_session
 from wallet.models import Wallet
 
 
 @pytest.fixture
 def as_alice(page: Any, alice: Wallet, live_server: Any) -> Any:
     """A browser page that is signed in as Alice."""
-    response = HttpResponse()
-    sessions.start(RequestFactory().get("/"), response, alice, now=timezone.now())
-    name = settings.HOLDER_COOKIE_NAME
-    page.context.add_cookies([{"name": name, "value": response.cookies[name].value, "url": live_server.url}])
+    give_session(page.context, alice, live_server.url)
     return page

@@ -15,8 +15,7 @@ from consent import decisions
 from consent.approval import LONGEST_NAME, Approval, shortened
 from consent.blocks import Amount, Payment, Rows, Transaction
 from consent.models import Consent
-from consent.money import Money, total
-from consent.values import Phrase, filled
+from consent.values import Money, Phrase, filled, total
 from infra.characters import is_legible, legible
 from tests.consent.questions import ACME, WIRE, put
 from wallet.models import Wallet

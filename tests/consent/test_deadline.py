@@ -76,7 +76,7 @@ def test_more_time_is_given_without_leaving_the_page(page: Any, question: str) -
 
     page.get_by_role("button", name="Give me more time").click()
 
-    expect(page.get_by_text("You have more time")).to_be_visible()
+    expect(page.locator(".time-warning").get_by_text("You have more time")).to_be_visible()
     assert page.evaluate("window.sameDocument")
     assert page.evaluate("document.activeElement.className") == "time-warning"
     for model in (Interaction, Consent):
@@ -85,6 +85,25 @@ def test_more_time_is_given_without_leaving_the_page(page: Any, question: str) -
     check(page)
     page.get_by_role("button", name="Share and continue").click()
     expect(page).to_have_url(re.compile("#vp_token=ey"))
+
+
+def test_more_time_that_is_asked_for_early_is_said_beside_the_button(page: Any, question: str) -> None:
+    page.set_viewport_size({"width": 390, "height": 844})
+    page.goto(question)
+    page.evaluate("window.sameDocument = true")
+    end_in(1200)
+    said = page.locator(".deadline").get_by_text("You have more time: until")
+    expect(said).to_be_hidden()
+
+    page.get_by_role("button", name="I need more time").click()
+
+    expect(said).to_be_in_viewport()
+    expect(said).to_be_focused()
+    expect(page.locator(".time-warning > :visible")).to_have_count(0)
+    assert page.evaluate("window.sameDocument")
+    assert Consent.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    picture(page, "more-time-early")
+    check(page)
 
 
 def test_the_end_is_said_and_nothing_moves(page: Any, question: str) -> None:
@@ -122,7 +141,8 @@ def test_without_a_script_the_page_says_until_when_and_gives_more_time(
 
     still.get_by_role("button", name="I need more time").click()
 
-    assert still.url == question
+    expect(still.get_by_role("status").get_by_text("You have more time: until")).to_be_visible()
+    assert still.url == f"{question}?more_time=1"
     assert Consent.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
     plain.close()
 
@@ -150,7 +170,7 @@ def test_while_a_code_is_typed_more_time_is_given_and_what_was_typed_stays(page:
 
     page.get_by_role("button", name="Give me more time").click()
 
-    expect(page.get_by_text("You have more time")).to_be_visible()
+    expect(page.locator(".time-warning").get_by_text("You have more time")).to_be_visible()
     assert page.evaluate("window.sameDocument")
     assert page.get_by_label("code", exact=False).input_value() == "123"
     for model in (Interaction, Errand):
@@ -186,6 +206,7 @@ def test_without_a_script_more_time_leads_back_to_the_code(browser: Any, page: A
     still.get_by_role("button", name="I need more time").click()
 
     expect(still.get_by_role("heading", level=1)).to_have_text("Enter the code")
-    assert still.url == code_page
+    expect(still.get_by_role("status").get_by_text("You have more time: until")).to_be_visible()
+    assert still.url == f"{code_page}?more_time=1"
     assert Errand.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
     plain.close()

@@ -8,7 +8,7 @@ from django.db import IntegrityError, connection, transaction
 from django.utils import timezone
 
 from consent import decisions
-from consent.decisions import AlreadyDecidedError, ExpiredError, NotAskedError
+from consent.decisions import AlreadyDecidedError, ExpiredError
 from consent.models import Consent
 from consent.question import QuestionFormatError
 from infra.database.append_only import AppendOnlyError
@@ -54,7 +54,7 @@ def test_a_question_cannot_be_answered_from_the_moment_it_expires(alice: Wallet)
 
 def test_a_question_cannot_be_answered_from_another_wallet(alice: Wallet, bob: Wallet) -> None:
     consent = put(alice)
-    with pytest.raises(NotAskedError):
+    with pytest.raises(LookupError):
         decisions.grant(consent.id, bob, now=timezone.now())
     consent.refresh_from_db()
     assert consent.decision == Consent.Decision.ASKED

@@ -11,8 +11,9 @@ from consent import decisions
 from consent.models import Consent
 from tests.consent.questions import put
 from tests.wallet.statuses import INVALID, SAID, VALID, presented, status_of
-from wallet import suspension
 from wallet.models import StatusEntry, StatusEvent, Wallet
+from wallet.operations import suspension
+from wallet.status_lists import changes
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 
@@ -73,6 +74,21 @@ def test_only_what_is_on_the_receipt_is_invalidated(client, alice, sign_in) -> N
     client.post(page_of(consent))
 
     assert (status_of(entry), status_of(kept)) == (INVALID, VALID)
+
+
+def test_all_that_was_presented_with_one_receipt_is_invalidated(client, alice, sign_in) -> None:
+    sign_in(alice)
+    consent, first = shared(alice)
+    others = [presented(alice, reference=consent.id) for _ in range(2)]
+    changes.change_presented(first, changes.Action.INVALIDATED, now=timezone.now(), **SAID)
+    assert page_of(consent) in client.get(HISTORY).content.decode(), "two are still valid"
+
+    client.post(page_of(consent))
+
+    assert [status_of(entry) for entry in (first, *others)] == [INVALID] * 3
+    assert page_of(consent) not in client.get(HISTORY).content.decode()
+    by_holder = StatusEvent.objects.filter(actor="holder")
+    assert {(event.subject_id, event.count) for event in by_holder} == {(str(entry), 1) for entry in others}
 
 
 def test_nobody_takes_back_what_is_not_theirs(client, alice, bob, sign_in) -> None:

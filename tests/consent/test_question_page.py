@@ -22,15 +22,14 @@ from hypothesis import strategies as st
 from config.operator import Operator
 from consent import decisions, question_page
 from consent.models import Consent
-from consent.pages import Question
 from consent.question import Requester
-from consent.question_page import Shape, pieces, rendered
+from consent.question_page import Question, Shape, pieces, rendered
 from tests.consent.questions import ACME, WIRE, put
 from tests.consent.shown import values_on
-from wallet import claims
-from wallet.claims import CLAIMS, ClaimPath, Identity
+from wallet.credential import claims
+from wallet.credential.claims import CLAIMS, ClaimPath, Identity
+from wallet.credential.evidence import Assurance, Verification
 from wallet.deadlines import Deadline
-from wallet.evidence import Assurance, Verification
 from wallet.models import Wallet
 
 NOW = datetime(2027, 2, 1, 9, 30, 0, 123456, tzinfo=UTC)

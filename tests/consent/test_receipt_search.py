@@ -69,12 +69,6 @@ def test_a_search_finds_nothing_of_other_wallets(holder, alice, bob):
         assert his not in shown(holder, requester="acme", **{name: str(place)})
 
 
-def test_what_an_older_release_stored_meanwhile_is_found_too(holder, alice):
-    found, _other = answered(alice, SHOP), answered(alice)
-    Consent.objects.update(requester_sought="")
-    assert shown(holder, requester="shop.EXAMPLE") == [found]
-
-
 def test_days_are_those_of_the_zone_of_the_person(holder, alice):
     late = answered(
         alice, at=datetime(2026, 3, 9, 23, 30, tzinfo=UTC)
@@ -234,6 +228,7 @@ def ten_thousand(alice, bob):
     return Wallet.objects.get(id=alice.id)
 
 
+@pytest.mark.slow
 def test_each_page_of_ten_thousand_takes_four_statements_and_none_that_counts_or_skips(
     holder, ten_thousand, statements
 ):

@@ -199,7 +199,7 @@ def test_a_browser_that_is_not_signed_in_is_sent_to_sign_in_first(client, alice:
 
 
 def test_a_holder_without_a_valid_credential_is_sent_on(client, alice: Wallet, sign_in) -> None:
-    from wallet import revocation
+    from wallet.credential import revocation
 
     sign_in(alice)
     consent = put(alice)

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consent.switches import SwitchError, name_of, switched_on
-from wallet.claims import CLAIMS
+from wallet.credential.claims import CLAIMS
 
 OFFERED = [("email",), ("verification", "time"), ("nationalities",)]
 

@@ -20,9 +20,10 @@ from presentation.models import RelyingParty
 from tests.people import register
 from tests.wallet.conftest import make_errand
 from tests.wallet.mail_server import MailServer, running
-from wallet import checks, letters
-from wallet.forms import EmailForm
+from wallet import checks
+from wallet.letters import letters
 from wallet.models import Errand, Wallet
+from wallet.sign_in.forms import EmailForm
 
 STOLEN = "=?utf-8?q?mallory=40evil.example=28?=!@big-bank.com"
 REFUSED = [
@@ -93,6 +94,15 @@ def test_what_the_mailer_would_change_or_no_mail_server_takes_is_refused(text: s
     with pytest.raises(EmailAddressError):
         parse(text)
     assert not is_accepted(text)
+
+
+def test_a_domain_without_a_dot_is_accepted_in_a_sandbox_only(db: None, settings: Any) -> None:
+    assert settings.LOCALHOST_EMAIL_ADDRESSES, "the tests run as a sandbox"
+    assert EmailForm({"email": "root@localhost"}).is_valid()
+    settings.LOCALHOST_EMAIL_ADDRESSES = False
+    assert not EmailForm({"email": "root@localhost"}).is_valid()
+    assert not EmailForm({"email": "ROOT@LOCALHOST"}).is_valid()
+    assert EmailForm({"email": "root@localhost.example"}).is_valid()
 
 
 def test_only_lower_case_is_as_wallets_keep_it() -> None:

@@ -77,7 +77,7 @@ def start(settings: Any, folder: Path) -> subprocess.Popen[str]:
     surroundings = environment(settings, folder) | {"LOG_LEVEL": "WARNING"}
     host = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
     surroundings["EMAIL_URL"] = f"smtp://{host}"
-    command = [sys.executable, "manage.py", "send_emails", "--every", "0.1"]
+    command = [sys.executable, "manage.py", "worker", "--jobs", "urgent_emails", "emails"]
     return subprocess.Popen(command, cwd=ROOT, env=surroundings, stderr=subprocess.PIPE, text=True)
 
 

@@ -8,7 +8,7 @@ from django.core.signals import request_finished
 from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections
 
 from infra.database import internals
-from infra.database.prepared.cursors import drop_cursor, kept_cursor
+from infra.database.kept_connections import drop_cursor, kept_cursor
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]

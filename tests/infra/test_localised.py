@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from infra import localised
 from presentation.transaction_data import money
-from wallet.countries import country_name
+from wallet.credential.countries import country_name
 
 DAY = date(2027, 2, 1)
 

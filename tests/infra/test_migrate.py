@@ -16,7 +16,7 @@ from django.db import connection
 from infra.management.commands.migrate import LOCK
 from tests.own_databases import LONGEST, ROOT, own_database, production, sandbox
 
-AT_ONCE, ROUNDS = 3, 3
+AT_ONCE = 3
 WAITS = "Another migrate is running on this database"
 
 
@@ -47,8 +47,7 @@ APPLIED = "SELECT app, name, count(*) FROM django_migrations GROUP BY app, name 
 
 
 @pytest.mark.postgresql
-@pytest.mark.parametrize("number", range(ROUNDS))
-def test_first_migrations_at_the_same_time_all_succeed(tmp_path: Path, number: int) -> None:
+def test_first_migrations_at_the_same_time_all_succeed(tmp_path: Path) -> None:
     with own_database() as url:
         printed = all_at_once(production(url, tmp_path))
 

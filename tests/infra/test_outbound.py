@@ -339,6 +339,7 @@ HELD_UP: dict[str, tuple[Behaviour, str]] = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", HELD_UP)
 def test_a_call_to_a_slow_or_endless_server_ends(name: str) -> None:
     behaviour, reason = HELD_UP[name]
@@ -346,11 +347,13 @@ def test_a_call_to_a_slow_or_endless_server_ends(name: str) -> None:
         assert reason in refused(far.outbound(), far.url())
 
 
+@pytest.mark.slow
 def test_a_handshake_that_never_ends_is_left() -> None:
     with far_end(silent, plain=True) as far:
         assert "too long" in refused(far.outbound(), far.url())
 
 
+@pytest.mark.slow
 def test_a_name_server_that_takes_its_time_is_left() -> None:
     def slow(host: str, port: int) -> list[str]:
         silent(None)  # type: ignore[arg-type]

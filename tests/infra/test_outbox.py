@@ -119,6 +119,20 @@ def test_a_sender_whose_lease_has_ended_does_not_overwrite_the_result_of_the_nex
     assert row(late.id).state == State.SENT
 
 
+@pytest.mark.parametrize("result", [None, BUSY, FULL], ids=["sent", "busy", "refused"])
+def test_a_sender_whose_lease_has_ended_notes_nothing_while_the_next_is_sending(
+    result: Failure | None,
+) -> None:
+    outbox.put(LETTER, purpose="notice")
+    late, next_one = claimed(), claimed(minutes=5)
+    queue.note(late, result, now=timezone.now())
+
+    kept = row(next_one.id)
+    assert (kept.state, kept.reason, kept.due_at) == (State.WAITING, "", next_one.due_at)
+    assert kept.leased_until == next_one.leased_until, "the next sender is still alone with it"
+    assert queue.content(kept) == LETTER
+
+
 def test_codes_and_other_emails_are_claimed_apart_and_the_oldest_first() -> None:
     notices = [outbox.put(LETTER, purpose="notice") for _ in range(3)]
     code = outbox.put(LETTER, purpose="code", urgent=True)
@@ -202,6 +216,36 @@ def test_a_refused_email_is_erased_when_it_is_too_late_to_send_it(now: datetime)
     assert queue.end_expired(now=later) == 0
 
 
+def test_a_refused_email_is_sent_again_until_it_is_too_late_and_not_afterwards(now: datetime) -> None:
+    email = outbox.put(LETTER, purpose="notice")
+    queue.note(claimed(), FULL, now=now)
+    end = row(email).expires_at
+
+    assert queue.end_expired(now=end - timedelta(microseconds=1)) == 0
+    assert not outbox.send_again(email, now=end)
+    assert outbox.send_again(email, now=end - timedelta(microseconds=1))
+
+
+def test_what_is_too_late_is_not_sent_at_once_either(now: datetime) -> None:
+    email = outbox.put(LETTER, purpose="code", urgent=True, expires_at=now + timedelta(minutes=10))
+
+    assert queue.claim_one(email, now=now + timedelta(minutes=10)) is None
+    assert queue.claim_one(email, now=now) is not None
+
+
+def test_however_many_are_too_late_all_of_them_end(now: datetime) -> None:
+    for _ in range(3):
+        outbox.put(LETTER, purpose="notice")
+        queue.note(claimed(), FULL, now=now)
+    for _ in range(3):
+        outbox.put(LETTER, purpose="notice")
+
+    assert queue.end_expired(now=now + 2 * outbox.SENT_FOR, batch=1) == 6
+
+    assert sorted(OutgoingEmail.objects.values_list("state", flat=True)) == ["refused"] * 3 + ["too late"] * 3
+    assert not OutgoingEmail.objects.exclude(sealed_letter=b"").exists()
+
+
 def test_a_refusal_of_the_content_does_not_say_that_there_is_no_mailbox(now: datetime) -> None:
     email = outbox.put(LETTER, purpose="notice")
     queue.note(claimed(), Failure("554 for the content", final=True), now=now)
@@ -209,15 +253,16 @@ def test_a_refusal_of_the_content_does_not_say_that_there_is_no_mailbox(now: dat
     assert outbox.outcome(email) is Outcome.NOT_SENT
 
 
-def test_a_dropped_email_is_erased_and_not_sent(now: datetime) -> None:
+@pytest.mark.parametrize("result", [None, BUSY, FULL], ids=["sent", "busy", "refused"])
+def test_a_dropped_email_is_erased_and_not_sent(now: datetime, result: Failure | None) -> None:
     email = outbox.put(LETTER, purpose="code", urgent=True)
     being_sent = claimed(urgent=True)
 
     assert outbox.drop(email, now=now)
     assert not outbox.drop(email, now=now)
     assert not outbox.drop(None, now=now)
-    queue.note(being_sent, BUSY, now=now)
-    assert (row(email).state, bytes(row(email).sealed_letter)) == (State.DROPPED, b"")
+    queue.note(being_sent, result, now=now)
+    assert (row(email).state, bytes(row(email).sealed_letter), row(email).reason) == (State.DROPPED, b"", "")
     assert queue.claim(urgent=True, now=now + timedelta(minutes=1)) is None
 
 

@@ -17,8 +17,8 @@ from structlog.testing import capture_logs
 from consent import decisions
 from consent.models import Consent
 from infra.checks import django_version
-from infra.database import internals
-from infra.database.prepared import cursors, reads, writes
+from infra.database import internals, kept_connections
+from infra.database.prepared import reads, writes
 from infra.database.prepared.composition import Literal
 from infra.database.prepared.reads import JoinedRead, PreparedRead
 from infra.database.prepared.writes import JoinedInsert, PreparedInsert, PreparedUpdate
@@ -28,8 +28,8 @@ from presentation.requests import interactions
 from tests.consent.questions import put
 from tests.infra.django_versions import either_django  # noqa: F401
 from tests.presentation.requests.test_flow import ask, decide
-from wallet import sessions
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
+from wallet.sign_in import sessions
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("either_django")]
 TRIED_ONLY = pytest.mark.parametrize("either_django", ["tried"], indirect=True)
@@ -82,10 +82,10 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     entry = StatusEntry.objects.get()
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
-        "wallet.sessions._living": holder,
+        "wallet.sign_in.sessions._living": holder,
         "consent.decisions.LAST_SHARED": {"id": asked.consent_id},
         "consent.decisions.QUESTION": {"id": asked.consent_id},
-        "wallet.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
+        "wallet.credential.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
         "presentation.relying_parties.authentication.authentication._known_by_secret": {
             "client_id": acme_bank.client_id,
             "now": now,
@@ -274,7 +274,7 @@ def test_with_an_untried_django_every_statement_is_djangos_own(
         raise AssertionError("it leans on Django’s internals")
 
     monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
-    for module in (cursors, reads, writes):
+    for module in (kept_connections, reads, writes):
         monkeypatch.setattr(module, "kept_cursor", composes)
 
     test_the_second_use_has_other_values(asked.consent.wallet, bob)

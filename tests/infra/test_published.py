@@ -207,6 +207,7 @@ def test_while_one_thread_rebuilds_the_others_are_served_and_do_not_wait() -> No
     slow.join(10)
 
 
+@pytest.mark.slow
 def test_bytes_that_lag_too_long_behind_are_not_to_be_cached(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(documents, "_LAG", -1.0)
     monkeypatch.setattr(documents, "_PATIENCE", 0.01)

@@ -7,22 +7,23 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
-from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
 import structlog
 from django.core.mail import get_connection
-from django.core.management import CommandError, call_command
+from django.core.management import CommandError
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from infra.mail import at_once, failures, outbox, queue, sending, smtp
+from infra.mail import at_once, failures, outbox, queue, sending
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter
 from infra.mail.sending import Sent
+from tests.emails import send_waiting
+from tests.failing_rows import refusing
 from tests.ports import free_port
 from tests.wallet import mail_server
 from tests.wallet.mail_server import MailServer
@@ -131,7 +132,7 @@ def test_a_server_that_ends_the_connection_at_the_end_changes_nothing(server: Ma
 
 
 def test_while_no_server_can_be_reached_one_email_is_tried_and_all_wait(settings: Any) -> None:
-    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
     first, second = write(), write("other@example.org")
 
@@ -161,6 +162,17 @@ def test_an_error_in_the_service_does_not_stop_the_others(server: MailServer) ->
     assert "nora" not in str(logged)
 
 
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_urgent_email_whose_row_fails_does_not_stop_those_that_can_wait(server: MailServer) -> None:
+    damaged = write(urgent=True)
+    write("other@example.org")
+
+    with refusing(damaged), pytest.raises(CommandError, match=r"emails_not_looked_at \(1\)"):
+        send_waiting()
+    assert [envelope.rcpt_tos for envelope in server.envelopes] == [["other@example.org"]]
+
+
 # --- Silent and slow servers --------------------------------------------------------------------------------
 
 
@@ -181,7 +193,7 @@ def far_end(answer: Callable[[socket.socket], object], settings: Any) -> Iterato
                     threading.Thread(target=converse, args=(taken[-1],), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
-        settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+        settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
         settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", listener.getsockname()[1]
         try:
             yield
@@ -217,7 +229,7 @@ def silent(connection: socket.socket) -> None:
 def test_no_server_holds_a_sender_beyond_the_deadline_however_often_it_says_something(
     answer: Callable[[socket.socket], object], over_tls: bool, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(smtp, "DEADLINE", 0.3)
+    monkeypatch.setattr(sending, "DEADLINE", 0.3)
     settings.EMAIL_USE_SSL = over_tls
     with far_end(answer, settings):
         email = write()
@@ -251,7 +263,7 @@ def test_a_server_that_is_slow_within_tls_is_cut_off_as_well(
 ) -> None:
     """The deadline cuts the connection, although TLS has replaced its socket."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
-    monkeypatch.setattr(smtp, "DEADLINE", 1.0)
+    monkeypatch.setattr(sending, "DEADLINE", 1.0)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate)
     within_tls = threading.Event()
@@ -281,40 +293,13 @@ def test_a_connection_that_is_open_already_is_cut_off_as_well(server: MailServer
     backend.open()
     with closing(backend.connection.sock) as connected:
         connected.settimeout(30)
-        with pytest.raises(TimeoutError), smtp.deadline(backend, seconds=0.2):
+        with pytest.raises(TimeoutError), sending.deadline(backend, seconds=0.2):
             backend.connection.getreply()  # the server has nothing to say
 
 
 def test_an_error_before_the_deadline_stays_what_it_is() -> None:
-    with pytest.raises(ConnectionRefusedError), smtp.deadline(None):
+    with pytest.raises(ConnectionRefusedError), sending.deadline(None):
         raise ConnectionRefusedError
-
-
-# --- The command --------------------------------------------------------------------------------------------
-
-
-def run(*words: str) -> str:
-    out = StringIO()
-    call_command("send_emails", *words, stdout=out)
-    return out.getvalue().strip()
-
-
-def test_the_command_sends_what_is_due_and_says_how_much(server: MailServer) -> None:
-    assert run() == "Sent 0 e-mails."
-    write()
-    write(urgent=True)
-    assert run() == "Sent 2 e-mails."
-    server.refusing = "550 no"
-    write()
-    assert run() == "Sent 0 e-mails. 1 failed; the list of e-mails in the admin says why."
-
-
-@pytest.mark.parametrize(
-    "words", [["--every", "0"], ["--every", "61"], ["--threads", "0"], ["--threads", "21"]]
-)
-def test_the_command_refuses_pauses_and_numbers_that_make_no_sense(words: list[str]) -> None:
-    with pytest.raises(CommandError):
-        run(*words)
 
 
 @given(code=st.integers(200, 599), text=st.binary(max_size=50))
@@ -348,7 +333,7 @@ def test_a_sandbox_sends_at_once_and_tries_again_what_failed(server: MailServer,
     assert state(email) == (State.WAITING, "450 for the recipient")
     server.refusing = ""
     OutgoingEmail.objects.update(due_at=timezone.now())
-    at_once.send_waiting()
+    send_waiting()
     assert state(email)[0] == State.SENT
     assert len(server.envelopes) == 1
 

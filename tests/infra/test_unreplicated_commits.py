@@ -8,8 +8,8 @@ import psycopg
 import pytest
 
 from infra.database import hung_database
-from tests.drills.standby import Standby
 from tests.pgcluster import Cluster, binaries
+from tools.drills.standby import Standby
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 

@@ -16,14 +16,15 @@ import pytest
 from django.utils import timezone
 
 from keys.rotation import due_steps
-from tests.benchmarks import holders
-from tests.benchmarks.browsers import ORIGIN, Browser
-from tests.benchmarks.sites import Site
 from tests.code_page import enter_code
 from tests.journeys.load import JWKS, Load
-from tests.people import ALICE, register
+from tests.people import ALICE, give_session, register
 from tests.processes import environment
 from tests.relying_party import Answer, RelyingParty
+from tools.benchmarks import holders
+from tools.benchmarks.browsers import ORIGIN, Browser
+from tools.benchmarks.sites import Site
+from wallet.models import Wallet
 
 SHOWN_WORDS = "You are back at the application"
 
@@ -110,6 +111,11 @@ class Holder:
         from playwright.sync_api import expect
 
         expect(self.page.get_by_role("heading", level=1)).to_contain_text(heading)
+        return self
+
+    def is_signed_in(self) -> "Holder":
+        """Has signed in to their wallet before. For stories that are not about signing in."""
+        give_session(self.page.context, Wallet.objects.get(email=self.email), self.bank.base_url)
         return self
 
     def signs_in(self) -> "Holder":

@@ -8,7 +8,6 @@ from threading import Event, Thread
 from time import monotonic, sleep, time
 from typing import Any
 
-from tests.benchmarks.browsers import ORIGIN, Browser
 from tests.relying_party import (
     Jwt,
     RejectedError,
@@ -18,6 +17,7 @@ from tests.relying_party import (
     status_in,
     status_reference,
 )
+from tools.benchmarks.browsers import ORIGIN, Browser
 
 FOLLOWED_WITHIN = 60.0  # seconds
 JWKS = "/openid-connect/jwks"

@@ -29,7 +29,7 @@ def receiver(bank: RelyingParty) -> Iterator[Receiver]:
 def asked(person: Holder, receiver: Receiver, **changes: Any) -> Holder:
     """Acme Bank requests an answer by direct_post; the holder has signed in."""
     direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
-    return person.arrives(**{**direct, **changes}).signs_in()
+    return person.is_signed_in().arrives(**{**direct, **changes})
 
 
 def test_a_holder_shares_and_goes_where_the_application_says(

@@ -13,12 +13,12 @@ from django.utils import timezone
 
 from keys.models import SigningKey
 from keys.rotation import due_steps
-from tests.benchmarks.browsers import ORIGIN, Browser
-from tests.benchmarks.sites import Site, children
 from tests.journeys.load import JWKS, Load, patiently
 from tests.processes import environment
 from tests.relying_party import demand
 from tests.softhsm import Token
+from tools.benchmarks.browsers import ORIGIN, Browser
+from tools.benchmarks.sites import Site, children
 
 pytestmark = [pytest.mark.softhsm, pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 

@@ -94,5 +94,5 @@ def test_the_code_comes_in_an_email_in_the_language_of_the_page(
     assert letter.subject == "Su código de inicio de sesión"
     assert "Acme Bank pide sus datos verificados." in letter.body
     assert '<html lang="es">' in letter.alternatives[0][0]
-    person.page.locator("input[name=code]").fill(code_in(letter.body))
+    enter_code(person.page, code_in(letter.body))
     person.sees("¿Compartir esto con Acme Bank?")

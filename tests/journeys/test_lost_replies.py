@@ -15,13 +15,13 @@ from django.utils import timezone
 from consent.models import Consent
 from keys.rotation import due_steps
 from presentation.models import Delivery, Interaction, ResponseURI
-from tests.benchmarks import holders
-from tests.benchmarks.browsers import ORIGIN, Answer, Browser
-from tests.benchmarks.sites import Site
 from tests.journeys.load import JWKS
 from tests.processes import environment
 from tests.receiver import Receiver, listening
 from tests.relying_party import RelyingParty
+from tools.benchmarks import holders
+from tools.benchmarks.browsers import ORIGIN, Answer, Browser
+from tools.benchmarks.sites import Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 

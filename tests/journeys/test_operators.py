@@ -5,7 +5,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.test import Client
@@ -14,6 +13,7 @@ from django.utils import timezone
 
 from infra.outbound.calls import Outbound
 from presentation.models import Interaction, RelyingParty
+from tests.barriers import assert_no_barriers
 from tests.consent.questions import put
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting
@@ -26,8 +26,7 @@ def look(page: Any, name: str) -> None:
     page.get_by_role("main").wait_for()
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/admin-{name}.png", full_page=True)
-    found = Axe().run(page, options={"preload": False})
-    assert not found.response["violations"], found.generate_report()
+    assert_no_barriers(page)
 
 
 @pytest.fixture

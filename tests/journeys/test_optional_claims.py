@@ -32,7 +32,7 @@ def curious(bank: RelyingParty) -> RelyingParty:
 
 
 def arrives(holder: Any, page: Any) -> Holder:
-    person = holder(page=page).arrives(scope=URN).signs_in()
+    person = holder(page=page).is_signed_in().arrives(scope=URN)
     return person.sees("Share this with")
 
 

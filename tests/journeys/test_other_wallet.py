@@ -11,6 +11,7 @@ from django.test import Client
 from playwright.sync_api import expect
 
 from infra.sealing import seal
+from tests.day_inputs import type_day
 from tests.journeys.conftest import Holder
 from tests.journeys.test_self_service import look
 from tests.people import NORA
@@ -38,7 +39,7 @@ def begins(person: Holder) -> Holder:
 def types_name(person: Holder) -> Holder:
     person.page.get_by_label("Given names").fill("Nora")
     person.page.get_by_label("Family name").fill("O’Neill")
-    person.page.get_by_label("Birth date").fill("1990-02-01")
+    type_day(person.page, "Birth date", "1990-02-01")
     return person.clicks("Show a QR code").sees("Scan this code with your wallet")
 
 

@@ -7,7 +7,6 @@ from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 from playwright.sync_api import expect
 
@@ -16,6 +15,7 @@ from presentation.models import ResponseURI, Scope
 from sandbox.models import PlaygroundAnswer
 from sandbox.playground import examples, posted_answers
 from sandbox.playground.sample_request import encode_transaction
+from tests.barriers import assert_no_barriers
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty
@@ -79,10 +79,6 @@ def newcomer(service: Any, signing_key: Any, page: Any) -> Newcomer:
     return Newcomer(page, RelyingParty(bank.client_id, callback, service.url))
 
 
-def accessibility(page: Any) -> list[str]:
-    return [violation["id"] for violation in Axe().run(page).response["violations"]]
-
-
 def overflow(page: Any) -> int:
     return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
@@ -102,11 +98,11 @@ def test_a_newcomer_asks_is_verified_shares_and_sees_every_check_pass(newcomer: 
     ]
     assert "#" not in newcomer.page.url
     assert newcomer.remembered() == "None"
-    assert accessibility(newcomer.page) == []
+    assert_no_barriers(newcomer.page)
 
 
 def test_the_token_does_not_stay_in_the_history(newcomer: Newcomer, alice: Any) -> None:
-    newcomer.asks().signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_signed_in().asks().sees("Share this with").clicks("Share and")
     newcomer.is_back().passed_checks()
     newcomer.page.goto("about:blank")
     newcomer.page.go_back(wait_until="commit")
@@ -118,7 +114,8 @@ def test_the_token_does_not_stay_in_the_history(newcomer: Newcomer, alice: Any) 
 @pytest.mark.parametrize("party", ["Acme Bank", "Corner Shop"])
 def test_a_payment_is_bound_in_both_wire_formats(newcomer: Newcomer, alice: Any, party: str) -> None:
     urn = "urn:service:params:vc:transaction-data:payment-itemized:v1"
-    newcomer.asks(party=party, transaction=urn).signs_in().sees("Approve a payment").clicks("Approve 34.20")
+    newcomer.is_signed_in().asks(party=party, transaction=urn)
+    newcomer.sees("Approve a payment").clicks("Approve 34.20")
 
     assert newcomer.is_back().passed_checks() == NUMBER_OF_CHECKS
     assert "Rioja" in newcomer.page.locator("#transactions").inner_text()
@@ -127,7 +124,7 @@ def test_a_payment_is_bound_in_both_wire_formats(newcomer: Newcomer, alice: Any,
 
 
 def test_from_the_answer_the_newcomer_goes_on_asking(newcomer: Newcomer, alice: Any) -> None:
-    newcomer.asks().signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_signed_in().asks().sees("Share this with").clicks("Share and")
     newcomer.is_back().passed_checks()
 
     newcomer.clicks("Ask something else").sees("Ask somebody")
@@ -135,14 +132,14 @@ def test_from_the_answer_the_newcomer_goes_on_asking(newcomer: Newcomer, alice: 
 
 
 def test_declining_is_explained_in_plain_words(newcomer: Newcomer, alice: Any) -> None:
-    newcomer.asks().signs_in().sees("Share this with").clicks("Don’t share")
+    newcomer.is_signed_in().asks().sees("Share this with").clicks("Don’t share")
 
     newcomer.is_back()
     expect(newcomer.page.locator("[data-error=access_denied]")).to_be_visible()
     expect(newcomer.page.locator("#error-details")).to_contain_text("access_denied")
     expect(newcomer.page.locator("#result")).to_be_hidden()
     newcomer.clicks("Try again").sees("Ask somebody")
-    assert accessibility(newcomer.page) == []
+    assert_no_barriers(newcomer.page)
 
 
 def test_every_mistake_that_comes_back_is_explained(newcomer: Newcomer) -> None:
@@ -157,9 +154,9 @@ def test_every_mistake_that_comes_back_is_explained(newcomer: Newcomer) -> None:
 @pytest.fixture
 def answered(newcomer: Newcomer, alice: Any) -> Callable[..., list[str]]:
     """Replays a finished flow with another token or another stored request; returns the failed checks."""
-    newcomer.asks().sees("Confirm your e-mail address")
+    newcomer.is_signed_in().asks().sees("Share this with")
     memory = newcomer.remembered()
-    newcomer.signs_in().sees("Share this with").clicks("Share and")
+    newcomer.clicks("Share and")
     newcomer.is_back().passed_checks()
     token = newcomer.page.locator("#token").text_content()
 
@@ -190,7 +187,7 @@ def test_a_tampered_or_replayed_token_is_refused(
     expect(newcomer.page.locator("#verdict-bad")).to_contain_text("Do not trust this answer")
     expect(newcomer.page.locator("#claims")).to_be_hidden()
     assert answered(lambda token: token[: token.rindex("~") + 1]) == ["structure"]
-    assert accessibility(newcomer.page) == []
+    assert_no_barriers(newcomer.page)
 
 
 def test_what_its_holder_takes_back_is_not_believed_any_more(
@@ -200,7 +197,7 @@ def test_what_its_holder_takes_back_is_not_believed_any_more(
     newcomer.clicks("Take back the details I shared with Acme Bank").sees(
         "Take back the details you shared with Acme Bank?"
     )
-    assert accessibility(newcomer.page) == []
+    assert_no_barriers(newcomer.page)
     newcomer.page.get_by_role("button", name="Take back").click()
     newcomer.sees("Your receipts")
     expect(newcomer.page.locator("article")).to_contain_text("Shared, no longer valid")
@@ -307,13 +304,13 @@ def test_the_pages_fit_a_narrow_phone_and_are_accessible(newcomer: Newcomer, ali
     for summary in page.locator("summary").all():
         summary.click()
     page.locator("#transaction").select_option(index=3)
-    assert accessibility(page) == []
+    assert_no_barriers(page)
     assert overflow(page) <= 0
-    newcomer.asks().signs_in().sees("Share this with").clicks("Share and")
+    newcomer.is_signed_in().asks().sees("Share this with").clicks("Share and")
     newcomer.is_back().passed_checks()
     for summary in page.locator("details:not([open]) summary").all():
         summary.click()
-    assert accessibility(page) == []
+    assert_no_barriers(page)
     assert overflow(page) <= 0
 
 
@@ -324,11 +321,11 @@ def test_a_posted_answer_is_verified_as_one_in_the_fragment(
 ) -> None:
     for registered in Registered.objects.all():
         ResponseURI.objects.create(relying_party=registered, uri=posted_answers.response_uri())
-    newcomer.opens()
+    newcomer.is_signed_in().opens()
     newcomer.page.get_by_role("radio", name=party).check()
     newcomer.page.locator("#response_mode").select_option(mode)
     newcomer.page.locator("#go").click()
-    newcomer.signs_in().clicks("Share with").is_back()
+    newcomer.clicks("Share with").is_back()
 
     assert newcomer.failed_checks() == []
     assert newcomer.passed_checks() == NUMBER_OF_CHECKS

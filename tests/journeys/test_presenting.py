@@ -51,7 +51,7 @@ def test_two_presentations_have_nothing_in_common_but_the_values(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
     person = holder()
-    first = bank.examine(person.arrives().signs_in().clicks("Share and").comes_back())
+    first = bank.examine(person.is_signed_in().arrives().clicks("Share and").comes_back())
     second = bank.examine(person.arrives().clicks("Share and").comes_back())
 
     assert first.claims == second.claims
@@ -181,7 +181,7 @@ def test_signing_out_leads_back_even(browser: Any, bank: RelyingParty, without: 
 def test_signing_out_after_the_answer_leads_back(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     question = person.page.url
     person.clicks("Share and").comes_back()
     person.page.goto(question)
@@ -196,7 +196,7 @@ def test_signing_out_after_the_answer_leads_back(
 
 def test_declining_goes_back_and_leaves_a_receipt(holder: MakeHolder, alice: Wallet) -> None:
     person = holder()
-    answer = person.arrives().signs_in().sees("Share this with").clicks("Don’t share").comes_back()
+    answer = person.is_signed_in().arrives().sees("Share this with").clicks("Don’t share").comes_back()
 
     assert answer.error == "access_denied"
     person.page.goto(f"{person.bank.base_url}/wallet/history/")
@@ -218,7 +218,7 @@ def test_leaving_on_the_way_goes_back(holder: MakeHolder, step: str) -> None:
 def test_an_interrupted_holder_goes_on_where_they_were(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     address = person.page.url
     person.page.goto("about:blank")
     person.page.goto(address)
@@ -237,7 +237,7 @@ def test_an_interrupted_holder_goes_on_where_they_were(
 def test_two_tabs_decide_once_and_the_second_says_what_was_decided(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty, first: str, second: str, words: str
 ) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     other = Holder(person.page.context.new_page(), bank)
     other.page.goto(person.page.url)
     other.sees("Share this with")
@@ -270,7 +270,7 @@ def test_a_question_in_a_tab_from_before_a_sign_in_is_asked_again(
 
 
 def test_back_does_not_revive_the_question(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     bank.verify(person.clicks("Share and").comes_back())
 
     person.page.go_back()
@@ -280,7 +280,7 @@ def test_back_does_not_revive_the_question(holder: MakeHolder, alice: Wallet, ba
 
 
 def test_a_double_click_decides_once(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
 
     person.page.get_by_role("button", name="Share and").dblclick()
 
@@ -291,7 +291,7 @@ def test_a_double_click_decides_once(holder: MakeHolder, alice: Wallet, bank: Re
 def test_a_second_click_on_a_slow_line_does_not_lose_the_answer(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty
 ) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     sent = []
 
     def slowly(route: Any) -> None:
@@ -314,7 +314,7 @@ def test_a_callback_that_redirects_onwards_arrives(
     other = Application()
     application.onwards = f"{other.origin}/signed-in"
     try:
-        person = holder().arrives().signs_in().clicks("Share and")
+        person = holder().is_signed_in().arrives().clicks("Share and")
         person.sees("You are back at the application")
         assert person.page.url.startswith(f"{other.origin}/signed-in")
     finally:
@@ -326,7 +326,7 @@ def test_a_custom_scheme_is_opened(
 ) -> None:
     app = register("Acme App", "com.example.app:/callback")
     bank = RelyingParty(app.client_id, "com.example.app:/callback", service.url)
-    person = Holder(page, bank).arrives().signs_in().sees("Share this with Acme App?")
+    person = Holder(page, bank).is_signed_in().arrives().sees("Share this with Acme App?")
     redirects: list[str] = []
     page.on("response", lambda response: redirects.append(response.headers.get("location", "")))
 
@@ -344,7 +344,7 @@ def test_a_key_rotation_in_mid_flow_is_not_noticed(
     from keys.models import SigningKey
     from keys.rotation import moves
 
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     before = SigningKey.objects.get(state="active").id
     now = timezone.now()
     staged = moves.stage(now=now)
@@ -368,7 +368,8 @@ def test_a_payment_is_shown_first_and_bound(holder: MakeHolder, alice: Wallet, b
             "items": [{"quantity": 2, "unit_cost": 12.5, "label": "Wine"}],
         },
     }
-    person = holder().arrives(transaction_data=[payment]).signs_in().sees("Approve a payment of 25.00 EUR?")
+    person = holder().is_signed_in().arrives(transaction_data=[payment])
+    person.sees("Approve a payment of 25.00 EUR?")
     text = person.page.locator("main").inner_text()
 
     assert re.search(r"25[.,]00", text)
@@ -389,7 +390,7 @@ def test_a_different_signed_in_wallet_is_asked_first(
 
 
 def test_a_revoked_credential_shares_nothing(holder: MakeHolder, alice: Wallet) -> None:
-    person = holder().arrives().signs_in().sees("Share this with")
+    person = holder().is_signed_in().arrives().sees("Share this with")
     Credential.objects.update(state="revoked")
 
     person.clicks("Share and")
@@ -444,7 +445,7 @@ def test_only_the_holder_learns_that_nothing_matches(
     kind = {"vct_values": [f"{bank.base_url}/credential-types/identity/v1"]}
     query = {"credentials": [{"id": "basic", "format": "dc+sd-jwt", "meta": kind, "claims": [wanted]}]}
 
-    person = holder().arrives(scope=None, dcql_query=json.dumps(query)).signs_in()
+    person = holder().is_signed_in().arrives(scope=None, dcql_query=json.dumps(query))
 
     person.sees("Your wallet doesn’t have what was asked for")
     look(person.page, "unavailable")

@@ -12,11 +12,11 @@ from django.utils import timezone
 
 from keys.rotation import due_steps
 from keys.sealed_columns import sealed_columns
-from tests.benchmarks import holders
-from tests.benchmarks.browsers import ORIGIN
-from tests.benchmarks.sites import ROOT, Site
 from tests.journeys.load import JWKS, Load
 from tests.processes import environment
+from tools.benchmarks import holders
+from tools.benchmarks.browsers import ORIGIN
+from tools.benchmarks.sites import ROOT, Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 OLD, NEW = (secrets.token_urlsafe(32) for _ in range(2))

@@ -8,10 +8,10 @@ from time import monotonic, time
 import pytest
 from django.core.management import call_command
 
-from tests.benchmarks.browsers import ORIGIN, Browser
 from tests.journeys.load import Load, jwt_of, patiently
 from tests.relying_party import demand, read_jwt, status_in, status_reference
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID
+from tools.benchmarks.browsers import ORIGIN, Browser
 from wallet.models import StatusEntry, Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]

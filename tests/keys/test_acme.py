@@ -5,7 +5,7 @@ import os
 import ssl
 import subprocess
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import pytest
 from cryptography import x509
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 
 from infra import base64url
 from keys.models import KeyEvent, SigningKey
@@ -114,7 +114,9 @@ def machine(authority: Authority, tmp_path: Path, settings: Any) -> Path:
 
 
 def rotated() -> dict[str, Any]:
-    call_command("rotate_signing_keys", json=True, stdout=(out := StringIO()))
+    out = StringIO()
+    with suppress(CommandError):  # if a certificate was not obtained
+        call_command("rotate_signing_keys", json=True, stdout=out)
     return dict(json.loads(out.getvalue()))
 
 

@@ -13,11 +13,17 @@ from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
 
+from infra import second_factors
+from infra.models import AuditLine, SecondFactor
 from keys.certificates.authority import authority
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import State, find, in_state
+from operators.second_factor import MARK, PROVED_AT_PROVIDER
+from presentation.models import RelyingParty
 from tests.keys.test_rotation import chain_for
+from tests.operators.test_second_factor import SECRET, code, wrong
+from tests.people import register
 
 pytestmark = pytest.mark.django_db
 LIST = "/admin/keys/signingkey/"
@@ -146,6 +152,106 @@ def test_withdrawing_says_what_it_costs_and_wants_a_reason(keeper: Client, keys:
     assert find(keys["active"].pk).reason == "A laptop was stolen."
     assert in_state(State.ACTIVE) == keys["staged"]
     assert "A laptop was stolen." in LogEntry.objects.get().get_change_message()
+
+
+@pytest.fixture
+def alone(keys: Any, settings: Any) -> SigningKey:
+    """The only key that can sign, where the service makes no certificates; operators have a second factor."""
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    settings.OPERATOR_SECOND_FACTOR = True
+    moves.withdraw(keys["staged"].pk, reason="lost", now=timezone.now())
+    return find(keys["active"].pk)
+
+
+@pytest.fixture
+def proved(keeper: Client) -> Client:
+    """The keeper, signed in with a second factor that was set up two minutes ago."""
+    before, user = timezone.now() - timedelta(minutes=2), User.objects.get()
+    factor, _codes = second_factors.set_up(user, SECRET, code(before), now=before)
+    session = keeper.session
+    session[MARK] = factor.enrolment
+    session.save()
+    return keeper
+
+
+def test_withdrawing_the_only_key_that_can_sign_says_that_it_stops_the_service(
+    proved: Client, alone: SigningKey, now: Any
+) -> None:
+    register("Acme Bank")
+    register("Corner Shop")
+    RelyingParty.objects.create(name="Gone", state="suspended", suspension_reason="x")
+    asked = proved.get(page(alone, "withdraw")).content.decode()
+
+    assert "This stops the service for everybody. Active relying parties: 2." in asked
+    assert "0 unexpired credentials that it signed become invalid" in asked
+    assert f"Type {str(alone.pk)[:8]} to stop the service" in asked
+    assert 'autocomplete="one-time-code"' in asked
+
+
+@pytest.mark.parametrize("name", ["", "{kid}", "x"])
+@pytest.mark.parametrize("right_code", [True, False])
+def test_it_is_withdrawn_only_with_its_name_and_a_fresh_code(
+    proved: Client, alone: SigningKey, name: str, right_code: bool
+) -> None:
+    given = {"reason": "stolen", "typed_name": name.format(kid=str(alone.pk)[:8])}
+    given["second_factor"] = code() if right_code else wrong()
+    done = right_code and name == "{kid}"
+
+    answer = proved.post(page(alone, "withdraw"), given)
+
+    assert answer.status_code == (302 if done else 200)
+    assert find(alone.pk).state == (State.WITHDRAWN if done else State.ACTIVE)
+    if done:
+        assert AuditLine.objects.filter(action="second_factor_used").exists()
+        assert SecondFactor.objects.get().used_step
+
+
+def test_the_code_that_signed_the_operator_in_or_withdrew_another_key_is_not_taken_again(
+    proved: Client, alone: SigningKey
+) -> None:
+    digits = code()
+    second_factors.prove(SecondFactor.objects.get(), digits, now=timezone.now())
+    given = {"reason": "stolen", "typed_name": str(alone.pk)[:8], "second_factor": digits}
+
+    answer = proved.post(page(alone, "withdraw"), given)
+
+    assert "it was used already" in answer.content.decode()
+    assert find(alone.pk).state == State.ACTIVE
+    assert AuditLine.objects.filter(action="second_factor_refused").exists()
+
+
+def test_codes_cannot_be_guessed_there_either(proved: Client, alone: SigningKey) -> None:
+    given = {"reason": "stolen", "typed_name": str(alone.pk)[:8], "second_factor": wrong()}
+    for _ in range(second_factors.TRIES[0].most):
+        proved.post(page(alone, "withdraw"), given)
+
+    answer = proved.post(page(alone, "withdraw"), {**given, "second_factor": code()})
+
+    assert "Too many attempts" in answer.content.decode()
+    assert find(alone.pk).state == State.ACTIVE
+
+
+def test_an_operator_whose_factor_single_sign_on_proved_sets_up_one_of_this_service_first(
+    keeper: Client, alone: SigningKey
+) -> None:
+    session = keeper.session
+    session[PROVED_AT_PROVIDER] = True
+    session.save()
+    given = {"reason": "stolen", "typed_name": str(alone.pk)[:8], "second_factor": "123456"}
+
+    answer = keeper.post(page(alone, "withdraw"), given)
+
+    assert "first set up a second factor at /admin/second-factor/" in answer.content.decode()
+    assert find(alone.pk).state == State.ACTIVE
+
+
+@pytest.mark.parametrize("state", ["retired", "staged"])
+def test_what_leaves_a_key_that_signs_needs_neither_name_nor_code(
+    keeper: Client, keys: Any, settings: Any, state: str
+) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    keeper.post(page(keys[state], "withdraw"), {"reason": "stolen"})
+    assert find(keys[state].pk).state == State.WITHDRAWN
 
 
 def test_staging_and_rotating_from_the_list_are_logged(keeper: Client) -> None:

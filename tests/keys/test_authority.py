@@ -104,7 +104,10 @@ def test_the_extensions_are_as_the_profile_has_them(now: datetime, settings: Any
         child_names = extension(child, x509.AuthorityKeyIdentifier).value.key_identifier
         assert child_names == extension(parent, x509.SubjectKeyIdentifier).value.digest
     names = extension(leaf, x509.SubjectAlternativeName).value
-    assert list(names) == [x509.DNSName("wallet.example")]
+    assert list(names) == [
+        x509.DNSName("wallet.example"),
+        x509.UniformResourceIdentifier("https://wallet.example:8443"),
+    ]
 
 
 def test_a_base_address_with_an_ip_address_is_certified_as_one(now: datetime, settings: Any) -> None:

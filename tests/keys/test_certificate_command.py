@@ -13,7 +13,7 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 
 from keys.certificates import command
@@ -85,8 +85,14 @@ def hook(authority: Path, program: Program, settings: Any) -> Path:
 
 
 def rotated() -> dict[str, Any]:
-    call_command("rotate_signing_keys", json=True, stdout=(out := StringIO()))
+    """The report; the command fails if it reports that a certificate was not obtained."""
+    out, failed = StringIO(), False
+    try:
+        call_command("rotate_signing_keys", json=True, stdout=out)
+    except CommandError:
+        failed = True
     found: dict[str, Any] = loads(out.getvalue())
+    assert failed == ("certificate_not_obtained" in [entry["what"] for entry in found["problems"]])
     return found
 
 
@@ -202,6 +208,17 @@ def test_what_is_no_chain_is_refused_as_if_an_operator_had_sent_it(
     assert "certificate_not_obtained" in caplog.text
     assert SigningKey.objects.get().chain_pem == ""
     assert not KeyEvent.objects.filter(action="certified").exists()
+
+
+def test_after_a_failure_the_next_run_asks_again_at_once(hook: Path) -> None:
+    working = hook.read_text()
+    hook.write_text("#!/bin/sh\nexit 3\n")
+    assert rotated()["problems"][0]["what"] == "certificate_not_obtained"
+    hook.write_text(working)
+
+    report = rotated()
+
+    assert [entry["what"] for entry in report["done"]] == ["certified", "activated"]
 
 
 def test_a_chain_for_another_key_is_refused(hook: Path, authority: Path) -> None:

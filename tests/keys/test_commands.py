@@ -1,6 +1,7 @@
 """The commands for signing keys, as an operator types them."""
 
 import json
+from contextlib import nullcontext
 from datetime import datetime, timedelta
 from io import StringIO
 from pathlib import Path
@@ -16,10 +17,10 @@ from django.utils import timezone
 from infra.moments import moment
 from keys.models import Authority, KeyEvent, SigningKey
 from keys.rotation import due_steps, moves
-from keys.rotation.schedule import PUBLISHED_BEFORE_SIGNING
-from keys.rotation.states import State, find, in_state
+from keys.rotation.states import PUBLISHED_BEFORE_SIGNING, State, find, in_state
 from keys.sealed_columns import sealed_columns
 from tests.keys.test_rotation import chain_for
+from tests.people import register
 from tests.wallet.statuses import present
 from wallet.models import Wallet
 
@@ -147,11 +148,30 @@ def test_in_production_without_a_certified_key_a_withdrawal_says_what_to_do_next
 ) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     run("withdraw_signing_key", str(in_state(State.STAGED)), "--reason", "stolen", "--yes")
-    said = run("withdraw_signing_key", "--reason", "stolen", "--yes")
+    said = run("withdraw_signing_key", str(in_state(State.ACTIVE)), "--reason", "stolen", "--yes")
     assert "nothing can be issued until one is" in said
     assert "No key signs now. Run stage_signing_key" in said
     with pytest.raises(CommandError, match="No key is active. Say which"):
         run("withdraw_signing_key", "--reason", "again", "--yes")
+
+
+@pytest.mark.parametrize(("typed", "withdrawn"), [("y", False), ("{other}", False), ("{name}", True)])
+def test_the_only_key_that_can_sign_is_withdrawn_only_by_its_name(
+    long_ago: None, settings: Any, monkeypatch: pytest.MonkeyPatch, typed: str, withdrawn: bool
+) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    active, staged = str(in_state(State.ACTIVE)), str(in_state(State.STAGED))
+    run("withdraw_signing_key", staged, "--reason", "stolen", "--yes")
+    register("Acme Bank")
+    with pytest.raises(CommandError, match="with --yes, name it"):
+        run("withdraw_signing_key", "--reason", "stolen", "--yes")
+    monkeypatch.setattr("sys.stdin", StringIO(typed.format(name=active[:8], other=staged[:8]) + "\n"))
+    out = StringIO()
+    with nullcontext() if withdrawn else pytest.raises(CommandError, match="Nothing was changed"):
+        call_command("withdraw_signing_key", "--reason", "stolen", stdout=out)
+    assert "0 unexpired credentials that it signed" in out.getvalue()
+    assert "This stops the service for everybody. Active relying parties: 1." in out.getvalue()
+    assert find(active).state == (State.WITHDRAWN if withdrawn else State.ACTIVE)
 
 
 def test_production_sends_a_request_and_installs_the_chain(settings: Any, tmp_path: Path) -> None:

@@ -32,8 +32,7 @@ from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps, moves
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import outlook
-from keys.rotation.schedule import IN_FLIGHT
-from keys.rotation.states import State, find, in_state
+from keys.rotation.states import IN_FLIGHT, State, find, in_state
 from tests.keys.compact_jws import sign_compact, verify_compact
 from tests.keys.test_admin import LIST, operator, page
 from tests.keys.test_authority import openssl

@@ -21,7 +21,7 @@ from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action, shell_user
 from keys.rotation.states import State, in_state
 from keys.sealed_columns import SealedColumn, sealed_columns
-from wallet.credentials import valid_credential
+from wallet.credential.credentials import valid_credential
 from wallet.models import Wallet
 
 OLD, NEW, LOST = (secrets.token_urlsafe(32) for _ in range(3))

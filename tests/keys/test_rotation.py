@@ -9,19 +9,24 @@ from django.db import IntegrityError, transaction
 from keys.certificates.chain import BrokenChainError
 from keys.jws import verify_signature
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves, stakes
-from keys.rotation.schedule import (
+from keys.rotation import due_steps, moves, states
+from keys.rotation.states import (
     JWKS_MAX_AGE,
+    MOVES,
     PUBLISHED_AFTER_SIGNING,
     PUBLISHED_BEFORE_SIGNING,
     TOKEN_LIFETIME,
+    RotationRefusedError,
+    State,
+    find,
     fits,
+    in_state,
+    move_to,
     takes_over_at,
 )
-from keys.rotation.states import MOVES, RotationRefusedError, State, find, in_state, move_to
 from keys.rotation.withdrawal import cost_of_withdrawal
 from tests.keys.certificates import Made, issuing, leaf, pem, root
-from wallet import credentials
+from wallet.credential import credentials
 
 pytestmark = pytest.mark.django_db
 HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
@@ -312,7 +317,7 @@ def test_what_a_withdrawal_costs_is_said_before(active: SigningKey, now: datetim
 def test_how_many_unexpired_credentials_a_withdrawal_hits_is_said_before(
     active: SigningKey, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(stakes, "_counters", [lambda kid, at: 1234 if (kid, at) == (active.pk, now) else 0])
+    monkeypatch.setattr(states, "_counters", [lambda kid, at: 1234 if (kid, at) == (active.pk, now) else 0])
     assert cost_of_withdrawal(active, now=now).startswith("1234 unexpired credentials")
 
 

@@ -68,8 +68,7 @@ def test_a_file_that_everybody_can_read_is_warned_of(
     file.write_text("the secret itself")
     file.chmod(mode)
     assert others_can_read(str(file)) is warned
-    for name in ("KEY_SEALING_KEYS_FILE", "PKCS11_PIN_FILE"):
-        setattr(settings, name, str(file))
+    settings.SECRET_FILES = dict.fromkeys(("KEY_SEALING_KEYS_FILE", "DATABASE_URL_FILE"), str(file))
     found = secret_files(None)
     assert [warning.id for warning in found] == ["keys.W001"] * (2 if warned else 0)
     assert all(str(file) in warning.msg and "itself" not in warning.msg for warning in found)

@@ -5,16 +5,16 @@ from uuid import uuid4
 import pytest
 from django.utils import timezone
 
-from keys.rotation import stakes
+from keys.rotation import states
 
 
 @pytest.fixture(autouse=True)
 def no_counters(monkeypatch):
-    monkeypatch.setattr(stakes, "_counters", [])
+    monkeypatch.setattr(states, "_counters", [])
 
 
 def test_without_counters_a_key_has_no_credentials():
-    assert stakes.unexpired_credentials(uuid4(), now=timezone.now()) == 0
+    assert states.unexpired_credentials(uuid4(), now=timezone.now()) == 0
 
 
 def test_every_registered_counter_is_asked_once_with_the_key_and_the_moment():
@@ -24,9 +24,9 @@ def test_every_registered_counter_is_asked_once_with_the_key_and_the_moment():
         asked.append(question)
         return 7
 
-    stakes.register(seven)
-    stakes.register(seven)
-    stakes.register(lambda kid, now: 3)
+    states.register_stake(seven)
+    states.register_stake(seven)
+    states.register_stake(lambda kid, now: 3)
 
-    assert stakes.unexpired_credentials(kid, now=now) == 10
+    assert states.unexpired_credentials(kid, now=now) == 10
     assert asked == [(kid, now)]

@@ -15,6 +15,7 @@ from keys.rotation import due_steps, moves
 from keys.rotation.plan import plan
 from keys.rotation.states import State, in_state
 from keys.rotation.timeline import MOST_WITHDRAWN, Life, Span, Timeline, lives
+from tests.barriers import assert_no_barriers
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
@@ -40,6 +41,7 @@ def states(life: Life) -> list[str]:
     return [f"{span.state}{' planned' if span.planned else ''}" for span in life.spans]
 
 
+@pytest.mark.slow
 def test_a_key_is_drawn_through_its_states_and_ahead_to_the_end_of_the_present_one(a_year: datetime) -> None:
     staged, active, *withdrawn = lives_at(a_year)
     assert states(staged) == ["staged", "staged planned"]
@@ -78,6 +80,7 @@ def test_keys_withdrawn_long_ago_are_left_out(now: datetime) -> None:
     assert lives_at(now + timedelta(days=250)) == []
 
 
+@pytest.mark.slow
 def test_everything_is_placed_between_the_edges_and_in_order(a_year: datetime) -> None:
     drawn = Timeline(lives_at(a_year), now=a_year)
     for row in drawn.rows:
@@ -94,6 +97,7 @@ def test_a_moment_of_no_length_can_be_drawn(now: datetime) -> None:
     assert (drawn.rows[0].bars[0].x, drawn.now_x) == ("0.00%", "0.00%")
 
 
+@pytest.mark.slow
 def test_the_list_of_keys_shows_the_picture_with_its_words_and_the_same_as_a_table(
     client: Client, a_year: datetime
 ) -> None:
@@ -119,7 +123,6 @@ def test_before_the_first_key_nothing_is_drawn(client: Client) -> None:
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_the_picture_fits_a_phone_in_light_and_dark(page: Any, live_server: Any, scheme: str) -> None:
-    from axe_playwright_python.sync_playwright import Axe
 
     due_steps.rotate(now=timezone.now() - 100 * DAY)
     due_steps.rotate(now=timezone.now())
@@ -139,4 +142,4 @@ def test_the_picture_fits_a_phone_in_light_and_dark(page: Any, live_server: Any,
     page.get_by_text("The same as a table").click()
     table = page.locator(".timeline table")
     assert table.get_by_role("rowheader", name=str(in_state(State.ACTIVE))).is_visible()
-    assert Axe().run(page).response["violations"] == []
+    assert_no_barriers(page)

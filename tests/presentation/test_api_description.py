@@ -32,9 +32,9 @@ from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, evidence_of, register
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.test_api_answers import demand_exactly
-from wallet.claims import CLAIMS, Identity
+from wallet.credential.claims import CLAIMS, Identity
+from wallet.credential.trust_policy import CHECKS as CHECKS_OF_PRESENTATIONS
 from wallet.models import StatusEntry
-from wallet.trust_policy import CHECKS as CHECKS_OF_PRESENTATIONS
 
 DOCUMENT, PAGE = "/sandbox/api/openapi.json", "/sandbox/api/"
 CALLBACK = "https://bank.example/callback"

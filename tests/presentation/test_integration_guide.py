@@ -9,7 +9,6 @@ import sys
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from io import StringIO
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -39,7 +38,7 @@ from tests.presentation.webhooks import opted_in, receiving
 from tests.project_copy import copy_project, recipe
 from tests.receiver import listening
 from tests.wallet.statuses import SAID, present
-from wallet import revocation
+from wallet.credential import revocation
 from wallet.models import StatusList, Wallet
 from wallet.status_lists import endpoints
 
@@ -94,9 +93,7 @@ def test_the_guides_commands_lead_from_registration_to_a_verified_claim(typed: l
     verdict = json.loads(verify)
     assert (verdict["valid"], verdict["claims"]["given_name"]) == (True, "Alice")
     assert json.loads(push)["expires_in"] == 60
-    told, delivered = webhook.rstrip().rsplit("\n", 1)
-    assert json.loads(told)["secret"].startswith("whsec_")
-    assert delivered == "Delivered 0 webhooks."
+    assert json.loads(webhook)["secret"].startswith("whsec_")
     assert "#vp_token=" in json.loads(play)["redirect_to"]
 
 
@@ -305,7 +302,7 @@ def test_the_guide_is_right_about_claims_that_do_not_exist(
         return dict(parse_qsl(urlsplit(answer.headers["Location"]).fragment))["error"]
 
     assert told("birth_date") == "unauthorized_client"
-    assert told("shoe_size") == told("age_equal_or_over", "twenty-one") == "access_denied"
+    assert told("shoe_size") == told("age_equal_or_over", "twenty-one") == "invalid_request"
 
 
 @pytest.fixture
@@ -576,7 +573,7 @@ def test_the_guide_is_told_by_webhook_what_became_of_its_request(
         secret = opted_in(shop, receiver.url)
         url = code["authorize_url"](service.url, shop.client_id, address, alice.email, session)
         browser.get(decide(browser, browser.get(url.removeprefix(service.url)).headers["Location"]))
-        call_command("deliver_webhooks", stdout=StringIO())
+        call_command("worker", once=True, jobs=["webhooks"])
 
     ((headers, body),) = receiver.received
     said = code["webhook_content"](secret, headers, body)

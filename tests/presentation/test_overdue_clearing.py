@@ -98,13 +98,16 @@ def test_what_is_wrong_with_one_kind_of_data_does_not_keep_the_others(
     of_sessions = next(e.clear for e in retention.entries() if e.cleared_as == "operators’ sessions")
     monkeypatch.setattr(type(of_sessions), "__call__", clear_unless_it_is(of_sessions))
 
-    with pytest.raises(CommandError, match="^Not cleared: operators’ sessions. The log says why.$"):
+    with pytest.raises(CommandError, match=r"^Failed: not_cleared \(1\)\. The log says why\. "):
         call_command("clear_expired", stdout=StringIO())
 
     assert not Allowance.objects.exists()
     assert Session.objects.exists()
     assert "not_cleared" in caplog.text
-    assert not LastRun.objects.filter(command="clear_expired").exists()
+    assert "operators’ sessions" in caplog.text
+    assert "RuntimeError" in caplog.text
+    assert LastRun.objects.get(command="clear_expired").failures == 1
+    assert LastRun.objects.get(command="clear_expired").at < now, "it did not run to its end"
     assert abs(overdue(client)["operators’ sessions"] - 5 * 3600) < 60
 
 

@@ -145,12 +145,12 @@ def test_authlib_gets_a_token_by_key(service: Any, shop: tuple[RelyingParty, Key
         by_authlib(service.url, party.client_id, stranger, proof)
 
 
-def test_authlib_as_it_comes_names_the_token_endpoint_and_needs_the_setting(
-    service: Any, shop: tuple[RelyingParty, Key], settings: Any
+def test_authlib_as_it_comes_names_the_token_endpoint_and_needs_the_tick(
+    service: Any, shop: tuple[RelyingParty, Key]
 ) -> None:
     party, key = shop
     jwk = ECKey.import_key(private_jwk(key))
     with pytest.raises(OAuthError, match="audience"):
         by_authlib(service.url, party.client_id, jwk, PrivateKeyJWT(alg="ES256"))
-    settings.LEGACY_ASSERTION_AUDIENCES = True
+    RelyingParty.objects.filter(pk=party.pk).update(may_name_endpoint=True)
     said(party.client_id, VERIFY, by_authlib(service.url, party.client_id, jwk, PrivateKeyJWT(alg="ES256")))

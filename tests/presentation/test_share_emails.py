@@ -2,23 +2,24 @@
 
 import secrets
 from datetime import timedelta
-from io import StringIO
 from typing import Any
 
 import pytest
 from django.core import mail
-from django.core.management import call_command
+from django.core.management import CommandError, call_command
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from infra.mail import at_once
 from infra.mail.models import OutgoingEmail
-from presentation import sharing_notices
+from infra.models import LastRun
+from presentation import share_emails
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.consent.questions import WIRE, put
+from tests.emails import send_waiting
+from tests.failing_rows import refusing
 from tests.ports import free_port
 from tests.presentation.requests.test_flow import ask
 from tests.wallet import mail_server
@@ -31,7 +32,7 @@ SWITCH = "/wallet/share-emails/"
 
 
 def send(**ahead: Any) -> int:
-    return sharing_notices.send_due(now=timezone.now() + timedelta(**ahead))
+    return share_emails.send_due(now=timezone.now() + timedelta(**ahead))
 
 
 def answer(client: Client, party: RelyingParty, decision: str = "share") -> Consent:
@@ -107,7 +108,7 @@ def test_an_answer_is_followed_by_one_email_with_names_and_no_values(
 def test_of_a_payment_the_title_is_sent_and_neither_amount_nor_account(holder: Client, alice: Wallet) -> None:
     alice.refresh_from_db()
     consent = put(alice, transactions=[WIRE])
-    sharing_notices._send_once(consent)
+    share_emails._send_once(consent)
     text = mail.outbox[0].body + mail.outbox[0].alternatives[0][0]
     assert "Wire transfer" in text
     for value in ("12,500", "DE89", "Invoice"):
@@ -118,7 +119,7 @@ def test_a_name_with_a_line_break_makes_no_second_header(holder: Client, alice: 
     alice.refresh_from_db()
     consent = put(alice)
     consent.requester["name"] = "Acme\r\nBcc: eve@example.org"
-    sharing_notices._send_once(consent)
+    share_emails._send_once(consent)
     (letter,) = mail.outbox
     assert letter.subject == "You shared your details with Acme Bcc: eve@example.org"
     assert letter.recipients() == [alice.email]
@@ -128,7 +129,7 @@ def test_names_are_text_in_the_email(holder: Client, alice: Wallet) -> None:
     alice.refresh_from_db()
     consent = put(alice)
     consent.requester["name"] = '<img src="x">'
-    sharing_notices._send_once(consent)
+    share_emails._send_once(consent)
     assert '<img src="x">' not in mail.outbox[0].alternatives[0][0]
 
 
@@ -201,22 +202,22 @@ def test_after_a_day_it_is_no_news_any_more(holder: Client, acme_bank: RelyingPa
 def test_a_mail_server_that_is_away_is_tried_again_and_harms_no_answer(
     holder: Client, acme_bank: RelyingParty, settings: Any
 ) -> None:
-    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
     answer(holder, acme_bank)
     assert [send(), send()] == [1, 0]
     with mail_server.running(settings) as server:
         OutgoingEmail.objects.update(due_at=timezone.now())
-        at_once.send_waiting()
+        send_waiting()
         assert server.newest()["Subject"] == "You shared your details with Acme Bank"
 
 
-def test_the_command_sends_them_and_says_how_many(holder: Client, acme_bank: RelyingParty) -> None:
+def test_the_job_sends_them_once_and_its_run_is_recorded(holder: Client, acme_bank: RelyingParty) -> None:
     answer(holder, acme_bank)
-    for count in (1, 0):
-        out = StringIO()
-        call_command("send_share_emails", stdout=out)
-        assert out.getvalue() == f"Sent {count} e-mails.\n"
+    for _ in range(2):
+        call_command("worker", once=True, jobs=["send_share_emails"])
+    assert len([letter for letter in mail.outbox if "shared" in letter.subject]) == 1
+    assert LastRun.objects.get(command="send_share_emails").failures == 0
 
 
 @pytest.mark.postgresql
@@ -252,3 +253,16 @@ def test_what_is_due_is_found_by_an_index(holder: Client, acme_bank: RelyingPart
         cursor.execute("SET LOCAL enable_seqscan = off")
     due = Consent.objects.filter(email_due=True, decision="granted", decided_at__gt=timezone.now())
     assert "consent_share_emails_due" in due.explain()
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_one_email_that_fails_keeps_no_other_back(holder: Client, acme_bank: RelyingParty) -> None:
+    first, second = answer(holder, acme_bank), answer(holder, acme_bank)
+
+    with refusing(first), pytest.raises(CommandError, match=r"job_failed \(1\)"):
+        call_command("worker", once=True, jobs=["send_share_emails"])
+
+    assert LastRun.objects.get(command="send_share_emails").failures == 1
+    assert [Consent.objects.get(id=each.id).email_due for each in (first, second)] == [True, False]
+    assert len([letter for letter in mail.outbox if "shared" in letter.subject]) == 1

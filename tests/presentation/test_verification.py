@@ -25,11 +25,12 @@ from presentation.verification import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
+from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_flow import ask, decide
 from tests.relying_party import read_jwt
-from wallet import examination
+from wallet.credential import examination
+from wallet.credential.trust_policy import CHECKS
 from wallet.models import Credential, StatusEntry, Wallet
-from wallet.trust_policy import CHECKS
 
 pytestmark = pytest.mark.django_db
 VERIFY = "/verifiable-credentials/v1/presentation/verify"
@@ -131,9 +132,50 @@ def test_one_presentation_under_several_queries_is_one(bank: RelyingParty, prese
     one = presented["vp_token"]
     good = {"vp_token": {"a": [one], "b": [one]}, "nonce": NONCE}
     assert answered(verify(bank, good))["valid"] is True
-    for other in ({"a": [one], "b": ["x"]}, {"a": [one, one]}, {"a": []}, {"a": one}, {"a": [1]}, {"a": {}}):
+    for other in (
+        {"a": [one], "b": ["x"]},
+        {"a": ["x"], "b": [one]},
+        {"a": [one, one]},
+        {"a": []},
+        {"a": one},
+        {"a": [1]},
+        {"a": {}},
+    ):
         assert failed(verify(bank, {"vp_token": other, "nonce": NONCE})) == "structure"
         assert failed(verify(bank, {"vp_token": json.dumps(other), "nonce": NONCE})) == "structure"
+
+
+def test_several_presentations_are_valid_together_each_with_its_own_claims_and_transaction_data(
+    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any
+) -> None:
+    RelyingParty.objects.update(
+        wire_format=RelyingParty.WireFormat.OPENID4VP_1_0, allowed_claims=["given_name", "birth_date"]
+    )
+    sign_in(alice)
+    two = with_query(query(path("given_name"), id="c"), query(path("birth_date"), id="e"))
+    data = [payloads.value(payloads.SESSION, credential_ids=ids) for ids in (["e", "c"], ["c"])]
+    page = ask(client, bank, nonce=NONCE, transaction_data=" ".join(data), **two)
+    home = client.get(decide(client, page)).headers["Location"]
+    vp_token = json.loads(dict(parse_qsl(urlsplit(home).fragment))["vp_token"])
+    good = {"vp_token": vp_token, "nonce": NONCE, "transaction_data": data}
+
+    told = answered(verify(bank, good))
+
+    assert told.keys() == {"valid", "checks", "presentations"}
+    assert told["valid"] is True
+    assert {id: one["claims"].keys() for id, one in told["presentations"].items()} == {
+        "c": {"given_name"},
+        "e": {"birth_date"},
+    }
+    without_one = {"vp_token": {"c": vp_token["c"]}}
+    assert failed(verify(bank, good | without_one)) == "transaction-data", "the first value names c as well"
+    assert answered(verify(bank, good | without_one | {"transaction_data": data[1:]}))["valid"] is True
+    for wrong in (data[:1], data[1:], [*data, PAYMENT], [*data, "e30"], ["bnVsbA"], []):
+        assert failed(verify(bank, good | {"transaction_data": wrong})) == "transaction-data"
+    swapped = {"vp_token": {"c": vp_token["e"], "e": vp_token["c"]}}
+    assert failed(verify(bank, good | swapped)) == "transaction-data"
+    StatusEntry.objects.filter(pk=StatusEntry.objects.latest("pk").pk).update(status=1)
+    assert failed(verify(bank, good)) == "status"
 
 
 def test_transaction_data_must_be_what_was_signed(

@@ -34,7 +34,7 @@ from tests.receiver import Receiver, listening
 from tests.relying_party import Answer
 from wallet.models import Wallet
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 CALLBACK = "https://bank.example/callback"
 NEXT = "https://bank.example/next#response_code=1"
 NAME = path("given_name")

@@ -1,7 +1,6 @@
 """Sends webhooks: signed, retried at growing intervals, one instance at a time."""
 
 import json
-import signal
 import socket
 import subprocess
 import sys
@@ -9,7 +8,6 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from datetime import timedelta
-from io import StringIO
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -21,13 +19,16 @@ from django.db import connection
 from django.utils import timezone
 from standardwebhooks import Webhook, WebhookVerificationError
 
+from infra import jobs
 from infra.outbound import calls
-from infra.outbound.calls import Outbound
+from infra.outbound.calls import Outbound, OutboundError
 from keys.sealed_columns import sealed_columns
+from presentation.jobs import JOBS
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
-from presentation.webhooks import delivery, pace, signing_secrets
+from presentation.webhooks import delivery, signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
+from tests.failing_rows import refusing
 from tests.people import register
 from tests.presentation.far_ends import answers, far_end
 from tests.presentation.webhooks import Receiver, deliver, opted_in, receiving, waiting
@@ -371,18 +372,16 @@ def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(
     assert WebhookEndpoint.objects.get().failures == 5
 
 
-def test_the_command_reports_how_many_tries_failed(
+def test_the_log_names_an_event_that_was_not_sent(
     acme_bank: RelyingParty, receiver: Receiver, secret: str, settings: Any, caplog: Any
 ) -> None:
     settings.LOOPBACK_CALLS = True
     receiver.statuses = [500]
     waiting(acme_bank, 2)
-    out = StringIO()
 
-    call_command("deliver_webhooks", stdout=out)
+    call_command("worker", once=True, jobs=["webhooks"])
 
     event = WebhookEvent.objects.get(attempts=1)
-    assert out.getvalue() == "Delivered 0 webhooks. 1 failed; the log in the admin says why.\n"
     (record,) = [each for each in caplog.records if "webhook_not_sent" in str(each.msg)]
     assert record.levelname == "WARNING"
     assert str(event.pk) in str(record.msg)
@@ -497,7 +496,7 @@ def test_killed_before_each_of_its_writes_it_loses_nothing(
         events = {str(event.pk) for event in waiting(acme_bank, 2)}
         for write in count(1):
             WebhookEndpoint.objects.update(next_call_at=timezone.now())  # a minute later
-            if not hands.kill("deliver_webhooks", at_write=write):
+            if not hands.kill("worker", "--once", "--jobs", "webhooks", at_write=write):
                 break
 
         assert write > 4  # at least one write was interrupted
@@ -512,7 +511,7 @@ def test_it_stays_and_looks_again_also_after_the_database_was_away(
 ) -> None:
     with receiving() as receiver:
         opted_in(acme_bank, receiver.url)
-        command = [sys.executable, "manage.py", "deliver_webhooks", "--every", "0.1"]
+        command = [sys.executable, "manage.py", "worker", "--jobs", "webhooks"]
         staying = subprocess.Popen(command, cwd=settings.BASE_DIR, env=on_this_machine(settings, tmp_path))
         try:
             for expected in (1, 2):
@@ -522,13 +521,7 @@ def test_it_stays_and_looks_again_also_after_the_database_was_away(
                 cut_others_off()
         finally:
             staying.terminate()
-            assert staying.wait(10) == -signal.SIGTERM
-
-
-@pytest.mark.parametrize("every", ["0", "-1", "nan", "inf", "3601"])
-def test_how_often_it_looks_must_make_sense(every: str) -> None:
-    with pytest.raises(CommandError, match="--every takes a number of seconds"):
-        call_command("deliver_webhooks", "--every", every)
+            assert staying.wait(30) == 0
 
 
 def on_this_machine(settings: Any, folder: Path) -> dict[str, str]:
@@ -569,8 +562,8 @@ def test_no_transaction_is_open_while_a_call_is_made(acme_bank: RelyingParty) ->
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_the_command_calls_several_addresses_at_the_same_time(
-    acme_bank: RelyingParty, corner_shop: RelyingParty, monkeypatch: pytest.MonkeyPatch
+def test_the_worker_calls_several_addresses_at_the_same_time(
+    acme_bank: RelyingParty, corner_shop: RelyingParty, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     monkeypatch.setattr(calls, "CONNECT_WITHIN", 60.0)
     monkeypatch.setattr(calls, "DONE_WITHIN", 60.0)
@@ -580,10 +573,13 @@ def test_the_command_calls_several_addresses_at_the_same_time(
             opted_in(party, receiver.url)
             waiting(party)
             receiver.before = meeting.wait
-        out = StringIO()
-        call_command("deliver_webhooks", threads=2, stdout=out)
+        stopped = threading.Event()
+        threads = jobs.start([JOBS["webhooks"]], stopped)
+        until(lambda: {state for state, *_ in log()} == {DELIVERED})
+        stopped.set()
+        for thread in threads:
+            thread.join()
 
-    assert out.getvalue() == "Delivered 2 webhooks.\n"
     assert log() == [(DELIVERED, 1, 204)] * 2
 
 
@@ -597,13 +593,13 @@ def test_sent_again_it_has_the_same_id_and_three_days_more(
     receiver.statuses = [500]
     waiting(acme_bank, now=start)
     deliver(now=start)
-    deliver(now=start + pace.TRIED_FOR)
+    deliver(now=start + delivery.TRIED_FOR)
     assert log() == [(GIVEN_UP, 1, 500)]
     receiver.statuses = [204]
     now = timezone.now()
 
     assert delivery.send_again(WebhookEvent.objects.all(), now=now) == 1
-    assert WebhookEvent.objects.get().give_up_at == now + pace.TRIED_FOR
+    assert WebhookEvent.objects.get().give_up_at == now + delivery.TRIED_FOR
     assert deliver(now=now) == 1
     assert len(set(receiver.ids)) == 1
     assert len(receiver.ids) == 2
@@ -623,3 +619,84 @@ def test_sent_again_it_does_not_wait_for_an_address_that_rests(
     delivery.send_again(WebhookEvent.objects.all(), now=now)
 
     assert deliver(now=now) == 1
+
+
+# --- What fails in the service itself ---------------------------------------------------------------------
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_an_endpoint_whose_row_fails_keeps_no_other_from_its_webhooks(
+    acme_bank: RelyingParty, corner_shop: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    opted_in(corner_shop, receiver.url)
+    (damaged,) = waiting(acme_bank)
+    (other,) = waiting(corner_shop)
+
+    with refusing(damaged), pytest.raises(CommandError, match=r"webhooks_not_sent \(1\)"):
+        call_command("worker", once=True, jobs=["webhooks"])
+
+    assert WebhookEvent.objects.get(pk=other.pk).state == DELIVERED
+    assert WebhookEvent.objects.get(pk=damaged.pk).state == WAITING
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_without_the_table_of_statuses_what_waits_is_sent_all_the_same(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    waiting(acme_bank)
+    with connection.cursor() as cursor:
+        cursor.execute("ALTER TABLE wallet_statusentry RENAME TO away")
+    try:
+        with pytest.raises(CommandError, match=r"revocations_not_collected \(1\)"):
+            call_command("worker", once=True, jobs=["revocations", "webhooks"])
+    finally:
+        with connection.cursor() as cursor:
+            cursor.execute("ALTER TABLE away RENAME TO wallet_statusentry")
+    assert WebhookEvent.objects.get().state == DELIVERED
+
+
+class Overtaken(Outbound):
+    """A client whose call takes so long that the lease ends and another instance sends the event."""
+
+    def post(self, url: str, body: bytes, **facts: Any) -> Any:
+        WebhookEndpoint.objects.update(next_call_at=timezone.now())
+        assert deliver(now=timezone.now()) == 1
+        raise OutboundError("It took too long.")
+
+
+def test_an_instance_whose_lease_has_ended_does_not_write_its_failure_over_a_delivery(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    waiting(acme_bank)
+
+    assert deliver(now=timezone.now(), outbound=Overtaken(loopback=True)) == 0
+
+    event = WebhookEvent.objects.get()
+    assert (event.state, event.problem, event.attempts) == (DELIVERED, "", 1)
+    assert WebhookEndpoint.objects.get().failures == 0
+
+
+class MistakenOutbound(Outbound):
+    """A client with a mistake that one event meets."""
+
+    refuses = ""
+
+    def post(self, url: str, body: bytes, **facts: Any) -> Any:
+        if facts["headers"]["webhook-id"] == self.refuses:
+            raise ZeroDivisionError
+        return super().post(url, body, **facts)
+
+
+def test_an_event_that_the_service_cannot_send_is_tried_later_and_delays_no_other(
+    acme_bank: RelyingParty, receiver: Receiver, secret: str
+) -> None:
+    start = timezone.now()
+    damaged, other = waiting(acme_bank, 2, now=start)
+    outbound = MistakenOutbound(loopback=True)
+    outbound.refuses = str(damaged.pk)
+    for seconds in (1, 30, 120):
+        deliver(now=start + timedelta(seconds=seconds), outbound=outbound)
+    assert WebhookEvent.objects.get(pk=other.pk).state == DELIVERED
+    assert WebhookEvent.objects.get(pk=damaged.pk).problem == "An error in the service, whose log says why."

@@ -20,13 +20,14 @@ from presentation.requests import settlement
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
+from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_authorize import asked, fragment
 from tests.presentation.requests.test_flow import ask, url_of_interaction
 from tests.presentation.webhooks import opted_in
 from tests.relying_party import status_reference
 from tests.wallet.conftest import together
 from tests.wallet.statuses import SAID, place_in
-from wallet import revocation
+from wallet.credential import revocation
 from wallet.models import StatusEntry, Wallet
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action
@@ -232,6 +233,27 @@ def test_each_cause_of_invalidity_leads_to_one_event(
         "status": payload["status"],
     }
     assert place_in(token)[1] == status_reference(body["data"])[0]
+
+
+def test_each_presentation_of_an_answer_has_its_event_when_it_is_revoked(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    opted_in(acme_bank, "https://bank.example/told", "credential.revoked", "presentation.completed")
+    RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
+    sign_in(alice)
+    two = with_query(query(path("given_name"), id="c"), query(path("family_name"), id="e"))
+    answer = json.loads(pass_through(client, acme_bank, **two)["vp_token"])
+
+    by_holder(alice, StatusEntry.objects.all()[0])
+
+    assert [collect(), collect()] == [2, 0]
+    completed, *revoked = told()
+    assert completed["type"] == "presentation.completed"
+    issued = [decode_segment(token.split(".")[1]) for (token,) in answer.values()]
+    by_place = lambda status: status["status_list"]["idx"]  # noqa: E731
+    assert sorted((body["data"]["status"] for body in revoked), key=by_place) == sorted(
+        (payload["status"] for payload in issued), key=by_place
+    )
 
 
 def test_suspended_is_not_revoked(

@@ -100,7 +100,7 @@ def waiting(party: RelyingParty, count: int = 1, *, now: datetime | None = None)
             body='{"type": "presentation.completed", "data": {"Grüße": 1}}',
             created_at=moment,
             due_at=moment,
-            give_up_at=moment + delivery.pace.TRIED_FOR,
+            give_up_at=moment + delivery.TRIED_FOR,
         )
         for _ in range(count)
     ]

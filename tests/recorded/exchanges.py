@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 from django.utils.http import http_date
 
-from tests.fuzz.gateway import Reply, Wire
 from tests.recorded import pages
 from tests.recorded.clock import clock
 from tests.recorded.formatting import FORM, Formatter
 from tests.recorded.masks import Masks
+from tools.fuzz.gateway import Reply, Wire
 
 if TYPE_CHECKING:
     from tests.recorded.recorder import Recorder

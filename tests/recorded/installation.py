@@ -27,12 +27,12 @@ from django.urls import Resolver404, get_resolver, resolve
 from django.utils.module_loading import import_string
 
 from tests.forgery import Key, new_key, sign_jwt
-from tests.fuzz.gateway import Gateway, Reply, Wire
 from tests.keys import certificates
 from tests.presentation.payloads import FULL
 from tests.recorded import masks, random_values
 from tests.recorded.clock import clock
 from tests.recorded.party_server import PartyServer
+from tools.fuzz.gateway import Gateway, Reply, Wire
 
 PRESENTATION = "/verifiable-credentials/v1/presentation/"
 AUTHORIZE, PAR = f"{PRESENTATION}authorize", f"{PRESENTATION}par"
@@ -134,14 +134,14 @@ class Installation:
             call_command("collectstatic", interactive=False, verbosity=0)
             self._first_key()
             get_user_model().objects.create_superuser("operator")  # as in the sandbox
-            # The codes of an app change every 30 seconds; tests/config/test_second_factor.py proves them.
+            # The codes of an app change every 30 seconds; tests/operators/test_second_factor.py proves them.
             settings.OPERATOR_SECOND_FACTOR = False
         get_user_model().objects.create_superuser(OPERATOR, password=PASSWORD)
         everything = {"claim": list(CLAIMS), "transaction_data_type": list(FULL), "grant": list(GRANTS)}
         uris = ["http://127.0.0.1:5000/callback", "com.example.bank:/back"]
         self.register("Harbour Bank", *uris, purpose="To open an account", response=True, **everything)
         self.register("Tea House", wire_format="openid4vp-1.0", response=True, **everything)
-        self.register("Small Kiosk")
+        self.register("Small Kiosk", transaction_data_type=[""])
         self.register("Signing Agency", requires_signed_requests=True, **everything)
         self.register("Pushing Agency", requires_pushed_requests=True, **everything)
         self.register("Closed Store", **everything)

@@ -18,7 +18,7 @@ class PartyServer:
         self._server.daemon_threads = True
         self.port = self._server.server_port
         self.origin = f"http://127.0.0.1:{self.port}"
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=[0.01], daemon=True).start()
 
     def taken(self) -> list[tuple[str, str, dict[str, str], bytes]]:
         """The requests received since the last call."""

@@ -3,9 +3,9 @@
 import re
 from typing import TYPE_CHECKING, Any
 
-from tests.fuzz.gateway import Reply
 from tests.recorded.clock import clock
 from tests.recorded.installation import AUTHORIZE, OPERATOR, PASSWORD
+from tools.fuzz.gateway import Reply
 
 if TYPE_CHECKING:
     from tests.recorded.recorder import Browser
@@ -14,7 +14,9 @@ _ACTION = re.compile(r'<form[^>]*action="([^"]+)"[^>]*>(?:(?!</form>).)*value="s
 IDENTITY = {
     "given_name": "Alice",
     "family_name": "Example",
-    "birth_date": "1990-04-12",
+    "birth_date_day": "12",
+    "birth_date_month": "4",
+    "birth_date_year": "1990",
     "nationalities": "GB",
     "reason": "Passport seen",
 }

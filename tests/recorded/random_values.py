@@ -16,7 +16,6 @@ _made: dict[str, str] = {}  # random text: its replacement in the record
 # A random text as a whole word in addresses, attributes, JSON, forms and e-mails.
 _CANDIDATE = re.compile(r"[A-Za-z0-9_-]{6,}")
 _HEX = re.compile(r"[0-9a-fA-F]+")
-_FILE_OF_PARTY = re.compile(r"(?<=figures-)[0-9a-f]{32}(?=\.csv)")  # a client ID within a longer word
 _WEBHOOK_SECRET = re.compile(r"whsec_[A-Za-z0-9+/=]+")
 
 
@@ -73,7 +72,6 @@ def secrets_made() -> list[str]:
 def mask(text: str) -> str:
     """The text with every random text replaced by its length."""
     text = _WEBHOOK_SECRET.sub(lambda found: f"whsec_‹{len(found[0]) - 6} random characters›", text)
-    text = _FILE_OF_PARTY.sub(lambda found: _made.get(found[0], found[0]), text)
     return _CANDIDATE.sub(lambda found: _made.get(found[0], found[0]), text)
 
 

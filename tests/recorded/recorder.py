@@ -8,12 +8,12 @@ from http.cookies import SimpleCookie
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote, urlencode
 
-from tests.fuzz.gateway import Reply, Wire
 from tests.recorded import pages
 from tests.recorded.clock import clock
 from tests.recorded.exchanges import LEGEND, Answer, request_lines
 from tests.recorded.formatting import FORM, JSON, Formatter
 from tests.recorded.masks import Masks
+from tools.fuzz.gateway import Reply, Wire
 
 if TYPE_CHECKING:
     from tests.recorded.installation import Installation

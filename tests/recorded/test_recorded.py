@@ -1,8 +1,6 @@
 """Every public address answers as recorded. `python -m tests.recorded --write` replaces the record."""
 
 import re
-from collections.abc import Callable
-from functools import cache
 
 import pytest
 
@@ -11,7 +9,6 @@ from tests.recorded import runs
 from tests.recorded.installation import AS_ALWAYS, PASSWORD
 from tests.test_personal_data_at_rest import leaves
 
-each_environment = pytest.mark.parametrize("environment", runs.ENVIRONMENTS)
 pytestmark = pytest.mark.postgresql  # production runs on nothing else
 HINT = (
     "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
@@ -26,28 +23,32 @@ PRIVATE = {
         if len(leaf) > 5 and leaf != "Corner Shop"
     ),
 }
-recorded_now: Callable[[str], runs.Run] = cache(runs.run)
 
 
-@each_environment
-def test_every_address_answers_as_recorded(environment: str) -> None:
-    found = runs.differences(runs.recorded(environment), recorded_now(environment).texts)
+@pytest.fixture(scope="module", params=runs.ENVIRONMENTS)
+def environment(request: pytest.FixtureRequest) -> str:
+    """Of the module, so that in a parallel run one process takes all tests and runs each table once."""
+    return str(request.param)
+
+
+@pytest.fixture(scope="module")
+def run(environment: str) -> runs.Run:
+    return runs.run(environment)
+
+
+def test_every_address_answers_as_recorded(environment: str, run: runs.Run) -> None:
+    found = runs.differences(runs.recorded(environment), run.texts)
 
     assert not found, found[:20_000] + HINT
 
 
-@each_environment
-def test_every_address_of_the_urlconf_is_in_the_table(environment: str) -> None:
-    run = recorded_now(environment)
-
+def test_every_address_of_the_urlconf_is_in_the_table(run: runs.Run) -> None:
     assert len(run.routes) > 50
     assert not runs.missed(run.routes, run.reached)
 
 
-@each_environment
-def test_the_whole_table_leaves_nothing_personal_and_no_secret_in_log_and_metrics(environment: str) -> None:
+def test_the_whole_table_leaves_nothing_personal_and_no_secret_in_log_and_metrics(run: runs.Run) -> None:
     """Every address is visited: new holders, identity checks, payments, machines, webhooks, operators."""
-    run = recorded_now(environment)
     for event in ("holder_signed_in", "identity_verification_moved", "pushed", "email_sent"):
         assert run.log.count(event) > 10
     assert run.log.count("request_id") > 2000

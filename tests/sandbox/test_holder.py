@@ -4,7 +4,8 @@ import json
 import threading
 import time
 from collections import Counter
-from datetime import timedelta
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import Mock
 from urllib.parse import parse_qsl, urlencode, urlsplit
@@ -16,6 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.limits import LimitReachedError, take
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.requests import interactions
@@ -28,8 +30,9 @@ from tests.presentation.dcql.test_dcql_flow import disclosed, query
 from tests.presentation.requests.test_authorize import PATH, asked, encoded
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
-from wallet import sign_in_allowances
+from tests.wallet.conftest import together
 from wallet.models import HolderSession, IdentityVerification, Wallet
+from wallet.sign_in import allowances
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 HOLDER = "/sandbox/holder"
@@ -140,7 +143,6 @@ UNANSWERABLE: dict[str, dict[str, Any]] = {
     "values that do not match": {"claims": [{"path": ["given_name"], "values": ["Mallory"]}]},
     "another type of credential": {"meta": {"vct_values": ["https://elsewhere.example/licence"]}},
     "an authority that is not ours": {"trusted_authorities": [{"type": "aki", "values": ["AAAA"]}]},
-    "a claim that does not exist": {"claims": [{"path": ["shoe_size"]}]},
     "a required set that cannot be met": {},
 }
 
@@ -220,11 +222,11 @@ def test_no_session_is_left_behind_and_the_callers_cookies_are_not_looked_at(acm
 
 def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> None:
     now = timezone.now()
-    for limit in (sign_in_allowances.CODES_PER_CLIENT, interactions.UNAUTHENTICATED):
+    for limit in (allowances.CODES_PER_CLIENT, interactions.UNAUTHENTICATED):
         for _ in range(limit.most):
             limit.take("127.0.0.1", now=now)
 
-    for number in range(sign_in_allowances.CODES_PER_EMAIL_AND_CLIENT.most + 2):
+    for number in range(allowances.CODES_PER_EMAIL_AND_CLIENT.most + 2):
         fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
 
 
@@ -307,6 +309,18 @@ def test_it_is_asked_by_post_only(db: None) -> None:
 # --- Concurrent calls---------------------------------------------------------------------------------------
 
 
+def test_a_call_has_its_person_for_itself_whatever_the_clock_says(db: None) -> None:
+    """A lease of a fixed window of ten minutes would be free again at its end."""
+    begun = datetime(2026, 3, 1, 12, 9, 59, tzinfo=UTC)
+    for later in (timedelta(seconds=2), holder.LEASE.window - timedelta(seconds=1)):
+        with ExitStack() as leaving:
+            take(holder.LEASE, ALICE, now=begun, taken=leaving)
+            with pytest.raises(LimitReachedError):
+                holder.LEASE.take(ALICE, now=begun + later)
+    take(holder.LEASE, ALICE, now=begun, taken=ExitStack())  # of a process that was killed
+    holder.LEASE.take(ALICE, now=begun + holder.LEASE.window)
+
+
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_other(signing_key: Any) -> None:
@@ -333,6 +347,41 @@ def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_othe
         thread.join()
 
     assert Counter(answers) == {("adult", True): 6, ("under-18", True): 3, ("declined", False): 3}
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("web_threads", "refused"), [(32, 0), (4, None)])
+def test_sixteen_calls_for_one_person_are_answered_one_after_the_other(
+    signing_key: Any, settings: Any, web_threads: int, refused: int | None
+) -> None:
+    """With few threads some calls cannot wait here; they are told so at once, and are sent again."""
+    settings.WEB_THREADS = web_threads
+    bank = register("Acme Bank", "https://bank.example/callback")
+
+    def ask(number: int) -> list[int]:
+        url, statuses = authorize_url(bank, nonce=f"nonce-number-{number:010}"), []
+        while not statuses or statuses[-1] == 503:
+            response = call(url)
+            statuses.append(response.status_code)
+        assert "vp_token" in fragment_of(response)
+        return statuses
+
+    answers = together(ask, 16)
+
+    assert [statuses[-1] for statuses in answers] == [200] * 16
+    assert refused is None or sum(statuses.count(503) for statuses in answers) == refused
+    assert not holder._queued
+
+
+def test_a_call_that_waits_for_its_turn_keeps_no_other_from_fetching_a_request(
+    acme_bank: RelyingParty, settings: Any
+) -> None:
+    with holder._place_in_queue(), listening() as receiver:
+        prefix = receiver.uri.rpartition("/")[0] + "/"
+        RelyingParty.objects.filter(pk=acme_bank.pk).update(request_uri_prefix=prefix)
+        asked_for = urlencode({"client_id": acme_bank.client_id, "request_uri": prefix + "request"})
+        assert call(f"{settings.BASE_URL}{PATH}?{asked_for}").status_code == 200
 
 
 def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from keys.sandbox_folder import MARK, SET_FOR_A_SERVICE, leave_mark, says_sandbox
+from keys.sandbox_folder import MARK, SET_FOR_A_SERVICE, base_url, leave_mark, says_sandbox
 from tests.project_copy import ROOT, copy_project, in_shell, recipe
 
 LIST = ".venv/bin/python manage.py list_signing_keys"
@@ -55,8 +55,8 @@ def test_commands_of_the_operators_drill_run_in_the_folder(folder: Path, command
 
 
 def test_gunicorn_does_not_believe_the_folder(folder: Path) -> None:
-    command = ".venv/bin/python -m gunicorn config.wsgi --config deploy/gunicorn.conf.py"
-    run = in_shell(folder, command, BIND="127.0.0.1:0")
+    command = ".venv/bin/python -m gunicorn config.wsgi --config deploy/gunicorn.conf.py --bind 127.0.0.1:0"
+    run = in_shell(folder, command)
 
     assert run.returncode != 0
     assert REFUSED in run.stderr
@@ -74,7 +74,7 @@ def test_a_copy_of_the_folder_is_not_believed(folder: Path, tmp_path: Path) -> N
 @pytest.mark.parametrize("name", [*SET_FOR_A_SERVICE, "BASE_URL"])
 @pytest.mark.parametrize("empty", [False, True], ids=["set", "empty"])
 def test_a_shell_that_is_set_up_for_a_service_is_not_believed(tmp_path: Path, name: str, empty: bool) -> None:
-    leave_mark(tmp_path)
+    leave_mark(tmp_path, "http://localhost:8080")
     assert says_sandbox(tmp_path, {"PORT": "8080", "BASE_URL": "http://localhost:8080"})
 
     assert not says_sandbox(tmp_path, {name: "" if empty else "https://wallet.example"})
@@ -88,7 +88,7 @@ def test_a_variable_that_production_needs_is_enough_for_manage_py(folder: Path) 
 
 
 def test_every_variable_that_production_needs_is_looked_at() -> None:
-    table = (ROOT / "docs" / "operate.md").read_text()
+    table = (ROOT / "docs" / "settings.md").read_text()
     needed = set(re.findall(r"^\| `(\w+)` \| \*\*yes\*\*", table, re.MULTILINE))
 
     assert "DATABASE_URL" in needed
@@ -104,9 +104,31 @@ def test_a_broken_or_missing_mark_says_nothing(tmp_path: Path, content: bytes | 
     assert not says_sandbox(tmp_path / "nowhere", {})
 
 
+def test_a_mark_of_an_earlier_release_has_no_address(tmp_path: Path) -> None:
+    leave_mark(tmp_path, "")
+
+    assert says_sandbox(tmp_path, {})
+    assert base_url(tmp_path) == ""
+
+
+def test_a_command_knows_the_port_of_the_sandbox_unless_it_is_given_another(tmp_path: Path) -> None:
+    copy = copy_project(tmp_path)
+    prepared = in_shell(copy, recipe("sandbox", copy) + " --prepare-only", PORT="8123")
+    assert prepared.returncode == 0, prepared.stderr
+    program = "from django.conf import settings; print(settings.BASE_URL)"
+    ask = f".venv/bin/python manage.py shell -v0 -c '{program}'"
+
+    for given, address in (
+        ({}, "http://localhost:8123"),
+        ({"PORT": "8456"}, "http://localhost:8456"),
+        ({"BASE_URL": "http://localhost:8789"}, "http://localhost:8789"),
+    ):
+        assert in_shell(copy, ask, **given).stdout.strip() == address
+
+
 def test_a_folder_that_was_moved_is_not_believed(tmp_path: Path) -> None:
     (tmp_path / "here").mkdir()
-    leave_mark(tmp_path / "here")
+    leave_mark(tmp_path / "here", "http://localhost:8080")
     (tmp_path / "here").rename(tmp_path / "there")
 
     assert not says_sandbox(tmp_path / "there", {})

@@ -521,6 +521,7 @@ def test_many_addresses_cannot_be_bombed_from_one_client(db: None, mailing: Any)
     assert statuses[-1] == 429
 
 
+@pytest.mark.slow
 def test_three_clients_at_their_limit_do_not_keep_a_new_developer_out(db: None, mailing: Any) -> None:
     for client in range(3):
         while ask_from(f"192.0.2.{client}", f"{len(mail.outbox)}@shop.example") == 200:

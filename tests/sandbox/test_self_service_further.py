@@ -2,7 +2,6 @@
 
 import json
 import re
-from io import StringIO
 from typing import Any
 from urllib.parse import parse_qsl, urlencode
 
@@ -168,7 +167,7 @@ def test_a_developer_tries_sections_7_to_11_without_an_operator(developer: Clien
         handle = {"client_id": party.client_id, "request_uri": pushed.json()["request_uri"]}
         call = {"authorize_url": f"http://localhost:8000{AUTHORIZE}?{urlencode(handle)}"}
         Client().post("/sandbox/holder", json.dumps(call), content_type="application/json")
-        call_command("deliver_webhooks", stdout=StringIO())
+        call_command("worker", once=True, jobs=["webhooks"])
 
     ((headers, body),) = told.received
     assert "vp_token" in dict(parse_qsl(receiver.posted[0].body))

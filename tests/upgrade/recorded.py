@@ -1,4 +1,4 @@
-"""The database of version 0.1.0 in `version_0_1_0.sql`, and the secrets of its holders and clients."""
+"""The database of version 0.2.0 in `version_0_2_0.sql`, and the secrets of its holders and clients."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -10,21 +10,22 @@ from psycopg import sql
 
 from tests.own_databases import own_database, production
 
-DUMP = Path(__file__).with_name("version_0_1_0.sql")
-RECORDED_AT = datetime(2026, 11, 22, 6, 50, 55, tzinfo=UTC)
+DUMP = Path(__file__).with_name("version_0_2_0.sql")
+RECORDED_AT = datetime(2026, 11, 23, 20, 20, 5, tzinfo=UTC)
 SECRETS = {
     "SECRET_KEY": "recorded-for-the-test-of-upgrades-0123456789-abcdefghijklmnop",
     "KEY_SEALING_KEYS": "recorded-for-the-test-of-upgrades-0123456789",
 }
-# Alice is signed in and has been shown a consent page; Acme Bank has pushed another request.
+# Petronella is signed in and has been shown a consent page; Acme Bank has pushed another request.
+HOLDER = "petronella.quicksilver@example.org"
 COOKIES = {
-    "__Host-holder": "V8TtimA2aT5HJbhpY7WfRaetcF5n3YDDYsuUdvNht-4",
-    "__Host-browser": "3uc-5sgWbiB1nGI0t2YKSp8TuwI58WI5NyXPVdPFS2o",
+    "__Host-holder": "aIygKpCe4brXwVmEwyJwV3OjvDtFjsdqe92nhIx6ooA",
+    "__Host-browser": "_-vKlDdi6cQCuIRmwEeTS3dYJ3bBf7xduSGX8MhrjO8",
 }
-CONSENT_PAGE = "/consent/7d80f2c7-6f46-4e7a-b3ad-f95dc061d8a4/"
-REQUEST_URI = "urn:ietf:params:oauth:request_uri:wZfmLgTaTxy_hi35kr6M4HQq3VDVuYsUTatiM_5bCck"
-CLIENT_ID = "f14a61595c9700e67de5f094df887122"
-CLIENT_SECRET = "EXnPUDVNWs2KwcmUX2wfOHNhYAmyLCnd0SA8YDfn6wE"
+CONSENT_PAGE = "/consent/4bc0333f-f315-4cba-bad4-8355ac59f021/"
+REQUEST_URI = "urn:ietf:params:oauth:request_uri:oFxx5M8bA5O1LPe9dGiVZS9ZgaG-aya5HV-Bl6RYaUM"
+CLIENT_ID = "b147c14fd35b2ec25e4e87c1d667a345"
+CLIENT_SECRET = "-ENf4SKJbkAstnKAurhOhGML79I5SKcvtxh3Lq2G4vA"
 TIMES = """
     SELECT table_name, array_agg(column_name::text) FROM information_schema.columns
     WHERE table_schema = 'public' AND data_type = 'timestamp with time zone'

@@ -20,6 +20,7 @@ INDEXES = """
     JOIN pg_class AS class ON class.oid = indexrelid WHERE relnamespace = 'public'::regnamespace
 """
 TRIGGERS = "SELECT pg_get_triggerdef(oid) FROM pg_trigger WHERE NOT tgisinternal"
+FUNCTIONS = "SELECT pg_get_functiondef(oid) FROM pg_proc WHERE pronamespace = 'public'::regnamespace"
 
 
 # After a dump and restore PostgreSQL prints the casts of a list of texts differently.
@@ -31,8 +32,14 @@ CASTS = (
 
 
 def schema(url: str) -> dict[str, set[tuple[object, ...]]]:
-    """Columns, constraints, indexes and triggers of the database."""
-    parts = {"columns": COLUMNS, "constraints": CONSTRAINTS, "indexes": INDEXES, "triggers": TRIGGERS}
+    """Columns, constraints, indexes, triggers and functions of the database."""
+    parts = {
+        "columns": COLUMNS,
+        "constraints": CONSTRAINTS,
+        "indexes": INDEXES,
+        "triggers": TRIGGERS,
+        "functions": FUNCTIONS,
+    }
     with psycopg.connect(url) as database:
         return {
             part: {tuple(_without_casts(value) for value in row) for row in database.execute(query)}

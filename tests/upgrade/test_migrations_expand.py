@@ -1,4 +1,4 @@
-"""From version 0.2.0 on migrations add first and remove one release later."""
+"""After version 0.2.0 migrations add first and remove one release later."""
 
 import sys
 import tomllib
@@ -15,14 +15,13 @@ from tests.upgrade.contractions import blocking_indexes, contractions
 
 # The sandbox's own tables are not among them: a sandbox is not updated while it runs.
 APPS = {"infra", "keys", "wallet", "consent", "presentation"}
-ROLES_OF_0_1_0 = ("presentation", "0002_operator_roles")
 
 
 def later_migrations() -> Iterator[tuple[Any, ProjectState]]:
-    """Every migration of the project since version 0.1.0, with the state before it."""
+    """Every migration of the project since version 0.2.0, with the state before it."""
     loader = MigrationLoader(None)
     for key, migration in sorted(loader.disk_migrations.items()):
-        if key[0] in APPS and not migration.replaces and key != ROLES_OF_0_1_0:
+        if key[0] in APPS and not migration.replaces:
             yield migration, loader.project_state(key, at_end=False)
 
 
@@ -34,10 +33,11 @@ def this_version() -> str:
     return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
 
 
-def test_the_first_migration_of_each_app_is_version_0_1_0() -> None:
-    squashed = {key for key, migration in MigrationLoader(None).disk_migrations.items() if migration.replaces}
+def test_the_first_migration_of_each_app_replaces_those_of_version_0_2_0() -> None:
+    squashed = {key: one for key, one in MigrationLoader(None).disk_migrations.items() if one.replaces}
 
-    assert squashed == {(app, "0001_release_0_1") for app in ("keys", "wallet", "consent", "presentation")}
+    assert squashed.keys() == {(app, "0001_release_0_2") for app in (*APPS, "sandbox")}
+    assert sum(len(migration.replaces) for migration in squashed.values()) == 38
 
 
 def test_the_previous_version_runs_on_every_migration() -> None:

@@ -1,4 +1,4 @@
-"""A process of production on the upgraded database: people and clients continue where version 0.1.0 ended.
+"""A process of production on the upgraded database: people and clients continue where version 0.2.0 ended.
 
 It prints their answers as JSON. Run as `python -m tests.upgrade.visit`.
 """
@@ -16,11 +16,11 @@ from django.test import Client
 from tests.upgrade import recorded
 
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
-USED_NONCE = "recorded-nonce-0000001"
+USED_NONCE = "nonce-of-many-characters-0"
 
 
 def browser(*, signed_in: bool = True) -> Client:
-    """Alice's browser, with the cookies that it had."""
+    """Petronella's browser, with the cookies that it had."""
     client = Client(SERVER_NAME="wallet.example")
     for name, value in recorded.COOKIES.items() if signed_in else ():
         client.cookies[name] = value
@@ -32,24 +32,24 @@ def get(client: Client, address: str, **parameters: str) -> Any:
 
 
 def open_request() -> Iterator[tuple[str, Any]]:
-    """Alice shares from the consent page that was open."""
-    alice = browser()
-    page = get(alice, recorded.CONSENT_PAGE).content.decode()
+    """Petronella shares from the consent page that was open."""
+    hers = browser()
+    page = get(hers, recorded.CONSENT_PAGE).content.decode()
     yield "consent page", page
     (address,) = set(re.findall(r'<form method="post" action="([^"]*/interactions/[^"]+)"', page))
-    yield "answer", alice.post(address, {"decision": "share"}, secure=True).headers["Location"]
-    page = get(alice, "/wallet/history/").content.decode()
+    yield "answer", hers.post(address, {"decision": "share"}, secure=True).headers["Location"]
+    page = get(hers, "/wallet/history/").content.decode()
     found = re.findall(r'href="(/wallet/history/[0-9a-f-]{36}/)"', page)
-    yield "receipts", page + "".join(get(alice, address).content.decode() for address in found)
-    searched = get(alice, "/wallet/history/", requester="acme BANK").content.decode()
+    yield "receipts", page + "".join(get(hers, address).content.decode() for address in found)
+    searched = get(hers, "/wallet/history/", requester="acme BANK").content.decode()
     yield "found receipts", len(re.findall("<article", searched))
 
 
 def pushed_request() -> Iterator[tuple[str, Any]]:
     """The browser opens the request that was pushed."""
-    alice = browser()
-    begun = get(alice, AUTHORIZE, client_id=recorded.CLIENT_ID, request_uri=recorded.REQUEST_URI)
-    yield "pushed request", get(alice, urlsplit(begun.headers["Location"]).path).content.decode()
+    hers = browser()
+    begun = get(hers, AUTHORIZE, client_id=recorded.CLIENT_ID, request_uri=recorded.REQUEST_URI)
+    yield "pushed request", get(hers, urlsplit(begun.headers["Location"]).path).content.decode()
 
 
 def relying_party() -> Iterator[tuple[str, Any]]:
@@ -68,7 +68,7 @@ def relying_party() -> Iterator[tuple[str, Any]]:
         "client_id": recorded.CLIENT_ID,
         "redirect_uri": "https://bank.example/callback",
         "scope": "urn:service:params:scope:verifiable-credentials:basic",
-        "login_hint": "alice@example.org",
+        "login_hint": recorded.HOLDER,
         "nonce": USED_NONCE,
         "state": "af0ifjsldkj",
     }

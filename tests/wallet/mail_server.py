@@ -67,7 +67,7 @@ def running(settings: Any) -> Iterator[MailServer]:
     mail_server, port = MailServer(), free_port()
     controller = Controller(mail_server, hostname="127.0.0.1", port=port)
     controller.start()
-    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
     try:
         yield mail_server

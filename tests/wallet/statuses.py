@@ -8,8 +8,8 @@ from django.utils import timezone
 
 from keys.jws import decode_segment
 from tests.relying_party import status_at, status_reference
-from wallet import credentials
-from wallet.credentials import Binding
+from wallet.credential import credentials
+from wallet.credential.credentials import Binding
 from wallet.models import StatusEntry, StatusList, Wallet
 from wallet.status_lists import publication, upkeep
 
@@ -20,18 +20,15 @@ SAID: dict[str, Any] = {"actor": "olga", "reason": "Reported stolen"}
 def present(wallet: Wallet, *, reference: UUID | None = None, now: datetime | None = None) -> str:
     """A presentation to Acme Bank."""
     moment = now or timezone.now()
-    return credentials.present(
-        wallet.credential,
-        [("given_name",)],
-        Binding(
-            audience="acme-bank",
-            nonce="n-0S6_WzA2MjAzNDU2Nzg5MA",
-            transaction_data=[],
-            reference=reference,
-            today=timezone.localdate(moment),
-        ),
-        now=moment,
+    binding = Binding(
+        audience="acme-bank",
+        nonce="n-0S6_WzA2MjAzNDU2Nzg5MA",
+        transaction_data=[],
+        reference=reference,
+        today=timezone.localdate(moment),
     )
+    (token,) = credentials.present(wallet.credential, [([("given_name",)], binding)], now=moment)
+    return token
 
 
 def place_in(token: str) -> tuple[int, int]:

@@ -5,8 +5,8 @@ from django.urls import reverse
 
 from tests.people import NORA
 from tests.wallet.conftest import make_errand
-from wallet import asking
-from wallet.claims import NAMES
+from wallet.credential import claim_phrases
+from wallet.credential.claims import NAMES
 
 ASKED = {
     "asks_for": ["given_name", "family_name", "age_equal_or_over.18"],
@@ -16,8 +16,8 @@ ASKED = {
 
 
 def test_every_claim_has_a_phrase_and_no_phrase_is_without_a_claim():
-    assert set(asking.PHRASES) == set(NAMES)
-    assert len({str(phrase) for phrase in asking.PHRASES.values()}) == len(NAMES)
+    assert set(claim_phrases.PHRASES) == set(NAMES)
+    assert len({str(phrase) for phrase in claim_phrases.PHRASES.values()}) == len(NAMES)
 
 
 @pytest.mark.parametrize(
@@ -32,7 +32,7 @@ def test_every_claim_has_a_phrase_and_no_phrase_is_without_a_claim():
     ],
 )
 def test_the_claims_are_said_in_words(names, words):
-    assert ", ".join(asking.phrases(names)) == words
+    assert ", ".join(claim_phrases.phrases(names)) == words
 
 
 @pytest.mark.parametrize("name", ["wallet_sign_in", "wallet_code"])

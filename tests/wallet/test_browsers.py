@@ -1,6 +1,7 @@
 """The signed-in browsers of a holder: the list, signing out one or all, and the e-mail about a new one."""
 
 import uuid
+from datetime import timedelta
 
 import pytest
 from django.conf import settings
@@ -12,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wallet.conftest import code_in, make_errand
-from wallet import sessions
 from wallet.account import user_agents
-from wallet.account.new_browser import NOTICES
 from wallet.account.user_agents import UserAgent, parse
 from wallet.models import HolderSession, Wallet
+from wallet.sign_in import sessions
+from wallet.sign_in.known_browsers import NOTICES
 
 SECURITY = "/wallet/security/"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"
@@ -154,15 +155,6 @@ def test_another_holder_in_the_same_browser_begins_anew(alice, bob, now):
     assert after.first_signed_in_at is None
 
 
-def test_a_browser_that_signed_in_at_an_earlier_release_is_listed_and_can_be_signed_out_with_all(alice, now):
-    here, there = browser_of(alice, now), browser_of(alice, now, PHONE)
-    HolderSession.objects.filter(system_name="iPhone").update(public_id=None)
-    page = here.get(SECURITY)
-    assert "Safari on iPhone" in page.content.decode()
-    here.post(reverse("wallet_browsers_end_all"), {"where": "others"})
-    assert (is_signed_in(here), is_signed_in(there)) == (True, False)
-
-
 # --- Signing out ------------------------------------------------------------------------------------------
 
 
@@ -237,7 +229,7 @@ def test_a_form_of_another_site_ends_nothing(alice, now, address):
 
 
 def test_a_new_browser_is_told_of_by_email(client, nora, now, settings):
-    Wallet.objects.update(created_at=now.replace(year=2025))
+    Wallet.objects.update(created_at=now - timedelta(days=400))
     (letter,) = sign_in(client, now=now)
     assert letter.to == [nora.email]
     assert letter.subject == "A new browser signed in to your wallet"
@@ -247,7 +239,7 @@ def test_a_new_browser_is_told_of_by_email(client, nora, now, settings):
 
 
 def test_a_browser_that_signed_in_before_is_not_told_of(client, nora, now):
-    Wallet.objects.update(created_at=now.replace(year=2025))
+    Wallet.objects.update(created_at=now - timedelta(days=400))
     sign_in(client, now=now)
     assert sign_in(client, now=now) == []
 
@@ -257,18 +249,18 @@ def test_the_sign_in_that_creates_the_wallet_is_not_told_of(client, db, now):
 
 
 def test_new_browsers_do_not_fill_a_mailbox(client, nora, now):
-    Wallet.objects.update(created_at=now.replace(year=2025))
+    Wallet.objects.update(created_at=now - timedelta(days=400))
     for _ in range(NOTICES.most):
         NOTICES.take(str(nora.pk), now=now)
     assert sign_in(client, now=now) == []
 
 
 def test_the_sign_in_succeeds_while_the_mail_server_is_away(client, nora, now, settings, monkeypatch):
-    Wallet.objects.update(created_at=now.replace(year=2025))
+    Wallet.objects.update(created_at=now - timedelta(days=400))
     errand = make_errand(client, now=now)
     client.post(reverse("wallet_sign_in", args=[errand.id]))
     code = code_in(mail.outbox[-1].body)
-    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # nothing listens there
     response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
     assert (response.status_code, response["Location"]) == (303, errand.return_to)

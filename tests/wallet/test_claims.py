@@ -11,9 +11,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.people import evidence_of
-from wallet import claims
-from wallet.claims import CLAIMS, Identity, IdentityError
-from wallet.evidence import Assurance
+from wallet.credential import claims
+from wallet.credential.claims import CLAIMS, Identity, IdentityError
+from wallet.credential.evidence import Assurance
 
 ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB", "FR"))
 VERIFIED = replace(ADA, verification=evidence_of(assurance=Assurance("eidas", "substantial")).verification())

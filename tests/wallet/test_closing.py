@@ -11,22 +11,37 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.operations import WrongStateError
 from infra.personal_data import Person
 from presentation import outcomes
 from presentation.models import RelyingParty
 from tests.people import ALICE, BOB, enroll
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
-from wallet import known_browsers
-from wallet.account.closing import closures, sweeping
+from tests.wallet.conftest import passkey_of
+from tests.wallet.statuses import presented
+from wallet.account.closing import closures, sweeping, views
+from wallet.account.closing.sweeping import LATE, LEASE, ROW_KEPT
 from wallet.identity.enrollment import HeldError, check_not_held
-from wallet.models import Credential, Errand, HolderSession, StatusEntry, StatusEvent, Wallet, WalletClosure
+from wallet.models import (
+    Credential,
+    Errand,
+    HolderSession,
+    IdentityMark,
+    Passkey,
+    StatusEntry,
+    StatusEvent,
+    Wallet,
+    WalletClosure,
+)
+from wallet.sign_in import known_browsers
 
 pytestmark = pytest.mark.django_db
 CLOSE = "/wallet/close/"
 KEEP = "/wallet/close/keep/"
 TWO_HOURS = timedelta(hours=2)
 A_DAY = timedelta(days=1)
+MOMENT = timedelta(microseconds=1)
 
 
 def close_now(wallet: Wallet, *, now: datetime | None = None) -> datetime:
@@ -70,6 +85,18 @@ def test_closing_needs_a_fresh_factor(client: Client, alice: Wallet, sign_in: Si
     assert "confirm" in client.get(response.headers["Location"]).content.decode().lower()
     alice.refresh_from_db()
     assert alice.closes_at is None
+
+
+def test_a_wallet_is_closed_and_kept_so_many_times_a_day(
+    client: Client, alice: Wallet, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    for _ in range(views.CLOSINGS.most + 1):
+        client.post(CLOSE)
+        client.post(KEEP)
+
+    assert WalletClosure.objects.count() == views.CLOSINGS.most
+    assert len(mail.outbox) == 2 * views.CLOSINGS.most
 
 
 def test_strangers_are_led_to_the_sign_in(client: Client, alice: Wallet) -> None:
@@ -128,6 +155,114 @@ def test_the_sweep_leaves_a_wallet_alone_until_its_day_is_over(alice: Wallet) ->
     assert Wallet.objects.get().closed_at is None
     sweeping.sweep(now=now + A_DAY)
     assert Wallet.objects.get().closed_at == now + A_DAY
+
+
+def test_a_wallet_closes_at_the_end_of_its_day_whoever_asks_for_it_before(alice: Wallet) -> None:
+    then = timezone.now() + A_DAY
+    closure = closures.ask(alice, now=then - A_DAY)
+
+    assert not closures.close(closure, now=then - MOMENT)
+    assert Wallet.objects.get().email == ALICE
+    assert closures.close(closure, now=then)
+    assert not closures.close(closure, now=then)
+
+
+def test_whoever_was_signed_in_is_out_and_the_person_is_found_no_more_from_that_moment(
+    alice: Wallet, sign_in: SignIn
+) -> None:
+    """Also if the process ends before anything else is erased."""
+    then = timezone.now() + A_DAY
+    sign_in(alice)
+    passkey_of(alice, "Phone", then)
+    IdentityMark.objects.create(credential=alice.credential, digest="d" * 64)
+
+    closures.close(closures.ask(alice, now=then - A_DAY), now=then)
+
+    for left in (HolderSession, Passkey, IdentityMark):
+        assert not left.objects.exists(), left
+
+
+def test_a_wallet_that_has_closed_cannot_be_kept(alice: Wallet) -> None:
+    then = timezone.now() + A_DAY
+    closure = closures.ask(alice, now=then - A_DAY)
+    closures.close(closure, now=then)
+
+    with pytest.raises(WrongStateError):
+        closures.undo(alice, now=then)
+
+    closure.refresh_from_db()
+    assert (closure.closed_at, closure.undone_at, closure.notice_due) == (then, None, "closed")
+    assert Wallet.objects.get().closed_at == then
+
+
+def test_the_row_of_a_closed_wallet_stays_until_its_holder_was_told(alice: Wallet) -> None:
+    then = timezone.now() + A_DAY
+    closures.close(closures.ask(alice, now=then - A_DAY), now=then)  # and the process ends before the e-mail
+
+    sweeping.sweep(now=then + ROW_KEPT)
+
+    assert [(letter.to, letter.subject) for letter in mail.outbox] == [([ALICE], "Your wallet is closed")]
+    assert WalletClosure.objects.get().finished_at is None
+    sweeping.sweep(now=then + ROW_KEPT)
+    assert WalletClosure.objects.get().finished_at == then + ROW_KEPT
+    assert not Wallet.objects.exists()
+
+
+def test_the_row_of_a_closed_wallet_stays_for_the_requests_that_began_before(alice: Wallet) -> None:
+    then = close_now(alice)
+
+    sweeping.sweep(now=then + ROW_KEPT - MOMENT)
+    assert Wallet.objects.exists()
+
+    sweeping.sweep(now=then + ROW_KEPT)
+    assert not Wallet.objects.exists()
+
+
+@pytest.mark.usefixtures("signing_key")
+def test_the_row_of_a_closed_wallet_stays_as_long_as_a_credential_presented_from_it(
+    alice: Wallet, caplog: pytest.LogCaptureFixture
+) -> None:
+    entry = presented(alice)
+    StatusEntry.objects.filter(id=entry.id).update(expires_at=timezone.now() + timedelta(days=2))
+    then = close_now(alice)
+
+    sweeping.sweep(now=then + TWO_HOURS)
+
+    assert Wallet.objects.filter(id=alice.id).exists()
+    entry.refresh_from_db()
+    assert (entry.credential, entry.status) == (alice.credential, StatusEntry.Status.INVALID)
+    assert WalletClosure.objects.get().finished_at is None
+    assert [said for said in caplog.records if said.levelname == "ERROR"] == [], "waiting is no trouble"
+
+
+def test_an_email_to_an_address_that_cannot_be_opened_is_given_up_after_a_week(
+    alice: Wallet, settings: Any
+) -> None:
+    then = timezone.now() + A_DAY
+    closure = closures.ask(alice, now=then - A_DAY)
+    closures.close(closure, now=then)
+    settings.KEY_SEALING_KEYS = ["another-key-of-thirty-two-characters"]
+
+    assert not sweeping.send_owed(closure, now=then + LATE - MOMENT)
+    assert WalletClosure.objects.get().notice_due == "closed"
+
+    assert sweeping.send_owed(closure, now=then + LATE)
+    assert WalletClosure.objects.get().notice_due == ""
+    assert mail.outbox == []
+
+
+def test_a_sender_that_is_late_does_not_settle_the_email_that_has_become_due_since(
+    alice: Wallet, now: datetime
+) -> None:
+    being_sent = closures.ask(alice, now=now)
+    closures.undo(alice, now=now)
+
+    sweeping.send_owed(being_sent, now=now)
+    assert WalletClosure.objects.get().notice_due == "kept"
+
+    sweeping.sweep(now=now + LEASE)
+    assert WalletClosure.objects.get().notice_due == ""
+    assert mail.outbox[-1].subject == "Your wallet stays open"
 
 
 def test_a_closed_wallet_is_revoked_and_gone(

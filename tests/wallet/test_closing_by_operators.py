@@ -15,9 +15,9 @@ from tests.people import ALICE
 from tests.presentation.requests.test_flow import SignIn
 from tests.wallet.operators import address, operate
 from tests.wallet.statuses import presented
-from wallet import suspension
 from wallet.account.closing import sweeping
 from wallet.models import Wallet, WalletClosure
+from wallet.operations import suspension
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 

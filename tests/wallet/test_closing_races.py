@@ -9,13 +9,13 @@ from django.core import mail
 from django.test import Client
 from django.utils import timezone
 
+from infra.operations import WrongStateError
 from presentation.models import Interaction, RelyingParty
 from tests.people import ALICE
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.wallet.conftest import code_in, together
 from wallet.account.closing import closures, sweeping
-from wallet.account.closing.closures import ClosingError
 from wallet.models import HolderSession, StatusEntry, Wallet, WalletClosure
 
 pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.postgresql]
@@ -37,7 +37,7 @@ def test_keeping_it_and_the_sweep_never_both_win(alice: Wallet, turn: int) -> No
 
     wallet, fact = Wallet.objects.get(id=alice.id), WalletClosure.objects.get()
     undone = [result for result in results if isinstance(result, WalletClosure)]
-    refused = [result for result in results if isinstance(result, ClosingError)]
+    refused = [result for result in results if isinstance(result, WrongStateError)]
     assert len(undone) + len(refused) == 2
     assert len(undone) == (fact.undone_at is not None)
     assert (wallet.closed_at is None) is (fact.undone_at is not None)
@@ -51,7 +51,7 @@ def test_of_many_who_close_it_at_once_one_does(alice: Wallet, turn: int) -> None
 
     results = beside(lambda: closures.ask(alice, now=now))
 
-    assert sum(isinstance(result, ClosingError) for result in results) == 1
+    assert sum(isinstance(result, WrongStateError) for result in results) == 1
     assert WalletClosure.objects.count() == 1
 
 

@@ -3,7 +3,8 @@
 # ruff: noqa: F811  (fixtures of another module)
 
 from collections.abc import Callable
-from datetime import timedelta
+from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -11,25 +12,27 @@ from django.core import mail
 from django.utils import timezone
 
 from infra import personal_data
-from infra.mail import at_once
+from tests.emails import send_waiting
 from tests.test_nothing_is_left import DAY, PERSON, bank, closed, in_the_database, petronella  # noqa: F401
 from tests.wallet.providers.test_stripe_identity import begun, play, refreshed  # noqa: F401
 from wallet.account.closing import closures, sweeping
 from wallet.account.closing.sweeping import LEASE
 from wallet.models import IdentityVerification, StatusEntry, Wallet, WalletClosure
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 
 
-class PowerCutError(Exception):
+class PowerCut(BaseException):
     """Stands for a process that ends."""
 
 
-def cut(eraser: Callable[..., int], before: bool) -> Callable[..., int]:
+def cut(
+    eraser: Callable[..., int], before: bool, failure: type[BaseException] = PowerCut
+) -> Callable[..., int]:
     def erase(*args: Any, **kwargs: Any) -> int:
         if not before:
             eraser(*args, **kwargs)
-        raise PowerCutError
+        raise failure
 
     return erase
 
@@ -46,7 +49,8 @@ def test_it_goes_on_wherever_it_broke_off(
     with monkeypatch.context() as patched:
         broken = [*erasers[:number], cut(erasers[number], before), *erasers[number + 1 :]]
         patched.setattr(personal_data, "erasers", lambda: tuple(broken))
-        sweeping.sweep(now=then)
+        with pytest.raises(PowerCut):
+            sweeping.sweep(now=then)
     assert Wallet.objects.get().closed_at == then
     assert in_the_database(PERSON) != {}
 
@@ -56,6 +60,28 @@ def test_it_goes_on_wherever_it_broke_off(
 
     assert in_the_database(PERSON) == {}
     assert WalletClosure.objects.get().finished_at is not None
+
+
+@pytest.mark.parametrize("number", range(6))
+def test_what_cannot_be_erased_keeps_neither_the_rest_nor_the_row_from_being_tried_again(
+    petronella: Wallet, monkeypatch: pytest.MonkeyPatch, number: int
+) -> None:
+    erasers, ran = list(personal_data.erasers()), list[int]()
+    then = timezone.now() + DAY
+    closures.ask(petronella, now=then - DAY)
+
+    def counted(position: int, *args: Any, **kwargs: Any) -> int:
+        ran.append(position)
+        return cut(erasers[position], True, ValueError)() if position == number else 0
+
+    broken = tuple(partial(counted, position) for position in range(6))
+    monkeypatch.setattr(personal_data, "erasers", lambda: broken)
+    sweeping.sweep(now=then)
+
+    assert set(ran) == set(range(6))
+    sweeping.sweep(now=then + DAY)
+    assert WalletClosure.objects.get().finished_at is None
+    assert Wallet.objects.exists()
 
 
 def test_a_lease_of_a_process_that_died_ends(alice: Wallet) -> None:
@@ -69,6 +95,25 @@ def test_a_lease_of_a_process_that_died_ends(alice: Wallet) -> None:
 
     sweeping.sweep(now=then + LEASE)
     assert not IdentityVerification.objects.filter(evidence__isnull=False).exists()
+
+
+def test_the_row_stays_until_the_provider_has_erased_what_it_keeps(
+    begun: Any, play: Any, now: datetime
+) -> None:
+    verification, _address = begun
+    then, hour = now + DAY, timedelta(hours=1)
+    closures.ask(verification.wallet, now=now)
+
+    with play.server.failing("500"):
+        for hours in range(3):
+            sweeping.sweep(now=then + hours * hour)
+    assert IdentityVerification.objects.get().kept_by_provider
+    assert (Wallet.objects.count(), WalletClosure.objects.get().finished_at) == (1, None)
+
+    sweeping.sweep(now=then + 3 * hour)
+    assert not IdentityVerification.objects.exists()
+    assert not Wallet.objects.exists()
+    assert WalletClosure.objects.get().finished_at == then + 3 * hour
 
 
 def test_it_can_be_swept_any_number_of_times(petronella: Wallet) -> None:
@@ -94,6 +139,6 @@ def test_without_a_mail_server_everything_is_erased_and_the_letter_follows(
     assert WalletClosure.objects.get().sealed_address is None
     assert mail.outbox == []
 
-    at_once.send_waiting()
+    send_waiting()
 
     assert [letter.subject for letter in mail.outbox] == ["Your wallet is closed"]

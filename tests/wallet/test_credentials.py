@@ -8,6 +8,7 @@ import pytest
 from django.db import transaction
 from django.utils import timezone
 
+from infra.operations import WrongStateError
 from infra.sealing import SealError, seal
 from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
@@ -15,11 +16,10 @@ from keys.jws import decode_segment, take_apart
 from keys.models import SigningKey
 from tests.people import enroll
 from tests.wallet.conftest import together
-from wallet import credentials, revocation
-from wallet.claims import CLAIMS, Identity
-from wallet.credentials import Binding, CredentialNotUsableError
+from wallet.credential import credentials, revocation
+from wallet.credential.claims import CLAIMS, Identity
+from wallet.credential.credentials import Binding, CredentialNotUsableError
 from wallet.models import Credential, IdentityVerification, StatusEntry, Wallet
-from wallet.revocation import CredentialMoveError
 from wallet.sd_jwt.issuance import digest
 from wallet.sd_jwt.parsing import parse
 from wallet.sd_jwt.verification import verify
@@ -40,13 +40,19 @@ def bound(now: datetime, **facts: Any) -> Binding:
     return Binding(**(request | facts))
 
 
+def presented(credential: Credential, paths: Any, binding: Binding, *, now: datetime) -> str:
+    """One presentation."""
+    (token,) = credentials.present(credential, [(paths, binding)], now=now)
+    return token
+
+
 @pytest.fixture
 def present(alice: Wallet, signing_key: SigningKey) -> Callable[..., str]:
     """A presentation of Alice's credential to Acme Bank."""
 
     def present(paths: Any = BASIC, *, of: Any = None, **facts: Any) -> str:
         now = facts.pop("now", timezone.now())
-        return credentials.present(of or alice.credential, paths, bound(now, **facts), now=now)
+        return presented(of or alice.credential, paths, bound(now, **facts), now=now)
 
     return present
 
@@ -158,7 +164,7 @@ def test_age_is_that_of_the_day_of_presentation(signing_key: SigningKey, read: A
     for day in (birthday - timedelta(days=1), birthday):
         moment = datetime.combine(day, time(12), UTC)
         binding = bound(moment, today=day)
-        token = credentials.present(tom.credential, [("age_equal_or_over", "18")], binding, now=moment)
+        token = presented(tom.credential, [("age_equal_or_over", "18")], binding, now=moment)
         said.append(read(token, now=moment)["age_equal_or_over"]["18"])
     assert said == [False, True]
 
@@ -267,9 +273,7 @@ def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: 
         context=f"wallet_credential.sealed_identity:{bob.credential.id}",
     )
     payloads = [
-        decode_segment(
-            parse(credentials.present(wallet.credential, BASIC, bound(now), now=now)).jwt.split(".")[1]
-        )
+        decode_segment(parse(presented(wallet.credential, BASIC, bound(now), now=now)).jwt.split(".")[1])
         for wallet in (alice, alice, bob)
     ]
     for payload in payloads:
@@ -338,7 +342,7 @@ def test_a_new_verification_takes_the_place_of_the_old_credential(alice: Wallet,
 
 def test_without_a_signing_key_nothing_is_presented(alice: Wallet):
     with pytest.raises(NoSigningKeyError):
-        credentials.present(alice.credential, [], bound(now := timezone.now()), now=now)
+        presented(alice.credential, [], bound(now := timezone.now()), now=now)
 
 
 # --- Suspending, reinstating, revoking --------------------------------------------------------------------
@@ -382,7 +386,7 @@ def test_only_the_moves_of_the_diagram_are_made(origin: Any, move: Any, alice: W
     if (origin, move) in MOVES:
         move(alice.credential, **SAID)
     else:
-        with pytest.raises(CredentialMoveError):
+        with pytest.raises(WrongStateError):
             move(alice.credential, **SAID)
     assert Credential.objects.get().state == MOVES.get((origin, move), origin)
 
@@ -410,5 +414,5 @@ def test_a_revoked_credential_is_replaced_by_being_verified_again(alice: Wallet)
 def test_of_many_hands_at_once_one_revokes():
     wallet = enroll("race@example.org", given_name="R", family_name="S", birth_date=date(1990, 1, 1))
     results = together(lambda number: revocation.revoke(Credential.objects.get(wallet=wallet), **SAID))
-    assert sum(isinstance(result, CredentialMoveError) for result in results) == 7
+    assert sum(isinstance(result, WrongStateError) for result in results) == 7
     assert results.count(None) == 1

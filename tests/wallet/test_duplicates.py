@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.people import evidence_of
-from wallet.claims import Identity
+from wallet.credential.claims import Identity
 from wallet.identity import duplicates
 from wallet.identity.duplicates import _texts, folded
 

@@ -17,7 +17,6 @@ from infra.mail.models import OutgoingEmail
 from tests.people import ALICE, BOB
 from tests.wallet import mail_server
 from tests.wallet.conftest import SECRET, code_in, make_errand, masked, passkey_of, together
-from wallet import known_browsers, sign_in
 from wallet.account.address import changes, reserved, undoing
 from wallet.account.address.changes import UNDO_FOR, AddressTakenError
 from wallet.account.address.reserved import AddressReservedError
@@ -34,8 +33,10 @@ from wallet.models import (
     Wallet,
     WalletClosure,
 )
-from wallet.sign_in import NoCodeError, WalletSuspendedError, WrongCodeError
-from wallet.sign_in_allowances import CODES_PER_CLIENT, TRIES_PER_CLIENT
+from wallet.sign_in import codes as sign_in
+from wallet.sign_in import known_browsers
+from wallet.sign_in.allowances import CODES_PER_CLIENT, TRIES_PER_CLIENT
+from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError
 
 BEGIN, CONFIRM = reverse("wallet_email_change"), reverse("wallet_email_change_confirm")
 DONE = reverse("wallet_email_change_done")
@@ -360,11 +361,37 @@ def test_opening_the_link_changes_nothing_and_posting_undoes(client, alice, now)
     for method in (client.get, client.head, client.get):
         assert method(address).status_code == 200
     assert Wallet.objects.get().email == NEW
-    response = client.post(address)
+    response = client.post(address, follow=True)
+    assert response.redirect_chain == [(address, 303)]
     assert response.status_code == 200
     assert "The change is undone" in response.content.decode()
     assert Wallet.objects.get().email == ALICE
     assert mail.outbox[-1].to == [NEW]
+
+
+def test_the_page_that_says_so_stays_while_it_is_true(client, alice, now):
+    """It is read again, and read in another language, without undoing anything twice."""
+    address = reverse("wallet_email_change_undo", args=[change(alice, now)])
+    client.post(address)
+    letters = len(mail.outbox)
+    for again in (client.get(address), client.get(address, headers={"accept-language": "es"})):
+        assert again.status_code == 200
+        assert ALICE in again.content.decode()
+    assert "The change is undone" in client.post(address).content.decode()  # a second click
+    assert len(mail.outbox) == letters
+    alice.refresh_from_db()
+    change(alice, now + timedelta(hours=1))
+    assert client.get(address).status_code == 410
+
+
+@pytest.mark.parametrize("method", ["get", "post"])
+def test_a_link_says_nothing_of_what_another_one_undid(client, alice, now, method):
+    first = change(alice, now)
+    second = change(alice, now + timedelta(minutes=20), "third@example.net")
+    undoing.undo(first, now=now + timedelta(minutes=21))
+    response = getattr(client, method)(reverse("wallet_email_change_undo", args=[second]))
+    assert response.status_code == 410
+    assert ALICE not in response.content.decode()
 
 
 def test_undoing_signs_out_every_browser_and_ends_a_change_under_way(alice, now, sign_in):
@@ -406,11 +433,39 @@ def test_undoing_a_change_keeps_a_wallet_that_was_to_close_since(alice, now):
     assert sweeping.sweep(now=now + 2 * DAY)["closed wallets"] == 0
 
 
+def test_undoing_a_change_does_not_keep_a_wallet_that_an_operator_closes(alice, now):
+    secret = change(alice, now, "thief@example.net")
+    closures.ask(alice, now=now, operator_id=7, reason=WalletClosure.Reason.ABUSE)
+
+    undoing.undo(secret, now=now + timedelta(hours=3))
+
+    closing = Wallet.objects.get()
+    assert (closing.email, closing.closes_at) == (ALICE, now + DAY)
+    assert WalletClosure.objects.get().undone_at is None
+    assert sweeping.sweep(now=now + DAY)["closed wallets"] == 1
+
+
+def test_a_wallet_closes_once_the_last_of_several_changes_cannot_be_undone(alice, now):
+    change(alice, now - 6 * DAY, "second@example.net")
+    change(alice, now - 2 * DAY, "third@example.net")
+
+    assert closures.earliest(alice, now=now) == now - 2 * DAY + UNDO_FOR
+    assert closures.earliest(alice, now=now + 5 * DAY) == now + 6 * DAY
+
+
 def test_who_changes_the_address_and_then_closes_waits_until_that_cannot_be_undone(client, alice, sign_in):
     change(alice, timezone.now())
     sign_in(Wallet.objects.get())
+    before = client.get(reverse("wallet_close")).content.decode()
+    assert "You have a day" not in before
+    assert "After a day" not in before
     client.post(reverse("wallet_close"))
     closes_at = Wallet.objects.get().closes_at
+    for page in (
+        before,
+        *(client.get(reverse(name)).content.decode() for name in ("wallet_close", "wallet_home")),
+    ):
+        assert f'datetime="{closes_at.isoformat()}"' in page
     assert closes_at == FormerAddress.objects.get().expires_at
     assert sweeping.sweep(now=closes_at - timedelta(seconds=1))["closed wallets"] == 0
 
@@ -454,6 +509,8 @@ def test_a_link_undoes_once_and_for_seven_days(client, alice, now):
     undoing.undo(secret, now=now + UNDO_FOR - timedelta(seconds=1))
     with pytest.raises(UndoGoneError):
         undoing.undo(secret, now=now)
+    assert "is undone" in client.get(reverse("wallet_email_change_undo", args=[secret])).content.decode()
+    FormerAddress.objects.update(expires_at=now)
     assert client.get(reverse("wallet_email_change_undo", args=[secret])).status_code == 410
 
 

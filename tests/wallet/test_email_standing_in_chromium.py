@@ -4,12 +4,12 @@ import os
 from typing import Any
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 from django.utils import timezone
 
 from infra.mail import outbox, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
+from tests.barriers import assert_no_barriers
 from tests.consent.test_look import assert_no_sideways_scroll
 from tests.wallet.test_pages_in_chromium import visit  # noqa: F401
 
@@ -22,8 +22,7 @@ def look(page: Any, name: str) -> None:
         page.emulate_media(color_scheme="dark")
         page.screenshot(path=f"{folder}/email-{name}-dark.png", full_page=True)
         page.emulate_media(color_scheme="light")
-    found = Axe().run(page, options={"preload": False})
-    assert not found.response["violations"], found.generate_report()
+    assert_no_barriers(page)
     assert_no_sideways_scroll(page)
 
 

@@ -8,7 +8,7 @@ from infra.sealing import seal
 from tests.people import evidence_of
 from tests.wallet.conftest import together
 from tests.wallet.test_identity_verification import NORA_NEW, attempt_in
-from wallet import credentials, revocation
+from wallet.credential import credentials, revocation
 from wallet.identity import erasure, pictures
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import move_to
@@ -38,7 +38,7 @@ def verified(wallet, now, identity=NORA_NEW):
 def clear(now, batch=1):
     return [
         clear(now=now, batch=batch)
-        for clear in (erasure.clear_identities, erasure.clear_documents, erasure.clear_attempts)
+        for clear in (erasure.erase_identities, erasure.erase_documents, erasure.clear_attempts)
     ]
 
 
@@ -71,13 +71,6 @@ def test_an_identity_that_was_revoked_is_erased_thirty_days_after_that(nora, now
     assert clear(now + KEPT) == [0, 0, 0]
     assert clear(now + DAY + KEPT) == [1, 1, 0]
     assert is_there() == (False, False, False)
-
-
-def test_what_an_earlier_release_revoked_is_erased_thirty_days_after_it_was_seen(nora, now):
-    verified(nora, now)
-    Credential.objects.update(state="revoked")
-    assert clear(now) == [0, 0, 0]
-    assert clear(now + KEPT) == [1, 1, 0]
 
 
 def test_the_setting_says_for_how_long(nora, now, settings):
@@ -177,7 +170,7 @@ def test_an_identity_that_is_renewed_while_it_is_erased_is_whole_afterwards(nora
 
         def work(number, renewal=renewal):
             if number % 2:
-                return erasure.clear_identities(now=now, batch=1)
+                return erasure.erase_identities(now=now, batch=1)
             return settle(
                 IdentityVerification.objects.get(id=renewal.id), Verified(NORA_NEW, PASSPORT), now=now
             )
@@ -195,5 +188,5 @@ def test_clearings_at_once_erase_each_identity_once(db, now):
     for number in range(6):
         wallet = Wallet.objects.create(email=f"person{number}@example.org", created_at=now)
         revocation.revoke(verified(wallet, now), actor="olga", reason="Forged", now=now)
-    counts = together(lambda number: erasure.clear_identities(now=now + KEPT, batch=2), 4)
+    counts = together(lambda number: erasure.erase_identities(now=now + KEPT, batch=2), 4)
     assert sum(counts) == 6

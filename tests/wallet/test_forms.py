@@ -1,16 +1,21 @@
 """Forms: codes in any notation, e-mail addresses, and identities as in documents."""
 
-from datetime import date, timedelta
+import re
+from datetime import date
 
 import pytest
+from django import forms
 from django.utils import timezone
+from django.utils.translation import override
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.day_inputs import typed_day
 from tests.people import evidence_of
-from wallet.claims import Identity
-from wallet.forms import CodeForm, EmailForm
+from wallet.credential.claims import Identity
+from wallet.identity.day_field import DayField
 from wallet.identity.forms import IdentityForm
+from wallet.sign_in.forms import CodeForm, EmailForm
 
 SEPARATORS = st.sampled_from(["", " ", "-", "  ", "\t", "\u00a0", "."])
 
@@ -62,12 +67,17 @@ def test_no_text_breaks_the_address_field(typed):
     assert form.is_valid() or form.errors["email"]
 
 
+def parts(name, day, month, year):
+    """A day as a browser sends its three inputs."""
+    return {f"{name}_day": day, f"{name}_month": month, f"{name}_year": year}
+
+
 def seen(**changes):
     """The input of an operator for an ordinary document."""
     typed = {
         "given_name": "Nora",
         "family_name": "New",
-        "birth_date": "1999-12-31",
+        **typed_day("birth_date", "1999-12-31"),
         "nationalities": "gb, ie",
         "reason": "Passport seen",
     }
@@ -82,7 +92,8 @@ def test_an_identity_is_what_was_typed():
 
 def test_what_a_provider_read_comes_back_unchanged_through_the_form():
     identity = Identity("美咲", "佐々木", date(1987, 11, 3), ("JP",))
-    form = IdentityForm(IdentityForm.initial_for(identity, evidence_of()) | {"reason": "as read"})
+    typed = IdentityForm.initial_for(identity, evidence_of()) | typed_day("birth_date", "1987-11-03")
+    form = IdentityForm(typed | {"reason": "as read"})
     assert form.is_valid()
     assert form.cleaned_data["identity"] == identity
 
@@ -96,11 +107,12 @@ def test_a_single_name_will_do():
     "changes",
     [
         {"given_name": "", "family_name": ""},
-        {"birth_date": ""},
-        {"birth_date": "31.12.1999 or so"},
-        {"birth_date": "04/12/1990"},  # 12 April or 4 December
-        {"birth_date": (timezone.now() + timedelta(days=2)).date().isoformat()},
-        {"birth_date": "1066-10-14"},
+        parts("birth_date", "", "", ""),
+        parts("birth_date", "", "12", "1999"),
+        parts("birth_date", "31", "2", "1999"),
+        parts("birth_date", "31", "12", "99"),
+        {"birth_date_year": str(timezone.now().year + 1)},
+        parts("birth_date", "14", "10", "1066"),
         {"nationalities": "Atlantis"},
         {"nationalities": "GB, GB"},
         {"reason": " "},
@@ -119,3 +131,36 @@ def test_what_cannot_be_is_refused(changes):
 def test_no_typed_identity_breaks_the_form(typed):
     form = seen(**typed)
     assert form.is_valid() == ("identity" in form.cleaned_data)
+
+
+class DayForm(forms.Form):
+    day = DayField()
+
+
+@given(st.dates(date(1000, 1, 1)))
+def test_every_day_is_understood_by_its_day_month_and_year_and_shown_again(day):
+    form = DayForm(parts("day", f" {day.day:02}", str(day.month), str(day.year)))
+    assert form.is_valid(), form.errors
+    assert form.cleaned_data["day"] == day
+    again = str(DayForm(initial={"day": day})["day"])
+    assert f'value="{day.day}"' in again
+    assert f'<option value="{day.month}" selected>' in again
+    assert f'value="{day.year}"' in again
+    assert again == str(DayForm(initial={"day": day.isoformat()})["day"])
+
+
+@given(st.lists(st.one_of(st.none(), st.text(max_size=6)), min_size=3, max_size=3))
+def test_no_parts_of_a_day_break_the_field(typed):
+    sent = {name: value for name, value in parts("day", *typed).items() if value is not None}
+    form = DayForm(sent)
+    assert form.is_valid() == ("day" in form.cleaned_data)
+    assert "day-parts" in str(form["day"])
+
+
+@pytest.mark.parametrize(
+    ("language", "first", "last"), [("en-gb", "January", "December"), ("es", "enero", "diciembre")]
+)
+def test_months_have_names_in_the_language_of_the_page(language, first, last):
+    with override(language):
+        shown = str(DayForm()["day"])
+    assert re.findall(r"<option value=\"\d+\">(\w+)</option>", shown)[::11] == [first, last]

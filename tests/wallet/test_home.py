@@ -10,9 +10,10 @@ from tests.people import enroll
 from tests.wallet.operators import claimed, reviewer
 from tests.wallet.statuses import SAID
 from tests.wallet.test_identity_verification import attempt_in, in_review
-from wallet import suspension
+from wallet.account.closing import closures
 from wallet.identity import review
 from wallet.models import Credential, Wallet
+from wallet.operations import suspension
 
 HOME = "/wallet/"
 ACTION = re.compile(r"<main.*?</main>", re.DOTALL)
@@ -97,6 +98,35 @@ def test_who_has_none_yet_reads_where_the_check_stands(
     assert badge(page) == state
     assert words in page
     assert BUTTON.findall(page) == [button]
+
+
+@pytest.mark.parametrize("days", [None, 29, -1])
+def test_the_home_of_a_wallet_that_closes_says_so_and_nothing_contradicts_it(holder, alice, now, days):
+    if days:
+        Credential.objects.update(expires_at=now + timedelta(days=days))
+    closes_at = closures.ask(alice, now=now).closes_at
+    page = body(holder)
+    assert badge(page) == "Closing"
+    assert page.count(f'datetime="{closes_at.isoformat()}"') == 1
+    assert "Nothing is shared from it, and your identity cannot be checked or renewed" in page
+    for contradiction in ("badge-good", "You can share it", "Renew", "Valid until", "Confirm your identity"):
+        assert contradiction not in page
+    assert BUTTON.findall(page) == ["Keep my wallet"]
+    closures.undo(alice, now=now)
+    assert badge(body(holder)) != "Closing"
+
+
+@pytest.mark.parametrize("attempt", [None, "started", "review"])
+def test_the_home_of_a_closing_wallet_without_an_identity_offers_no_check(
+    client, nora, sign_in, now, attempt
+):
+    if attempt:
+        attempt_in(attempt, nora, now)
+    closures.ask(nora, now=now)
+    sign_in(nora)
+    page = body(client)
+    assert badge(page) == "Closing"
+    assert BUTTON.findall(page) == ["Keep my wallet"]
 
 
 def test_a_check_of_a_valid_identity_is_what_to_go_on_with(holder, alice, now):

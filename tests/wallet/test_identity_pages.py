@@ -15,7 +15,7 @@ from sandbox.models import PickedOutcome
 from tests.people import NORA
 from tests.wallet.conftest import make_errand
 from tests.wallet.test_identity_verification import attempt_in
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.identity.attempts import COOL_DOWN, STARTS
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
@@ -330,7 +330,14 @@ REVOKED = {"state": "revoked", "revoked_at": datetime(2026, 5, 4, 12, tzinfo=UTC
         ({**ENDED, "sealed_identity": b""}, "Your verified identity has expired", "3 May 2026"),
         ({**REVOKED, "sealed_identity": b""}, "Your verified identity was revoked", "4 May 2026"),
     ],
-    ids=["expired", "revoked", "revoked by an earlier release", "lost", "expired, erased", "revoked, erased"],
+    ids=[
+        "expired",
+        "revoked",
+        "revoked before the time was kept",
+        "lost",
+        "expired, erased",
+        "revoked, erased",
+    ],
 )
 def test_who_lost_their_credential_reads_why_and_is_verified_anew(
     client, alice, sign_in, now, change, heading, words

@@ -12,8 +12,8 @@ from infra.sealing import SealError
 from tests.people import evidence_of
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.operators import claimed, reviewer
-from wallet import credentials
-from wallet.claims import Identity
+from wallet.credential import credentials
+from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.attempts import COOL_DOWN, CoolDownError
 from wallet.identity.enrollment import HeldError, enroll

@@ -16,8 +16,8 @@ from tests.people import BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
 from tests.wallet.test_sign_in_allowances import strangers_use_up
-from wallet import letters
-from wallet import sign_in as signing_in
+from wallet.letters import letters
+from wallet.sign_in import codes as signing_in
 
 MAILBOX = "sandbox.mailbox.EmailBackend"
 

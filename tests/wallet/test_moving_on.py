@@ -29,7 +29,6 @@ from wallet.providers.findings import (
     NeedsReview,
     NotHere,
     Pending,
-    ReasonError,
     Refused,
     SubmitAgain,
     Verified,
@@ -188,7 +187,7 @@ def test_a_provider_that_knows_only_that_the_person_is_done_charges_once(nora, n
 
 @pytest.mark.parametrize("kind", [SubmitAgain, NeedsReview, Refused, NotHere, Failed])
 def test_a_reason_for_which_there_are_no_words_is_a_mistake_of_the_provider(kind):
-    with pytest.raises(ReasonError):
+    with pytest.raises(ValueError):
         kind("because")
 
 

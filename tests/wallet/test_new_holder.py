@@ -6,7 +6,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.wallet.conftest import code_in
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.models import Errand, Wallet
 
 

@@ -1,26 +1,25 @@
 """E-mails about the outcome of a check and the end of an identity: each once, and none is lost."""
 
 from datetime import timedelta
-from importlib import import_module
 from io import StringIO
 
 import pytest
-from django.apps import apps
 from django.core import mail
 from django.core.management import call_command
 from django.urls import reverse
 
-from infra.mail import at_once
 from infra.mail.models import OutgoingEmail
 from sandbox.models import PickedOutcome
+from tests.emails import send_waiting
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in
-from wallet import credentials, letters, revocation
+from wallet.credential import credentials, revocation
 from wallet.identity import notices, progress
 from wallet.identity.settling import settle
 from wallet.identity.sweeping import sweep
+from wallet.letters import letters
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.providers.findings import Verified
 
@@ -115,13 +114,6 @@ def test_nobody_is_asked_to_renew_what_cannot_be_used(alice, now, model, change)
         assert notices.send_due(now=now) == {}
 
 
-def test_identities_that_ended_before_there_were_such_emails_are_not_written_about(alice, bob, now):
-    revocation.revoke(bob.credential, actor="olga", reason="Forged", now=now)
-    Credential.objects.filter(wallet=alice).update(expires_at=now - DAY)
-    import_module("wallet.migrations.0002_identity_providers").have_been_told(apps, None)
-    assert notices.send_due(now=now) == {}
-
-
 # --- The outcome of a check --------------------------------------------------------------------------------
 
 
@@ -210,8 +202,8 @@ def test_while_the_mail_server_is_away_nothing_is_lost_and_nothing_doubled(alice
     assert notices.send_due(now=now) == {}
     with mail_server.running(settings) as smtp:
         OutgoingEmail.objects.update(due_at=now)
-        at_once.send_waiting()
-        at_once.send_waiting()
+        send_waiting()
+        send_waiting()
         assert len(smtp.envelopes) == 2
 
 

@@ -11,7 +11,7 @@ from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
 from tests.wallet.test_identity_pages import first_claims
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.identity import review
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 

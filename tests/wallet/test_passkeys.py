@@ -1,10 +1,12 @@
 """Passkeys: adding, naming and removing them, and signing in with them; and what is refused."""
 
+import json
 from contextlib import nullcontext
 from dataclasses import replace
 from datetime import timedelta
 from functools import partial
 
+import cbor2
 import pytest
 from django.conf import settings as project_settings
 from django.core import mail
@@ -20,9 +22,9 @@ from tests.wallet.conftest import make_errand, masked, together
 from wallet.account.closing import closures
 from wallet.account.fresh import FRESH_FOR
 from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet, WalletClosure
-from wallet.passkeys import assertion, challenges, registration, views
-from wallet.passkeys.challenges import ChallengeGoneError, Purpose
-from wallet.passkeys.errors import CountedBackError, TooManyError
+from wallet.passkeys import assertion, registration, views
+from wallet.passkeys.assertion import ChallengeGoneError, Purpose
+from wallet.passkeys.errors import CountedBackError, TooLateError, TooManyError
 
 ADD, SECURITY, FRONT_DOOR = "wallet_passkey_add", "wallet_security", "wallet_passkey_front_door"
 ON_WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36"
@@ -94,7 +96,7 @@ def test_the_holder_gets_an_email_when_a_passkey_is_added_or_removed(client, ali
 def test_the_passkey_is_added_even_if_the_email_cannot_be_sent(
     client, alice, sign_in, authenticator, settings
 ):
-    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # nothing listens there
     sign_in(alice)
     assert add(client, authenticator).status_code == 303
@@ -183,6 +185,25 @@ def test_what_no_browser_makes_is_refused_with_a_page(client, alice, sign_in, po
     assert post(client, FRONT_DOOR, posted).status_code == 422
 
 
+def test_a_new_passkey_under_the_id_of_another_one_is_refused(client, alice, sign_in, authenticator):
+    sign_in(alice)
+    posted = json.loads(authenticator.create(options(client, "_add")))
+    posted["id"] = posted["rawId"] = base64url.encode(bytes(32))
+    assert post(client, ADD, json.dumps(posted)).status_code == 403
+    assert not Passkey.objects.exists()
+
+
+@pytest.mark.parametrize("number", [2**70, 10**12])
+def test_a_number_in_place_of_the_authenticator_data_is_refused_with_a_page(
+    client, alice, sign_in, authenticator, number
+):
+    sign_in(alice)
+    posted = json.loads(authenticator.create(options(client, "_add")))
+    attestation = cbor2.dumps({"fmt": "none", "attStmt": {}, "authData": number})
+    posted["response"]["attestationObject"] = base64url.encode(attestation)
+    assert post(client, ADD, json.dumps(posted)).status_code == 422
+
+
 def test_a_challenge_adds_one_passkey_only(client, alice, sign_in, authenticator, settings):
     sign_in(alice)
     asked = options(client, "_add")
@@ -203,6 +224,19 @@ def test_a_challenge_of_another_session_or_purpose_adds_nothing(
     asked = options(client, "_add") | {"challenge": to_confirm["challenge"]}
     assert post(client, ADD, authenticator.create(asked)).status_code == 410
     assert not Passkey.objects.exists()
+
+
+def test_a_passkey_is_not_added_after_its_session_has_ended(alice, now, authenticator):
+    """Between the beginning of the request and its end, another browser signed this one out."""
+    session = session_of(alice, now)
+    made = authenticator.create(to_sign(Purpose.ADD, session, now))
+    HolderSession.objects.all().delete()
+
+    with pytest.raises(TooLateError):
+        registration.add(made, session, user_agent="", now=now)
+
+    assert not Passkey.objects.exists()
+    assert mail.outbox == []
 
 
 def test_a_passkey_of_another_wallet_cannot_be_added_again(client, passkey, bob, sign_in, authenticator):
@@ -239,6 +273,15 @@ def session_of(wallet, now):
     return HolderSession.objects.create(
         digest="d" * 64, wallet=wallet, signed_in_at=now, last_seen_at=now, expires_at=later
     )
+
+
+def to_sign(purpose, session, now):
+    """Options with a new challenge, as a browser with this session gets them."""
+    challenge = assertion.make_challenge(purpose, bound_to=session.digest, now=now)
+    return {
+        "challenge": base64url.encode(challenge),
+        "user": {"id": base64url.encode(session.wallet.id.bytes)},
+    }
 
 
 # --- naming and removing
@@ -442,11 +485,11 @@ def test_a_challenge_lives_five_minutes(client, passkey, authenticator, now):
 
 def test_a_challenge_is_gone_from_the_instant_at_which_it_expires(db, now):
     moment = timedelta(microseconds=1)
-    for used_at in (now + challenges.LIFETIME - moment, now + challenges.LIFETIME):
-        made = challenges.make(Purpose.SIGN_IN, bound_to="b", now=now)
-        in_time = used_at < now + challenges.LIFETIME
+    for used_at in (now + assertion.CHALLENGE_LIFETIME - moment, now + assertion.CHALLENGE_LIFETIME):
+        made = assertion.make_challenge(Purpose.SIGN_IN, bound_to="b", now=now)
+        in_time = used_at < now + assertion.CHALLENGE_LIFETIME
         with nullcontext() if in_time else pytest.raises(ChallengeGoneError):
-            challenges.use(made, Purpose.SIGN_IN, bound_to="b", now=used_at)
+            assertion.use_challenge(made, Purpose.SIGN_IN, bound_to="b", now=used_at)
 
 
 def test_a_signature_for_another_browser_errand_or_purpose_signs_nobody_in(
@@ -503,8 +546,8 @@ def test_forms_of_other_sites_are_refused(passkey, authenticator):
 @pytest.mark.django_db(transaction=True)
 def test_of_concurrent_uses_of_one_challenge_one_counts(now):
     for _round in range(5):
-        made = challenges.make(Purpose.SIGN_IN, bound_to="b", now=now)
-        use = partial(challenges.use, made, Purpose.SIGN_IN, bound_to="b", now=now)
+        made = assertion.make_challenge(Purpose.SIGN_IN, bound_to="b", now=now)
+        use = partial(assertion.use_challenge, made, Purpose.SIGN_IN, bound_to="b", now=now)
         results = together(lambda _number, use=use: use())
         assert results.count(None) == 1
         assert sum(isinstance(result, ChallengeGoneError) for result in results) == 7
@@ -537,11 +580,8 @@ def test_requests_that_race_do_not_add_more_passkeys_than_a_wallet_may_have(now,
     for number in range(registration.MOST - 1):
         stored(wallet, f"id{number}", now)
     session = session_of(wallet, now)
-    made = []
-    for _number in range(4):
-        challenge = challenges.make(Purpose.ADD, bound_to=session.digest, now=now)
-        asked = {"challenge": base64url.encode(challenge), "user": {"id": base64url.encode(wallet.id.bytes)}}
-        made.append(Authenticator(settings.BASE_URL).create(asked))
+    devices = [Authenticator(settings.BASE_URL) for _number in range(4)]
+    made = [device.create(to_sign(Purpose.ADD, session, now)) for device in devices]
     results = together(lambda number: registration.add(made[number], session, user_agent="", now=now), 4)
     assert sum(isinstance(result, TooManyError) for result in results) == 3
     assert Passkey.objects.count() == registration.MOST
@@ -553,11 +593,7 @@ def test_of_racing_signatures_with_one_count_one_signs_in(now, settings):
     wallet = Wallet.objects.create(email=ALICE, created_at=now)
     session = session_of(wallet, now)
     device = Authenticator(settings.BASE_URL)
-
-    def asked(purpose):
-        made = challenges.make(purpose, bound_to=session.digest, now=now)
-        return {"challenge": base64url.encode(made), "user": {"id": base64url.encode(wallet.id.bytes)}}
-
+    asked = partial(to_sign, session=session, now=now)
     registration.add(device.create(asked(Purpose.ADD)), session, user_agent="", now=now)
     posted = [device.changed(sign_count=5).get(asked(Purpose.SIGN_IN)) for _number in range(6)]
     prove = partial(assertion.prove, purpose=Purpose.SIGN_IN, bound_to=session.digest, now=now)

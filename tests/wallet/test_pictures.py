@@ -2,8 +2,12 @@
 
 import random
 import struct
+import subprocess
+import sys
 import zlib
 from io import BytesIO
+from pathlib import Path
+from threading import Event, Thread
 from zipfile import ZipFile
 
 import pytest
@@ -11,8 +15,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from PIL import Image
 
-from wallet import pictures
-from wallet.pictures import PictureError, cleaned
+from infra.waiting import NoThreadFreeError, waiting_for
+from wallet.identity import picture_decoder, picture_encoding
+from wallet.identity.picture_decoder import MOST_SCANS, answer, scans
+from wallet.identity.picture_encoding import PictureError, cleaned
 
 
 def picture(
@@ -89,6 +95,19 @@ def png(width: int, height: int) -> bytes:
     )
 
 
+def costly(size: int = 6300, more: int = 1640) -> bytes:
+    """A progressive JPEG with empty scans at its end, each of which goes over all pixels."""
+    progressive = picture((size, size), mode="L", progressive=True)
+    return progressive[:-2] + b"\xff\xda\0\x08\x01\x01\0\x01\x3f\0" * more + progressive[-2:]
+
+
+def several(first: Image.Image, *others: Image.Image) -> bytes:
+    """An MPO, which phones write with the extension of JPEG."""
+    written = BytesIO()
+    first.save(written, "MPO", save_all=True, append_images=others)
+    return written.getvalue()
+
+
 def animated() -> bytes:
     written = BytesIO()
     frames = [Image.new("RGB", (400, 400), colour) for colour in ("red", "blue")]
@@ -110,9 +129,10 @@ def animated() -> bytes:
         (picture(kind="BMP"), "format"),
         (picture()[:2000], "format"),
         (picture((200, 900)), "too_small"),
-        (png(30_000, 30_000), "format"),
+        (png(30_000, 30_000), "too_large"),
         (png(6000, 5000), "too_large"),
         (animated(), "format"),
+        (costly(), "too_costly"),
     ],
     ids=lambda value: value if isinstance(value, str) else f"{len(value)} bytes",
 )
@@ -128,9 +148,151 @@ def test_a_damaged_picture_is_refused_or_comes_out_clean(seed: int, kind: str) -
     data = bytearray(picture((320, 320), kind))
     for _time in range(chance.randrange(1, 20)):
         data[chance.randrange(len(data))] = chance.randrange(256)
-    try:
-        found = read(cleaned(bytes(data)))
-    except PictureError:
+    code, _, jpeg = answer(bytes(data)).partition(b"\n")
+    if code != b"ok":
+        assert code in (b"format", b"too_large", b"too_small", b"too_costly")
         return
+    found = read(jpeg)
     assert (found.format, found.mode) == ("JPEG", "RGB")
-    assert max(found.size) <= pictures.SIDE
+    assert max(found.size) <= picture_decoder.SIDE
+
+
+def test_of_a_file_with_several_pictures_the_first_is_taken() -> None:
+    colours = [Image.new("RGB", (size, size), name) for size, name in ((800, "green"), (400, "blue"))]
+    data = several(*colours)
+    assert read(data).format == "MPO"
+    found = read(cleaned(data))
+    assert found.size == (800, 800)
+    assert found.getpixel((400, 400)) == pytest.approx((0, 128, 0), abs=3)
+
+
+# --- What a picture may cost -------------------------------------------------------------------------------
+
+
+def segment(code: int, data: bytes) -> bytes:
+    return bytes([0xFF, code]) + struct.pack(">H", len(data) + 2) + data
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from([0xE0, 0xE1, 0xEF, 0xFE]), st.binary(max_size=30))),
+    st.integers(0, 40),
+    st.binary(),
+    st.booleans(),
+)
+def test_scans_are_counted_wherever_they_are_and_nothing_else_is(
+    segments: list[tuple[int, bytes]], more: int, appended: bytes, progressive: bool
+) -> None:
+    hidden = b"".join(segment(code, data + b"\xff\xda" * 3) for code, data in segments)
+    plain = picture((16, 16), progressive=progressive)
+    scan = segment(0xDA, b"\x01\x01\0\x01\x3f\0") + b"\xff\0" + b"\xff\xd0\x12"
+    data = plain[:2] + hidden + plain[2:-2] + (b"\xff\xff" + scan + hidden) * more + plain[-2:]
+    assert scans(data + appended + b"\xff\xda") == (10 if progressive else 1) + more
+
+
+@given(st.binary(), st.lists(st.sampled_from([b"\xff", b"\xda", b"\xd9", b"\xe1", b"\0", b"\xff\xda\0\x02"])))
+def test_any_bytes_have_at_most_as_many_scans_as_markers(start: bytes, parts: list[bytes]) -> None:
+    data = start + b"".join(parts)
+    assert 0 <= scans(data) <= data.count(b"\xff\xda")
+
+
+def test_the_scans_of_an_ordinary_progressive_picture_are_far_below_the_limit() -> None:
+    assert scans(picture(progressive=True)) == 10
+    assert scans(picture(mode="CMYK", progressive=True)) == 18
+    assert scans(costly(400, MOST_SCANS - 6)) == MOST_SCANS
+    assert read(cleaned(costly(400, MOST_SCANS - 6))).size == (400, 400)
+
+
+def decoder(monkeypatch: pytest.MonkeyPatch, *lines: str) -> None:
+    """Changes the decoder before it begins."""
+    folder = str(Path(picture_decoder.__file__).parent)
+    program = ["import sys", f"sys.path.append({folder!r})", "import picture_decoder as d, os, resource"]
+    text = "\n".join([*program, *lines, "d.main()"])
+    monkeypatch.setattr(picture_encoding, "_DECODER", (sys.executable, "-I", "-B", "-c", text))
+
+
+ENDLESS = "d.answer = lambda data: [0 for _ in iter(int, 1)]"
+
+
+@pytest.mark.parametrize(
+    "lines",
+    [
+        (ENDLESS, "d.LIMITS[resource.RLIMIT_CPU] = 1"),
+        ("d.LIMITS[resource.RLIMIT_AS] = 250 * 1024 * 1024",),
+        ("d.answer = lambda data: os.kill(os.getpid(), 11)",),
+    ],
+    ids=["it computes without end", "it needs more memory", "it crashes"],
+)
+@pytest.mark.skipif(sys.platform != "linux", reason="could not run without the limits of Linux")
+def test_a_decoder_that_exceeds_a_limit_is_ended(
+    monkeypatch: pytest.MonkeyPatch, lines: tuple[str, ...]
+) -> None:
+    decoder(monkeypatch, *lines)
+    with pytest.raises(PictureError, match="too_costly"):
+        cleaned(picture((5000, 5000), "PNG"))
+
+
+@pytest.mark.parametrize(
+    "late", ["os.read(0, 1); signal.pause()", "signal.pause()", "os.write(1, bytes(9**8))"]
+)
+def test_a_decoder_that_stops_answering_is_ended(monkeypatch: pytest.MonkeyPatch, late: str) -> None:
+    decoder(monkeypatch, "import signal", late)
+    monkeypatch.setattr(picture_encoding, "DONE_WITHIN", 0.5)
+    monkeypatch.setattr(picture_encoding, "LONGEST_MADE", 1000)
+    with pytest.raises(PictureError, match="too_costly"):
+        cleaned(picture() + bytes(1_000_000))
+
+
+def test_a_decoder_that_cannot_start_is_a_fault_of_ours_and_not_of_the_picture(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    decoder(monkeypatch, "import nothing_that_exists")
+    with pytest.raises(OSError, match="ended with 1"):
+        cleaned(picture())
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="could not run without the limits of Linux")
+def test_the_decoder_knows_no_secret_and_has_every_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DATABASE_URL", "postgres://secret")
+    told = "{**os.environ}, os.getcwd(), [resource.getrlimit(kind) for kind in d.LIMITS]"
+    decoder(monkeypatch, f"d.answer = lambda data: b'ok\\n' + repr(({told})).encode()")
+    variables, folder, limits = eval(cleaned(b"a picture"))
+    assert set(variables) <= {"LC_CTYPE"}  # which Python sets
+    assert folder == "/"
+    assert limits == [(10, 10), (768 * 1024 * 1024,) * 2, (0, 0), (0, 0)]
+
+
+def test_the_decoder_imports_nothing_of_the_service() -> None:
+    program = "import sys, runpy; runpy.run_path(sys.argv[1]); print(*sys.modules)"
+    command = [sys.executable, "-I", "-c", program, picture_decoder.__file__]
+    loaded = subprocess.run(command, capture_output=True, text=True, check=True).stdout.split()
+    assert "PIL.Image" in loaded
+    assert not {"django", "wallet", "infra", "config"} & set(loaded)
+
+
+def test_while_a_thread_decodes_every_other_is_refused_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    entered, ended = Event(), Event()
+    refusals: list[str] = []
+
+    def decode() -> None:
+        with picture_encoding.reserved():
+            entered.set()
+            assert ended.wait(60)
+            cleaned(picture())  # the thread itself may
+            refusals.append("not the first")
+
+    first = Thread(target=decode)
+    first.start()
+    assert entered.wait(60)
+    for _time in range(16):
+        with picture_encoding.reserved(), pytest.raises(NoThreadFreeError):
+            cleaned(picture())
+    ended.set()
+    first.join()
+    assert refusals == ["not the first"]
+    assert cleaned(picture())
+
+
+def test_nothing_is_decoded_while_as_many_threads_wait_for_others_as_may(settings: object) -> None:
+    with waiting_for("slow"), waiting_for("slow"), pytest.raises(NoThreadFreeError):  # of four threads
+        cleaned(picture())
+    assert cleaned(picture())

@@ -14,25 +14,26 @@ from django.urls import reverse
 
 from consent.models import Consent
 from infra.limits import LimitReachedError
-from infra.mail import at_once
 from infra.mail.models import OutgoingEmail
 from infra.models import AuditLine
+from tests.emails import send_waiting
 from tests.people import ALICE, BOB, evidence_of
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, masked, passkey_of, together
 from tests.wallet.operators import address, operate, reviewer
 from tests.wallet.statuses import presented
 from tests.wallet.test_identity_verification import attempt_in
-from wallet import credentials, revocation, suspension
 from wallet.account.address import changes
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing
 from wallet.account.recovery import moving, recoveries, stopping, sweeping
 from wallet.account.recovery.moving import MovedError, NotNowError
 from wallet.account.recovery.recoveries import RecoveryOverError
-from wallet.claims import Identity
-from wallet.evidence import Assurance
+from wallet.credential import credentials, revocation
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Assurance
 from wallet.identity import duplicates, review
+from wallet.identity.erasure import ATTEMPTS_KEPT
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import to_review
 from wallet.models import (
@@ -47,6 +48,7 @@ from wallet.models import (
     Wallet,
     WalletClosure,
 )
+from wallet.operations import suspension
 from wallet.providers.findings import Verified
 
 NEW = "alice.archer@example.net"
@@ -185,6 +187,17 @@ def test_the_address_that_was_left_a_few_days_ago_may_be_named(old, new, now):
     assert recover(new, now, named="older@example.org").state == "waiting"
 
 
+def test_of_several_wallets_that_fit_none_moves(old, new, now):
+    """The person has two wallets, and both have or had the address: nobody knows which of them they mean."""
+    second = Wallet.objects.create(email="second@example.org", created_at=now - 20 * DAY)
+    verify(second, now - 20 * DAY)
+    FormerAddress.objects.create(wallet=second, email=ALICE, left_at=now - DAY, expires_at=now + DAY)
+
+    refused = recover(new, now)
+
+    assert (refused.state, refused.old, refused.reason) == ("refused", None, "several wallets fit")
+
+
 def test_nobody_is_moved_who_did_not_ask(old, new, now):
     verify(new, now)
     assert not Recovery.objects.exists()
@@ -308,6 +321,20 @@ def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(old, 
     assert Credential.objects.get(wallet=new).state == "valid"
 
 
+def test_closing_a_wallet_ends_the_moves_of_it_and_to_it_at_once(old, new, now):
+    waiting = recover(new, now)
+    other = Wallet.objects.create(email="other@example.net", created_at=now)
+    asked = recoveries.ask(other, ALICE, now=now)
+
+    for wallet in (old, other):
+        assert closures.close(closures.ask(wallet, now=now - DAY), now=now)
+
+    for recovery in (waiting, asked):
+        recovery.refresh_from_db()
+    assert (waiting.state, waiting.reason, waiting.ended_at) == ("stopped", "the wallet was closed", now)
+    assert (asked.state, asked.named, asked.ended_at) == ("refused", "", now)
+
+
 def test_a_wallet_that_was_closed_cannot_be_recovered(old, new, now):
     closures.ask(old, now=now - DAY)
     assert closures.close(WalletClosure.objects.get(), now=now)
@@ -373,6 +400,16 @@ def test_receipts_presentations_and_checks_of_both_wallets_are_in_the_one_that_s
     assert duplicates.with_the_same_proof(Wallet(email="x"), PASSPORT) == [old]
 
 
+def test_after_the_move_nothing_finds_the_wallet_by_a_name_that_the_person_had_before(old, new, now):
+    married = replace(PERSON, family_name="Baker")
+    recoveries.ask(new, ALICE, now=now)
+    verify(new, now, identity=married)
+    wait(now)
+
+    assert duplicates.others(Wallet(email="x"), PERSON, None) == []
+    assert duplicates.others(Wallet(email="x"), married, None) == [old]
+
+
 def test_a_check_that_somebody_began_in_the_old_wallet_ends(old, new, now):
     recover(new, now)
     begun = attempt_in("started", old, now)
@@ -410,11 +447,42 @@ def test_the_old_address_can_neither_undo_an_earlier_change_nor_sign_in_to_the_w
     assert not Wallet.objects.filter(email=ALICE).exists()
 
 
+def test_a_wallet_moves_at_the_instant_at_which_it_is_due_and_not_before(old, new, now):
+    waiting = recover(new, now)
+    with pytest.raises(MovedError):
+        moving.move(waiting, now=now + 7 * DAY - timedelta(microseconds=1))
+    old.refresh_from_db()
+    assert (old.email, Recovery.objects.get().state) == (ALICE, "waiting")
+
+    assert moving.move(waiting, now=now + 7 * DAY) == (ALICE, NEW)
+
+
+def test_a_move_that_was_stopped_does_not_happen_and_stays_as_it_was_decided(old, new, now):
+    waiting = recover(new, now)
+    stopping.by_holder(old, now=now)
+    count = len(mail.outbox)
+
+    with pytest.raises(MovedError):
+        moving.move(waiting, now=now + 7 * DAY)
+    with pytest.raises(RecoveryOverError):
+        stopping.by_operator(waiting, operator=reviewer(), reason="a call", now=now)
+
+    stopped = Recovery.objects.get()
+    assert (stopped.state, stopped.decided_by, stopped.reason) == (
+        "stopped",
+        "holder",
+        "stopped in the wallet",
+    )
+    old.refresh_from_db()
+    assert old.email == ALICE
+    assert len(mail.outbox) == count
+
+
 def test_a_second_sweep_changes_nothing(old, new, now):
     recover(new, now)
     later = wait(now)
     count = len(mail.outbox)
-    assert sweeping.sweep(now=later) == []
+    assert sweeping.sweep(now=later) == {}
     with pytest.raises(MovedError):
         moving.move(Recovery.objects.get(), now=later)
     assert len(mail.outbox) == count
@@ -460,9 +528,17 @@ def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(ol
     assert Recovery.objects.get().state == "moved"
 
 
+def test_while_one_of_the_emails_waits_to_be_sent_nothing_moves(old, new, now, settings):
+    recover(new, now)
+    sweeping.sweep(now=now)
+    settings.EMAILS_SENT_AT_ONCE = False
+    wait(now, 9)
+    assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 1)
+
+
 def test_while_the_mail_server_cannot_be_reached_nothing_moves(old, new, now, settings):
     recover(new, now)
-    settings.EMAIL_BACKEND = "infra.mail.smtp.EmailBackend"
+    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_PORT = 1  # nobody listens there
     wait(now, 8)
     assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 0)
@@ -494,10 +570,21 @@ def test_an_email_counts_when_it_was_sent_and_not_when_it_was_written(old, new, 
         sweeping.sweep(now=now)
     assert OutgoingEmail.objects.filter(purpose="move_begun").count() == 1
     assert Recovery.objects.get().notices == 0
-    at_once.send_waiting()
+    send_waiting()
     sweeping.sweep(now=now + timedelta(hours=1))
     recovery = Recovery.objects.get()
     assert (recovery.notices, recovery.notified_at, recovery.outgoing) == (1, now + timedelta(hours=1), None)
+
+
+def test_an_email_that_another_sweep_writes_is_not_written_as_well_until_its_lease_ends(old, new, now):
+    recover(new, now)
+    Recovery.objects.update(notice_until=now + sweeping.LEASE)
+
+    sweeping.sweep(now=now + sweeping.LEASE - timedelta(microseconds=1))
+    assert subjects(to=ALICE) == []
+
+    sweeping.sweep(now=now + sweeping.LEASE)
+    assert len(subjects(to=ALICE)) == 1
 
 
 def test_nobody_can_flood_a_mailbox_with_recoveries(old, new, now):
@@ -518,6 +605,20 @@ def test_after_a_stop_only_an_operator_helps_for_thirty_days(old, new, now):
     assert recover(new, now + 31 * DAY).state == "waiting"
 
 
+def test_who_closes_the_new_wallet_does_not_erase_that_its_move_was_stopped(old, new, now):
+    recover(new, now)
+    stopping.by_holder(old, now=now)
+    closures.ask(new, now=now)
+    for hours in (24, 26):
+        closing.sweep(now=now + timedelta(hours=hours))
+    assert not Wallet.objects.filter(id=new.id).exists()
+    assert (Recovery.objects.get().old, Recovery.objects.get().new) == (old, None)
+
+    another = Wallet.objects.create(email="another@example.net", created_at=now)
+
+    assert recover(another, now + 2 * DAY).reason == "a move of this wallet was stopped lately"
+
+
 # --- Stopping -------------------------------------------------------------------------------------------
 
 
@@ -529,15 +630,42 @@ def test_opening_the_link_stops_nothing_and_posting_stops(client, old, new, now)
     assert Recovery.objects.get().state == "waiting"
     link = reverse("wallet_recovery_stop", args=[secret_in(mail.outbox[0])])
     assert client.head(link).status_code == 200
-    response = client.post(link)
-    assert response.status_code == 200
+    response = client.post(link, follow=True)
+    assert response.redirect_chain == [(link, 303)]
     assert "The move is stopped" in response.content.decode()
     assert (Recovery.objects.get().state, Recovery.objects.get().decided_by) == ("stopped", "old mailbox")
     wait(now + 7 * DAY, 1)
     old.refresh_from_db()
     assert old.email == ALICE
+    for again in (client.get(link), client.post(link)):  # also in another language
+        assert again.status_code == 200
+        assert "The move is stopped" in again.content.decode()
+    Recovery.objects.update(state="moved")
     for again in (client.get(link), client.post(link)):
         assert again.status_code == 410
+
+
+def test_a_link_stops_the_move_until_the_instant_at_which_it_expires(old, new, now):
+    recover(new, now)
+    wait(now, 0)
+    secret = secret_in(mail.outbox[-1])
+    with pytest.raises(RecoveryOverError):
+        stopping.by_link(secret, now=now + sweeping.LINKS_KEPT)
+    assert Recovery.objects.get().state == "waiting"
+
+    stopping.by_link(secret, now=now + sweeping.LINKS_KEPT - timedelta(microseconds=1))
+
+    assert Recovery.objects.get().state == "stopped"
+
+
+def test_what_was_stopped_is_remembered_and_what_waits_is_not_cleared(old, new, now):
+    """Otherwise somebody who was stopped could ask again at once, or clearing would stop a move."""
+    recover(new, now)
+    assert sweeping.clear(now=now + 9 * DAY, batch=1) == 0
+    stopping.by_holder(old, now=now)
+
+    assert sweeping.clear(now=now + ATTEMPTS_KEPT - timedelta(microseconds=1), batch=1) == 0
+    assert sweeping.clear(now=now + ATTEMPTS_KEPT, batch=1) == 1
 
 
 @pytest.mark.parametrize("secret", ["x", "x" * 22, "x" * 300, "ü"])
@@ -551,8 +679,9 @@ def test_a_sign_in_to_the_old_wallet_shows_a_banner_that_stops_it(client, old, n
     page = client.get(reverse("wallet_security")).content.decode()
     assert "This wallet is to move to another e-mail address." in page
     assert NEW not in page
-    response = client.post(STOP_HERE)
-    assert response.status_code == 200
+    response = client.post(STOP_HERE, follow=True)
+    assert response.redirect_chain == [(reverse("wallet_recovery_state"), 303)]
+    assert "The move is stopped" in response.content.decode()
     assert Recovery.objects.get().decided_by == "holder"
     assert "is to move" not in client.get(reverse("wallet_security")).content.decode()
     assert client.post(STOP_HERE).status_code == 410
@@ -565,7 +694,7 @@ def test_the_banner_is_sent_with_a_token_against_forged_forms(old, new, now, sig
     assert strict.post(STOP_HERE).status_code == 403
     page = strict.get(reverse("wallet_security")).content.decode()
     (token,) = set(re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.split("Stop this")[0]))
-    assert strict.post(STOP_HERE, {"csrfmiddlewaretoken": token}).status_code == 200
+    assert strict.post(STOP_HERE, {"csrfmiddlewaretoken": token}).status_code == 303
 
 
 def test_another_wallet_shows_no_banner_and_stops_nothing(client, old, new, bob, now, sign_in):
@@ -739,6 +868,14 @@ def test_sweeps_at_once_send_each_email_once_and_move_once(old, new, now):
     assert len(subjects(to=NEW)) == 1
     assert Wallet.objects.get().email == NEW
     assert StopLink.objects.count() == 3
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_questions_at_once_in_one_wallet_one_stays(old, new, now):
+    results = together(lambda _: recoveries.ask(new, ALICE, now=now), 4)
+    assert all(isinstance(result, Recovery) for result in results)
+    assert Recovery.objects.count() == 1
 
 
 @pytest.mark.postgresql

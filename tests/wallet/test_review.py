@@ -10,13 +10,14 @@ from django.db import IntegrityError, transaction
 from django.urls import reverse
 
 from infra.models import AuditLine
+from tests.day_inputs import typed_day
 from tests.people import evidence_of
 from tests.wallet.conftest import together
 from tests.wallet.operators import address, claimed, operate, operator, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
-from wallet.claims import Identity
-from wallet.evidence import Assurance
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Assurance
 from wallet.identity import review
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.settling import settle
@@ -107,7 +108,7 @@ def test_what_the_operator_typed_is_the_evidence_and_ends_the_credential(olga, w
 def test_a_document_that_has_expired_is_not_approved(olga, waiting):
     operate(olga, waiting, "claim")
     text = operate(
-        olga, waiting, "approve", **(TYPED | {"document_expires_on": "2020-01-01"})
+        olga, waiting, "approve", **(TYPED | typed_day("document_expires_on", "2020-01-01"))
     ).content.decode()
     assert "This document has expired" in text
     assert IdentityVerification.objects.get().state == "review"
@@ -278,7 +279,7 @@ def test_a_proposal_that_does_not_open_is_made_anew(waiting, now, by_two):
 
 @pytest.mark.parametrize("term", ["olga", "1", "ABCD-2345", "9" * 30, "\x00"])
 def test_the_audit_is_searched_for_anything_without_an_error(waiting, admin_client, term):
-    assert admin_client.get(reverse("admin:wallet_auditentry_changelist"), {"q": term}).status_code == 200
+    assert admin_client.get(reverse("admin:infra_auditline_changelist"), {"q": term}).status_code == 200
 
 
 # --- The same person in another wallet ---------------------------------------------------------------------

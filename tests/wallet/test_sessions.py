@@ -7,8 +7,9 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.test import RequestFactory
 
-from wallet import credentials, sessions
+from wallet.credential import credentials
 from wallet.models import HolderSession, Wallet
+from wallet.sign_in import sessions
 
 
 def signed_in(wallet, now, before=None):

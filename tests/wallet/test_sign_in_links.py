@@ -13,8 +13,8 @@ from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import make_errand, masked
 from tests.wallet.test_sign_in_allowances import newest_link, strangers_use_up
-from wallet import sign_in_links
 from wallet.models import Errand, HolderSession, LoginLink, Wallet
+from wallet.sign_in import links
 
 MOMENT = timedelta(microseconds=1)
 
@@ -116,12 +116,12 @@ def test_a_link_expires_after_half_an_hour(client, waiting, now):
 def test_a_link_is_gone_from_the_instant_at_which_it_expires(client, waiting):
     secret, expires_at = newest_link(), LoginLink.objects.get().expires_at
     Errand.objects.update(expires_at=expires_at + MOMENT, link_until=expires_at + MOMENT)
-    found = sign_in_links.errand_for(secret, browser=waiting.browser, now=expires_at - MOMENT)
+    found = links.errand_for(secret, browser=waiting.browser, now=expires_at - MOMENT)
     assert found == waiting
-    with pytest.raises(sign_in_links.LinkGoneError):
-        sign_in_links.errand_for(secret, browser=waiting.browser, now=expires_at)
-    with pytest.raises(sign_in_links.LinkGoneError):
-        sign_in_links.use(secret, now=expires_at)
+    with pytest.raises(links.LinkGoneError):
+        links.errand_for(secret, browser=waiting.browser, now=expires_at)
+    with pytest.raises(links.LinkGoneError):
+        links.use(secret, now=expires_at)
 
 
 def test_an_expired_errand_is_not_waited_for(client, waiting, now):
@@ -184,6 +184,7 @@ def test_the_table_does_not_hold_the_link(waiting):
     assert secret not in str(LoginLink.objects.values().get())
 
 
+@pytest.mark.slow
 def test_nothing_tells_whether_an_address_is_known(alice, now):
     seen = {}
     for email in (ALICE, "cilia@example.org"):
@@ -206,7 +207,7 @@ def test_the_link_arrives_over_smtp_in_text_and_html_and_says_why(client, errand
     LoginLink.objects.all().delete()
     from infra.models import Allowance
 
-    Allowance.objects.filter(expires_at=now + sign_in_links.LINKS_PER_EMAIL.window).delete()
+    Allowance.objects.filter(expires_at=now + links.LINKS_PER_EMAIL.window).delete()
     with mail_server.running(settings) as server:
         client.post(page("wallet_sign_in", errand))
         [envelope] = server.envelopes

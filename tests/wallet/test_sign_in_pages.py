@@ -11,15 +11,15 @@ from django.db.models import F
 from django.test import Client
 from django.urls import reverse
 
-from infra.mail import at_once
 from infra.mail.models import OutgoingEmail
 from infra.models import Allowance
+from tests.emails import send_waiting
 from tests.people import ALICE, BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand, masked
 from tests.wallet.test_sign_in_allowances import newest_link, strangers_use_up
 from wallet.models import Errand, HolderSession, LoginCode, LoginLink, Wallet
-from wallet.sign_in_allowances import (
+from wallet.sign_in.allowances import (
     CODES_PER_CLIENT,
     ERRANDS_PER_CLIENT,
     LINKS_PER_CLIENT,
@@ -151,7 +151,7 @@ def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, errand, now
 
 @pytest.fixture
 def outbox_only(settings):
-    """Production: the e-mails wait until `send_emails` sends them."""
+    """Production: the e-mails wait until the worker sends them."""
     settings.EMAILS_SENT_AT_ONCE = False
 
 
@@ -161,7 +161,7 @@ def test_the_page_says_at_once_that_the_email_is_being_sent_and_then_that_it_was
     assert "We are sending an e-mail to <strong>nora@example.org</strong>." in text
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in text
     assert "email-standing.js" in text
-    at_once.send_waiting()
+    send_waiting()
     text = client.get(address).content.decode()
     assert "We have sent an e-mail to <strong>nora@example.org</strong>. The code in it works" in text
     assert "refresh" not in text
@@ -184,7 +184,7 @@ def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
         assert "refresh" in text
         server.refusing = "550 no such user"
         OutgoingEmail.objects.update(due_at=now)
-        at_once.send_waiting()
+        send_waiting()
         text = client.get(address).content.decode()
         assert "<strong>The e-mail could not be sent.</strong>" in text
         assert "Check that <strong>nora@example.org</strong> is right" in text
@@ -212,7 +212,7 @@ def test_what_is_said_about_an_email_does_not_tell_whether_there_is_a_wallet(cli
                 said.setdefault(reply, set()).add(shown)
                 OutgoingEmail.objects.update(due_at=now)
                 server.refusing = "550 no"
-                at_once.send_waiting()
+                send_waiting()
     assert [len(pages) for pages in said.values()] == [1, 1]
 
 

@@ -26,8 +26,9 @@ from tests.wallet.statuses import (
     presented,
     small_lists,
 )
-from wallet import credentials, revocation, suspension
+from wallet.credential import credentials, revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet
+from wallet.operations import suspension
 from wallet.status_lists import allocation, standing, upkeep
 
 pytestmark = pytest.mark.usefixtures("signing_key")

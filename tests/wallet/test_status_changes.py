@@ -11,10 +11,10 @@ from django.utils import timezone
 
 from infra.database.append_only import AppendOnlyError
 from keys.models import SigningKey
-from keys.rotation import stakes
+from keys.rotation import states
 from tests.wallet.conftest import together
 from tests.wallet.statuses import INVALID, SAID, SUSPENDED, VALID, presented, status_of
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.models import Credential, StatusEntry, StatusEvent, Wallet
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action
@@ -58,6 +58,22 @@ def test_one_presented_credential_is_invalidated_by_its_index_or_receipt(alice: 
     assert statuses() == [INVALID, VALID]
     assert told() == [("invalidated", "presented", str(entry), 1, "Lost phone")]
     assert "at the shell" in StatusEvent.objects.get().actor
+
+
+def test_all_that_one_receipt_is_about_is_changed_together(alice: Wallet) -> None:
+    receipt = uuid4()
+    entries = [presented(alice, reference=receipt) for _ in range(2)]
+    presented(alice)
+
+    assert command("suspended", "--receipt", str(receipt)).startswith("2 unexpired presented credentials")
+    assert statuses() == [SUSPENDED, SUSPENDED, VALID]
+    command("valid", "--presented", str(entries[0]))
+    command("invalid", "--receipt", str(receipt))
+
+    assert statuses() == [INVALID, INVALID, VALID]
+    with pytest.raises(CommandError, match="Nothing was changed"):
+        command("invalid", "--receipt", str(receipt))
+    assert sorted(subject_id for *_, subject_id, _count, _reason in told()[-2:]) == sorted(map(str, entries))
 
 
 @pytest.mark.parametrize(
@@ -199,9 +215,9 @@ def test_an_operator_sees_how_many_credentials_a_key_has_signed(
     presented(bob)
     now = timezone.now()
 
-    assert stakes.unexpired_credentials(signing_key.pk, now=now) == 2
-    assert stakes.unexpired_credentials(signing_key.pk, now=now + timedelta(hours=25)) == 0
-    assert stakes.unexpired_credentials(uuid4(), now=now) == 0
+    assert states.unexpired_credentials(signing_key.pk, now=now) == 2
+    assert states.unexpired_credentials(signing_key.pk, now=now + timedelta(hours=25)) == 0
+    assert states.unexpired_credentials(uuid4(), now=now) == 0
 
 
 def test_the_record_is_written_once(alice: Wallet) -> None:
@@ -244,3 +260,24 @@ def test_of_many_hands_at_once_one_takes_it_back(alice: Wallet) -> None:
     assert results.count(None) == 1
     assert sum(isinstance(result, changes.NothingToChangeError) for result in results) == 7
     assert len(told()) == 1
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_a_holder_and_operators_at_once_none_leaves_a_presentation_of_the_receipt_valid(
+    alice: Wallet,
+) -> None:
+    entries = [presented(alice, reference=receipt) for receipt in [uuid4()] for _ in range(4)]
+
+    def act(number: int) -> None:
+        if number % 2:
+            changes.take_back(alice, entries[0].reference, now=timezone.now())
+        else:
+            entry = entries[number // 2]
+            changes.change_presented(entry, Action.INVALIDATED, now=timezone.now(), **SAID)
+
+    results = together(act)
+
+    assert statuses() == [INVALID] * 4
+    assert all(result is None or isinstance(result, changes.NothingToChangeError) for result in results)
+    assert sorted(subject_id for _, _, subject_id, _, _ in told()) == sorted(map(str, entries))

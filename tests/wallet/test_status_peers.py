@@ -11,8 +11,9 @@ from django.utils import timezone
 from keys.models import SigningKey
 from tests.wallet.statuses import SAID, present
 from tests.wallet.test_sd_jwt_peers import npm
-from wallet import revocation, suspension
+from wallet.credential import revocation
 from wallet.models import StatusList, Wallet
+from wallet.operations import suspension
 from wallet.status_lists import endpoints
 
 pytestmark = pytest.mark.node

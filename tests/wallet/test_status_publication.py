@@ -34,8 +34,9 @@ from tests.wallet.statuses import (
     small_lists,
     status_of,
 )
-from wallet import revocation, suspension
+from wallet.credential import revocation
 from wallet.models import StatusEntry, StatusList, Wallet
+from wallet.operations import suspension
 from wallet.status_lists import changes, endpoints, publication, standing, upkeep
 from wallet.status_lists.changes import Action
 

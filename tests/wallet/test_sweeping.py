@@ -12,7 +12,7 @@ from infra.models import Allowance
 from sandbox.models import PickedOutcome
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.test_identity_verification import attempt_in, log_of
-from wallet import known_browsers, retention
+from wallet import retention
 from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep
 from wallet.models import (
@@ -25,6 +25,7 @@ from wallet.models import (
     LoginLink,
     Wallet,
 )
+from wallet.sign_in import known_browsers
 
 DAY = timedelta(hours=24)
 MINUTE = timedelta(minutes=1)

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.forgery import CLIENT_ID, HONEST, NONCE, NOW, TAMPERINGS, Forger, Tampering, der
+from wallet.credential.trust_policy import CHECKS, TrustPolicy
 from wallet.sd_jwt.issuance import SdJwtError
-from wallet.trust_policy import CHECKS, TrustPolicy
 
 MOMENT = datetime.fromtimestamp(NOW, UTC)
 

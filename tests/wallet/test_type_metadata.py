@@ -11,8 +11,8 @@ from django.utils import translation
 
 from config.urls import PUBLISHED_DOCUMENTS
 from tests.people import evidence_of
-from wallet import claims, credentials, type_metadata
-from wallet.claims import Identity
+from wallet.credential import claims, credentials, type_metadata
+from wallet.credential.claims import Identity
 from wallet.sd_jwt.issuance import ALWAYS_PLAIN, all_withheld
 
 FROZEN = "3f174e87a7cef0b3ad759595ae8e1aebdf0b3befda7aa5b1847bcecbaf86533d"

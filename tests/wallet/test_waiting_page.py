@@ -16,8 +16,8 @@ from playwright.sync_api import Error, expect
 from sandbox.models import PickedOutcome
 from tests.wallet.conftest import SECRET, make_errand
 from tests.wallet.test_identity_verification import attempt_in
-from wallet import sessions
 from wallet.models import Errand, HolderSession, IdentityVerification, Wallet
+from wallet.sign_in import sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LAST_WORDS = "There is news about your check. We are opening it now."

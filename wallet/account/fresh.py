@@ -1,4 +1,4 @@
-"""What only somebody may do who has proved a factor lately: an open or stolen session does not suffice.
+"""Guards actions that need a recently proved factor, because a session may be left open or stolen.
 
 A factor is a code, a link or a passkey. It is needed by everything that changes who can sign in, that takes
 data away, or that ends the wallet; `presentation` needs it for payments.
@@ -9,13 +9,11 @@ from datetime import datetime, timedelta
 from functools import wraps
 from typing import Any
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
-from django.urls import reverse
 
-from infra import browser
-from wallet import errands
-from wallet.models import Errand, HolderSession
-from wallet.pages import Page, see_other
+from wallet.decorators import Page, on_own_errand, see_other
+from wallet.models import HolderSession
 
 FRESH_FOR = timedelta(minutes=5)
 
@@ -43,21 +41,15 @@ def factor_first(place: str) -> Callable[[Page], Page]:
 
 
 def confirm_first(request: HttpRequest, session: HolderSession, page: str, *, now: datetime) -> HttpResponse:
-    """Leads to the page that confirms who is there, and from there back to the page with this name."""
-    secret, digest = browser.ensure(request)
-    place, email = reverse(page), session.wallet.email
-    waiting = Errand.objects.filter(browser=digest, email=email, return_to=place)
-    # An errand of an earlier click, so that clicks do not fill the table. One for which this session would do
-    # would lead straight back.
-    unmet = waiting.filter(expires_at__gt=now + errands.LIFETIME / 2, fresh_since__gt=session.signed_in_at)
-    errand = unmet.first() or errands.open_errand(
-        browser=digest,
-        email=email,
-        return_to=place,
-        leave_to=reverse("wallet_security"),
+    """Redirects to a new sign-in, which afterwards leads back to the page with this name."""
+    return on_own_errand(
+        request,
+        session.wallet.email,
+        lambda errand: see_other("wallet_sign_in", errand.id),
+        return_to=page,
+        leave_to="wallet_security",
+        # An errand that this session meets would lead straight back.
+        reuse=Q(fresh_since__gt=session.signed_in_at),
         fresh_since=now - FRESH_FOR,
         now=now,
     )
-    response = see_other("wallet_sign_in", errand.id)
-    browser.remember(response, secret)
-    return response

@@ -10,13 +10,13 @@ from django.utils.timezone import localdate
 from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
-from wallet import credentials
-from wallet.claims import ClaimPreview
-from wallet.evidence import METHODS
+from wallet.credential import credentials
+from wallet.credential.claims import ClaimPreview
+from wallet.credential.evidence import METHODS
+from wallet.credential.validity import Validity, validity
+from wallet.decorators import for_signed_in_302
 from wallet.identity import attempts, state_machine
 from wallet.models import Credential, Evidence, HolderSession, IdentityVerification, Wallet
-from wallet.pages import for_signed_in_302
-from wallet.validity import Validity, validity
 
 ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
 ENDING = "ending"  # valid, but only for less than ENDS_SOON
@@ -25,7 +25,7 @@ State = IdentityVerification.State
 
 @dataclass(frozen=True)
 class Check:
-    """The newest identity check of a wallet, as far as it matters for what to do next.
+    """The newest identity check of a wallet, for the page to offer the next action.
 
     stage: empty (none is open), `begun`, `checking` or `review`. again_at: the time at which the holder may
     try again, if the last check was declined lately.

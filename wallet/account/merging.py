@@ -1,4 +1,4 @@
-"""What goes along when a wallet is merged into another one of the same person, and then deleted.
+"""Moves rows when a wallet is merged into another one of the same person, and then deleted.
 
 The apps above keep rows of a wallet and register functions that move them, because imports only go down.
 """

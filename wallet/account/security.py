@@ -8,8 +8,8 @@ from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
 from wallet.account import browsers
+from wallet.decorators import for_signed_in_302
 from wallet.models import HolderSession
-from wallet.pages import for_signed_in_302
 
 
 @never_cache

@@ -6,8 +6,8 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
+from wallet.decorators import for_signed_in, see_other
 from wallet.models import HolderSession, Wallet
-from wallet.pages import for_signed_in, see_other
 
 ON = "on"
 

@@ -13,6 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short_id
 from wallet.admin.operated import OperatedAdmin
+from wallet.credential.validity import Validity, for_operators
 from wallet.models import (
     Credential,
     StatusEntry,
@@ -20,7 +21,6 @@ from wallet.models import (
 )
 from wallet.operations.credentials import OF_CREDENTIALS, OF_PRESENTED
 from wallet.status_lists.standing import standing, unexpired
-from wallet.validity import Validity, for_operators
 
 
 class ValidityFilter(admin.SimpleListFilter):
@@ -56,7 +56,6 @@ class CredentialAdmin(OperatedAdmin):
         *("id", "wallet", "verification", "is_good_for"),
         *("issued_at", "expires_at", "revoked_at", "erased_at"),
     )
-    readonly_fields = fields
 
     def state_of(self, row: Credential) -> str:
         return for_operators(row, now=timezone.now())
@@ -79,7 +78,6 @@ class StatusEntryAdmin(OperatedAdmin):
     search_fields = ("id",)  # shows the search form; `get_search_results` does the search
     search_help_text = _("List and index, as in 7/123456, or the ID of a receipt, credential, wallet or key")
     fields = ("__str__", "stands", "status", "credential", "signing_key", "reference", "expires_at")
-    readonly_fields = fields
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[StatusEntry]:
         return unexpired(timezone.now()).select_related("credential__wallet", "signing_key")
@@ -107,13 +105,12 @@ class StatusEntryAdmin(OperatedAdmin):
 class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
     """The history of status changes, for operators who may view credentials."""
 
+    seen_with = "wallet.view_credential"
     list_display = ("at", "action", "subject", "which", "hit", "actor", "reason")
-    fields = readonly_fields = ("at", "action", "subject", "subject_id", "count", "actor", "reason")
+    fields = ("at", "action", "subject", "subject_id", "count", "actor", "reason")
     list_filter = ("action", "subject")
     search_fields = ("=subject_id", "=actor")
     search_help_text = _("The whole ID, or who did it")
-    show_full_result_count = False
-    actions = None
 
     @admin.display(description=_("ID"), ordering="subject_id")
     def which(self, event: StatusEvent) -> str:
@@ -124,6 +121,3 @@ class StatusEventAdmin(ReadOnly, admin.ModelAdmin):
     def hit(self, event: StatusEvent) -> int:
         """The number of presented credentials that changed."""
         return event.count
-
-    def has_view_permission(self, request: HttpRequest, obj: StatusEvent | None = None) -> bool:
-        return request.user.has_perm("wallet.view_credential")

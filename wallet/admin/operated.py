@@ -13,8 +13,6 @@ from wallet.operations.refusals import REFUSALS
 class OperatedAdmin(FilteredOnly, ReadOnly, OperationsAdmin):
     """Rows that only operations can change."""
 
-    actions = None
-    show_full_result_count = False
     refusals = REFUSALS
     checks_state_first = True
 

@@ -1,4 +1,4 @@
-"""The admin pages of identity checks, and of what operators looked at."""
+"""The admin pages of identity checks. What operators look at is in the audit record."""
 
 from typing import Any, cast
 from uuid import UUID
@@ -10,19 +10,16 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, path
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import short_id
+from infra.audit.recording import record
 from infra.sealing import SealError
-from wallet import audit
 from wallet.admin.operated import OperatedAdmin
-from wallet.audit import Action
 from wallet.identity import pictures, review
 from wallet.identity.dossier import dossier, pictures_of
 from wallet.models import (
-    AuditEntry,
     IdentityVerification,
     IdentityVerificationTransition,
     Picture,
@@ -39,7 +36,6 @@ class TransitionInline(ReadOnly, admin.TabularInline):
     verbose_name_plural = _("log")
     template = "admin/log.html"
     fields = ("at", "came_from", "went_to", "actor", "reason")
-    readonly_fields = fields
     extra = max_num = 0
     can_delete = False
     ordering = ("-at", "-id")
@@ -76,7 +72,6 @@ class IdentityVerificationAdmin(OperatedAdmin):
         *("id", "wallet", "state", "reason", "submissions", "claimed_by", "claimed_at", "proposed_by"),
         *("approved_by", "provider", "provider_reference", "created_at", "changed_at"),
     )
-    readonly_fields = fields
     inlines = (TransitionInline,)
     change_form_template = "admin/wallet/identityverification/change_form.html"
 
@@ -106,7 +101,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
             raise Http404
         if not review.is_claimed_by(row, operator):
             raise PermissionDenied
-        audit.record(operator, Action.PICTURE_SEEN, row, now=timezone.now())
+        record(operator, "picture_seen", row)
         try:
             jpeg = pictures.opened(found)
         except SealError:
@@ -121,7 +116,7 @@ class IdentityVerificationAdmin(OperatedAdmin):
     def render_change_form(self, request: Any, context: Any, *args: Any, **kwargs: Any) -> HttpResponse:
         row = context.get("original")
         if row and review.is_claimed_by(row, request.user) and self.has_permission_to(request, "change"):
-            audit.record(request.user, Action.CLAIMS_SEEN, row, now=timezone.now())
+            record(request, "claims_seen", row)
             context["dossier"] = dossier(row)
         return super().render_change_form(request, context, *args, **kwargs)
 
@@ -134,24 +129,8 @@ class IdentityVerificationAdmin(OperatedAdmin):
             if not review.is_claimed_by(row, operator):
                 self.message_user(request, str(REFUSALS[review.NotClaimedError]), messages.ERROR)
                 return HttpResponseRedirect(self.address(row))
-            audit.record(operator, Action.CLAIMS_SEEN, row, now=timezone.now())
+            record(operator, "claims_seen", row)
         response = super().confirm(request, name, object_id)
         if row is not None and in_review and isinstance(response, TemplateResponse):
             response.context_data = {**(response.context_data or {}), "pictures": pictures_of(row)}
         return response
-
-
-@admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnly, admin.ModelAdmin):
-    """Which operator looked at what."""
-
-    list_display = ("at", "operator_id", "action", "subject", "subject_id")
-    fields = readonly_fields = ("at", "operator_id", "action", "subject", "subject_id")
-    list_filter = ("action",)
-    search_fields = ("=subject_id", "=operator_id")
-    search_help_text = _("The whole ID of the attempt, or the operator’s ID")
-    show_full_result_count = False
-    actions = None
-
-    def has_view_permission(self, request: HttpRequest, obj: AuditEntry | None = None) -> bool:
-        return request.user.has_perm("admin.view_logentry")

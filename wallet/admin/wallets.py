@@ -1,20 +1,19 @@
 """The admin pages of wallets: their state, their moves to another address, and their closing."""
 
 from django.contrib import admin
-from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import short_id
 from wallet.admin.operated import OperatedAdmin
+from wallet.credential.validity import for_operators
 from wallet.models import (
     Recovery,
     Wallet,
     WalletClosure,
 )
 from wallet.operations.wallets import OF_RECOVERIES, OF_WALLETS
-from wallet.validity import for_operators
 
 
 @admin.register(Wallet)
@@ -31,7 +30,6 @@ class WalletAdmin(OperatedAdmin):
         *("id", "email", "state", "suspension_reason", "credential_state"),
         *("created_at", "closes_at", "closed_at"),
     )
-    readonly_fields = fields
 
     @admin.display(description=_("credential"))
     def credential_state(self, wallet: Wallet) -> str:
@@ -53,23 +51,18 @@ class RecoveryAdmin(OperatedAdmin):
         *("id", "state", "reason", "decided_by", "old", "new", "verification"),
         *("asked_at", "matched_at", "due_at", "ended_at", "notices"),
     )
-    readonly_fields = fields
 
 
 @admin.register(WalletClosure)
 class WalletClosureAdmin(ReadOnly, admin.ModelAdmin):
     """Which wallets were closed, when, by whom and why. It names nobody."""
 
+    seen_with = "wallet.view_wallet"
     list_display = ("asked_at", "wallet", "reason", "operator_id", "undone_at", "closed_at", "finished_at")
-    fields = readonly_fields = (
+    fields = (
         *("id", "wallet", "reason", "operator_id", "asked_at", "closes_at"),
         *("undone_at", "undone_by", "closed_at", "finished_at"),
     )
     list_filter = ("reason",)
     search_fields = ("=id", "=wallet", "=operator_id")
     search_help_text = _("The whole ID of the wallet, or the operator’s ID")
-    show_full_result_count = False
-    actions = None
-
-    def has_view_permission(self, request: HttpRequest, obj: WalletClosure | None = None) -> bool:
-        return request.user.has_perm("wallet.view_wallet")

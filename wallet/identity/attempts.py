@@ -41,7 +41,7 @@ def latest(wallet: Wallet) -> IdentityVerification | None:
 
 
 def attempt(wallet: Wallet, errand: Errand, provider: str, *, now: datetime) -> IdentityVerification:
-    """The attempt to begin with this provider: the open one, one that ended in ERROR, or else a new one.
+    """The attempt with this provider: the open one, one that ended in ERROR, or else a new one.
 
     An attempt with another provider is cancelled, if nothing was submitted; otherwise it is given back, and
     cannot begin. Raises `CoolDownError` after a decline, `enrollment.HeldError` when an operator holds the

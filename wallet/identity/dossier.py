@@ -6,9 +6,9 @@ from dataclasses import dataclass
 import structlog
 
 from infra.sealing import SealError
-from wallet.claims import Identity, Text
-from wallet.countries import country_name
-from wallet.evidence import DOCUMENT_KINDS, METHODS, Evidence
+from wallet.credential.claims import Identity, Text
+from wallet.credential.countries import country_name
+from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Evidence
 from wallet.identity import duplicates, found, review
 from wallet.models import IdentityVerification, Picture, Wallet
 from wallet.providers.findings import REASONS
@@ -53,7 +53,7 @@ class Dossier:
 
 
 def dossier(verification: IdentityVerification) -> Dossier:
-    """What there is to look at. The caller has checked that the operator may, and has written it down."""
+    """The dossier. The caller has checked the operator's permission and recorded the look."""
     wallet = verification.wallet
     readable, identity, evidence = True, None, None
     typed: Mapping[str, str] = {}

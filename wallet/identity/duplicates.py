@@ -15,8 +15,8 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
-from wallet.claims import Identity
-from wallet.evidence import Evidence
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Evidence
 from wallet.models import Credential, IdentityMark, Wallet
 
 _PURPOSE = b"wallet.identity.duplicates"

@@ -6,10 +6,10 @@ from typing import Any
 
 from django.db import transaction
 
-from wallet import credentials
-from wallet import evidence as evidences
 from wallet.account.recovery import recoveries
-from wallet.claims import Identity
+from wallet.credential import credentials
+from wallet.credential import evidence as evidences
+from wallet.credential.claims import Identity
 from wallet.identity import duplicates
 from wallet.models import Credential, Evidence, IdentityVerification, Wallet
 
@@ -36,6 +36,7 @@ def enroll(
     """
     if not transaction.get_connection().in_atomic_block:
         raise RuntimeError("enrol in the transaction that approves")
+    Credential.objects.select_for_update().filter(wallet=verification.wallet_id).first()  # "Order of locks"
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
     identity = replace(identity, verification=evidence.verification())

@@ -18,20 +18,18 @@ ATTEMPTS_KEPT = timedelta(days=730)  # after they ended, with their logs
 DOCUMENT = {"document_kind": "", "issuing_country": "", "document_expires_on": None}
 
 
-def clear_identities(*, now: datetime, batch: int) -> int:
+def erase_identities(*, now: datetime, batch: int) -> int:
     """Erase the claims and marks of identities that ended or were revoked long enough ago; how many.
 
     The row of the credential stays: it says until when there was an identity, and status lists refer to it.
     """
-    revoked = Credential.objects.filter(erased_at=None, state=Credential.State.REVOKED)
-    revoked.filter(revoked_at=None).update(revoked_at=now)  # by an earlier release, which did not write when
     return sum(
         _erase(page, now=now) for due in ended(now) for page in pages(due.rows, by=due.by, batch=batch)
     )
 
 
 def ended(now: datetime) -> list[Due]:
-    """What `clear_identities` erases."""
+    """What `erase_identities` erases."""
     before = now - settings.IDENTITY_KEPT
     kept = Credential.objects.filter(erased_at=None)
     revoked = kept.filter(state=Credential.State.REVOKED, revoked_at__lte=before)
@@ -49,7 +47,7 @@ def _erase(due: QuerySet[Credential], *, now: datetime) -> int:
     return due.filter(id__in=found).update(sealed_identity=b"", erased_at=now)
 
 
-def clear_documents(*, now: datetime, batch: int) -> int:
+def erase_documents(*, now: datetime, batch: int) -> int:
     """Erase which document was shown for identities that are erased, or were replaced as long ago."""
     cleared = sum(
         _erase_documents(page.values_list("id", flat=True))
@@ -63,7 +61,7 @@ def clear_documents(*, now: datetime, batch: int) -> int:
 
 
 def replaced(now: datetime) -> list[Due]:
-    """The attempts whose documents `clear_documents` erases because the identity was replaced.
+    """The attempts whose documents `erase_documents` erases because the identity was replaced.
 
     Those of erased identities are left out: `ended` has them until then, and no index finds them later.
     """

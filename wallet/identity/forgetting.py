@@ -1,4 +1,4 @@
-"""Has a provider erase what its own machines keep of an attempt, once the result is committed here.
+"""Has providers erase the data that they keep of an attempt, once the result is committed here.
 
 Each erasure may be asked for any number of times, so a sweep that stops in between does no harm.
 """
@@ -22,7 +22,7 @@ FAILED_FOR = timedelta(hours=24)  # until then the person may go on with an atte
 
 
 def forget_decided(*, now: datetime, batch: int = 500) -> int:
-    """Erase at every configured provider, `batch` attempts at most; for how many attempts that was done.
+    """Erase decided attempts at their providers, at most `batch` of them; returns how many were erased.
 
     A provider that fails is left alone until the next sweep. That one begins with the attempts that have
     waited longest, so one attempt in trouble does not stop the others.
@@ -75,7 +75,7 @@ def _forget_at(provider: Provider, due: list[IdentityVerification], *, now: date
 
 
 def _claim(verification: IdentityVerification, *, now: datetime) -> bool:
-    """Writes down that an erasure is tried; False if somebody else has, or the attempt went on."""
+    """Records the try to erase; False if another process has, or if the attempt has continued."""
     seen = {"asked_at": verification.asked_at, "changed_at": verification.changed_at}
     rows = IdentityVerification.objects.filter(id=verification.id, **seen)
     return rows.update(asked_at=now) == 1

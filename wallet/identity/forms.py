@@ -1,5 +1,6 @@
 """The forms of identity checks: what a person uploads, and what an operator decides."""
 
+from collections.abc import Collection
 from typing import Any
 
 from django import forms
@@ -7,13 +8,16 @@ from django.utils.text import capfirst
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
-from wallet import pictures
-from wallet.claims import Identity, IdentityError
-from wallet.countries import country_code
-from wallet.evidence import DOCUMENT_KINDS, Evidence
-from wallet.forms import ReasonForm
-from wallet.pictures import PictureError
+from infra.waiting import NoThreadFreeError
+from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.countries import countries, country_code
+from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
+from wallet.identity import picture_encoding
+from wallet.identity.day_field import DayField, DayInput
+from wallet.identity.picture_encoding import PictureError
+from wallet.models import Picture
 from wallet.providers.findings import REASONS
+from wallet.sign_in.forms import ReasonForm
 
 PICTURE_TYPES = "image/jpeg,image/png,image/webp"
 PICTURE_PROBLEMS = {
@@ -22,7 +26,9 @@ PICTURE_PROBLEMS = {
     "heic": _("Pictures in the HEIC format cannot be used. Save it as JPEG and choose that file."),
     "too_large": _("This picture has too many pixels. Choose a smaller one."),
     "too_small": _("This picture is too small to read. Choose one with at least 300 pixels on each side."),
+    "too_costly": _("This picture takes too long to read. Save it as a new JPEG and choose that file."),
 }
+BUSY = _("We cannot read your pictures at the moment. Please send the form again in ten seconds.")
 UPLOADED_KINDS = ("passport", "idcard", "residence_permit")
 COUNTRY_PROBLEM = _("Enter a country by its name or its two-letter code, such as Ireland or IE.")
 # What an operator may ask the person to do again.
@@ -45,14 +51,7 @@ class IdentityForm(ReasonForm):
         required=False,
         widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
     )
-    # A text field, because date pickers use the date format of the browser's language.
-    birth_date = forms.DateField(
-        label=_("Birth date"),
-        help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
-        input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(attrs={"class": "vTextField", "autocomplete": "off"}, format="%Y-%m-%d"),
-        error_messages={"invalid": _("Enter year, month and day, such as 1990-04-12.")},
-    )
+    birth_date = DayField(label=_("Birth date"))
     nationalities = forms.CharField(
         label=_("Nationalities"),
         help_text=_("Two-letter country codes, separated by commas, such as GB, IE."),
@@ -79,13 +78,10 @@ class IdentityForm(ReasonForm):
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
-    document_expires_on = forms.DateField(
+    document_expires_on = DayField(
         label=_("Document expires on"),
         help_text=_("The verified identity ends with it. Empty if the document has no end."),
         required=False,
-        input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(attrs={"class": "vTextField", "autocomplete": "off"}, format="%Y-%m-%d"),
-        error_messages={"invalid": _("Enter year, month and day, such as 2031-04-12.")},
     )
     field_order = [
         *("given_name", "family_name", "birth_date", "nationalities"),
@@ -155,6 +151,8 @@ class AskAgainForm(ReasonForm):
 class UploadForm(forms.Form):
     """What a person types and uploads for a check from afar."""
 
+    busy = False  # whether a picture was not decoded, because this process does not at the moment
+
     given_name = forms.CharField(
         label=_("Given names"),
         help_text=_("As in your document."),
@@ -169,20 +167,15 @@ class UploadForm(forms.Form):
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "family-name"}),
     )
-    birth_date = forms.DateField(
+    birth_date = DayField(
         label=_("Date of birth"),
-        help_text=_("Year, month and day, such as 1990-04-12 for 12 April 1990."),
-        input_formats=["%Y-%m-%d"],
-        widget=forms.DateInput(attrs={"autocomplete": "bday"}, format="%Y-%m-%d"),
-        error_messages={
-            "required": _("Enter your date of birth."),
-            "invalid": _("Enter year, month and day, such as 1990-04-12."),
-        },
+        widget=DayInput("bday"),
+        error_messages={"required": _("Enter your date of birth.")},
     )
-    nationality = forms.CharField(
+    nationality = forms.ChoiceField(
         label=_("Nationality"),
-        help_text=_("Your country or its two-letter code, such as Ireland or IE."),
-        max_length=60,
+        help_text=_("Choose nothing if you have none."),
+        choices=lambda: [("", ""), *countries()],
         required=False,
     )
     document_kind = forms.ChoiceField(
@@ -208,11 +201,29 @@ class UploadForm(forms.Form):
         error_messages={"required": _("Add a picture of your face.")},
     )
 
+    def __init__(self, *args: Any, kept: Collection[str], **kwargs: Any) -> None:
+        """kept: as in `keeps`."""
+        super().__init__(*args, **kwargs)
+        self.kept = kept
+        self.keeps(kept)
+
+    def keeps(self, kinds: Collection[str]) -> None:
+        """The pictures of these kinds were sent before, and are used unless others are chosen."""
+        for kind in kinds:
+            self.fields[kind].required = False
+            self[kind].help_text = _("We have this picture. Choose a file only to replace it.")
+
     @property
     def jpegs(self) -> dict[str, bytes]:
-        """The pictures, cleaned, by kind."""
-        found = {kind: self.cleaned_data[kind] for kind in ("front", "back", "face")}
+        """The pictures of this form that can be used, cleaned, by kind; also of a form with other errors."""
+        found = {kind: self.cleaned_data.get(kind) for kind in Picture.Kind.values}
         return {kind: jpeg for kind, jpeg in found.items() if jpeg}
+
+    @property
+    def draft(self) -> dict[str, str]:
+        """What was typed and chosen rightly besides the pictures, to show the form again."""
+        kinds = Picture.Kind.values
+        return {name: str(value) for name, value in self.cleaned_data.items() if name not in kinds}
 
     @property
     def typed(self) -> dict[str, str]:
@@ -222,12 +233,6 @@ class UploadForm(forms.Form):
             "typed": identity.to_json().decode(),
             "document_kind": self.cleaned_data["document_kind"],
         }
-
-    def clean_nationality(self) -> str:
-        written: str = self.cleaned_data["nationality"]
-        if (code := written and country_code(written)) is None:
-            raise forms.ValidationError(COUNTRY_PROBLEM, code="country")
-        return code
 
     def clean_front(self) -> bytes | None:
         return self._cleaned("front")
@@ -240,18 +245,28 @@ class UploadForm(forms.Form):
 
     def _cleaned(self, name: str) -> bytes | None:
         file = self.cleaned_data[name]
-        if file is None:
+        if file is None or self.busy:
             return None
         try:
-            return pictures.cleaned(file.read())
+            return picture_encoding.cleaned(file.read())
         except PictureError as error:
             raise forms.ValidationError(PICTURE_PROBLEMS[error.code], code=error.code) from error
+        except NoThreadFreeError:
+            self.busy = True
+            return None
+
+    def full_clean(self) -> None:
+        """Reserves the decoder for all pictures of the form, so that it does not fail half-way."""
+        with picture_encoding.reserved():
+            super().full_clean()
 
     def clean(self) -> dict[str, Any]:
         """Adds `identity`."""
         cleaned = super().clean() or {}
+        if self.busy:
+            raise forms.ValidationError(BUSY, code="busy")
         kind, has_back = cleaned.get("document_kind", "passport"), cleaned.get("back", b"?") is not None
-        if kind != "passport" and not has_back:
+        if kind != "passport" and not has_back and "back" not in self.kept:
             self.add_error("back", _("Add a picture of the back of your document."))
         if self.errors:
             return cleaned

@@ -4,8 +4,8 @@ import json
 from collections.abc import Mapping
 
 from infra.sealing import seal_column, unseal_column
-from wallet.claims import Identity
-from wallet.evidence import Evidence
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Evidence
 from wallet.models import IdentityVerification
 
 
@@ -15,7 +15,7 @@ def sealed(
     evidence: Evidence | None,
     typed: Mapping[str, str] | None = None,
 ) -> bytes | None:
-    """All of it, sealed for this attempt; None if there is neither identity nor evidence.
+    """The identity and the evidence, sealed for this attempt; None if there is neither.
 
     typed: what the person typed about themselves, where that is not the identity: by the name of the claim.
     """
@@ -42,10 +42,7 @@ def opened(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
     """What `sealed` was given. Raises `SealError`."""
     if verification.sealed_claims is None:
         return None, None
-    text = unseal_column(verification, "sealed_claims")
-    found = json.loads(text)
-    if "identity" not in found:  # sealed by an earlier release, which knew no evidence
-        return Identity.from_json(text), None
+    found = json.loads(unseal_column(verification, "sealed_claims"))
     identity, evidence = found["identity"], found["evidence"]
     return (
         Identity.from_json(identity) if identity is not None else None,

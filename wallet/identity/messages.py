@@ -13,10 +13,10 @@ from django.views.decorators.http import require_http_methods
 
 from infra import browser
 from infra.reading import only_read
+from wallet.decorators import see_other
 from wallet.identity import progress
 from wallet.identity.progress import OtherBrowserError
 from wallet.models import Errand, IdentityVerification
-from wallet.pages import see_other
 from wallet.providers.contract import Message, MessageRefusedError
 
 log = structlog.get_logger(__name__)
@@ -51,7 +51,7 @@ def returned(request: HttpRequest, name: str) -> HttpResponse:
 
 
 def _to_its_errand(request: HttpRequest, name: str) -> HttpResponse:
-    """To what this browser was last doing with the provider: a page that is loaded again, or a late return.
+    """Redirects to this browser's latest attempt with the provider, for a reloaded page or a late return.
 
     What the browser brought is not believed, only its own cookie.
     """
@@ -67,7 +67,7 @@ def _to_its_errand(request: HttpRequest, name: str) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "POST"])
 def callback(request: HttpRequest, name: str, path: str = "") -> HttpResponse:
-    """A call of the provider's machines; whether it is genuine, the provider's module finds out."""
+    """A call of the provider's machines. The provider's module verifies that it is genuine."""
     try:
         message = _message(request, path, from_browser=False)
         reply = progress.receive(name, message, now=timezone.now()).reply

@@ -7,6 +7,7 @@ same transaction puts the e-mail into the outbox, so two sweeps do not send the 
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any
 
 import structlog
@@ -14,8 +15,9 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from infra.email_addresses import EmailAddressError
-from wallet import credentials, letters
+from wallet.credential import credentials
 from wallet.identity.batches import each
+from wallet.letters import letters
 from wallet.models import Credential, IdentityVerification, Wallet
 
 log = structlog.get_logger(__name__)
@@ -27,13 +29,13 @@ LATE = timedelta(days=7)  # after an end or an outcome no e-mail is sent any mor
 
 
 def owe(verification: IdentityVerification) -> None:
-    """The person gets an e-mail about the outcome. Call it in the transaction that moves the attempt."""
+    """Marks the e-mail about the outcome as due. Call it in the transaction that moves the attempt."""
     verification.notice_due = OUTCOMES.get(State(verification.state), "")
     verification.save(update_fields=["notice_due"])
 
 
 def seen(wallet: Wallet) -> None:
-    """The holder reads the outcome on a page, so they get no e-mail about it."""
+    """Cancels the e-mail about the outcome, because the holder has read it on a page."""
     IdentityVerification.objects.filter(wallet=wallet).exclude(notice_due="").update(notice_due="")
 
 
@@ -49,12 +51,17 @@ def send_due(*, now: datetime, batch: int = 500) -> Counter[str]:
     sent: Counter[str] = Counter()
     recent = Q(changed_at__gt=now - LATE, state__in=OUTCOMES)
     owed = IdentityVerification.objects.select_related("wallet").filter(recent).exclude(notice_due="")
-    for verification in each(owed, batch):
-        sent[verification.notice_due] += send_owed(verification)
+    sent.update(each(owed, batch, _send_outcome, failure="identity_notice_not_sent"))
     for notice, rows in _ending(now):
-        for credential in each(rows.select_related("wallet"), batch):
-            sent[notice] += _send_end(credential, notice)
+        send = partial(_send_end, notice=notice)
+        ended = each(rows.select_related("wallet"), batch, send, failure="identity_notice_not_sent")
+        sent[notice] += sum(ended)
+    del sent[""]
     return +sent
+
+
+def _send_outcome(verification: IdentityVerification) -> str:
+    return verification.notice_due if send_owed(verification) else ""
 
 
 def _ending(now: datetime) -> Iterator[tuple[str, QuerySet[Credential]]]:

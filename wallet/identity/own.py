@@ -2,15 +2,13 @@
 
 from datetime import datetime
 
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
-from infra import browser
-from wallet import errands
-from wallet.models import Credential, Errand, HolderSession, Wallet
-from wallet.pages import for_signed_in, see_other
+from wallet.decorators import for_signed_in, on_own_errand, see_other
+from wallet.models import Credential, HolderSession
 
 
 @never_cache
@@ -22,33 +20,16 @@ def own_identity(request: HttpRequest, session: HolderSession, now: datetime) ->
     Otherwise redirects to the home page, which shows the identity: checks return here, and old e-mails and
     bookmarks lead here.
     """
-    if request.method == "POST":
-        return _renew(request, session.wallet, now)
-    return see_other("wallet_home")
-
-
-def _renew(request: HttpRequest, wallet: Wallet, now: datetime) -> HttpResponse:
-    secret, digest = browser.ensure(request)
-    errand = _open_renewal(wallet, digest, now)
-    if errand is None:
-        errand = errands.open_errand(
-            browser=digest,
-            email=wallet.email,
-            return_to=reverse("wallet_own_identity"),
-            leave_to=reverse("wallet_own_identity"),
-            renewal=True,
-            now=now,
-        )
-    response = see_other("wallet_identity", errand.id)
-    browser.remember(response, secret)
-    return response
-
-
-def _open_renewal(wallet: Wallet, digest: str, now: datetime) -> Errand | None:
-    """An errand of an earlier click, so that clicks do not fill the table."""
-    open_ones = Errand.objects.filter(browser=digest, email=wallet.email, renewal=True)
-    newest = open_ones.filter(expires_at__gt=now + errands.LIFETIME / 2).order_by("-created_at").first()
-    credential: Credential | None = getattr(wallet, "credential", None)
-    if newest is None or (credential is not None and credential.issued_at > newest.created_at):
-        return None
-    return newest
+    if request.method != "POST":
+        return see_other("wallet_home")
+    credential: Credential | None = getattr(session.wallet, "credential", None)
+    return on_own_errand(
+        request,
+        session.wallet.email,
+        lambda errand: see_other("wallet_identity", errand.id),
+        return_to="wallet_own_identity",
+        leave_to="wallet_own_identity",
+        reuse=Q(renewal=True) & (Q(created_at__gte=credential.issued_at) if credential else Q()),
+        renewal=True,
+        now=now,
+    )

@@ -209,7 +209,7 @@ def _check_is_own(verification: IdentityVerification, reference: str) -> None:
 
 
 def _ask(provider: Provider, verification: IdentityVerification, *, now: datetime) -> Finding | None:
-    """What the provider found; None if it gave no answer, or one that makes no sense."""
+    """The provider's finding; None if it did not answer, or its answer was invalid."""
     try:
         finding = provider.result(check_of(verification), now=now)
         if not isinstance(finding, Finding):
@@ -225,7 +225,7 @@ def _ask(provider: Provider, verification: IdentityVerification, *, now: datetim
 
 
 def _read(provider: Provider, message: Message, find: Find, *, now: datetime) -> Received:
-    """What the message means. Raises `MessageRefusedError`."""
+    """The provider's reading of the message. Raises `MessageRefusedError`."""
     try:
         return provider.receive(message, find, now=now)
     except MessageRefusedError:

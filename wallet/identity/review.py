@@ -15,8 +15,8 @@ from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
 from infra.sealing import SealError
-from wallet.claims import Identity
-from wallet.evidence import Assurance, Evidence
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Assurance, Evidence
 from wallet.identity import found, notices, state_machine
 from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, write_log
 from wallet.models import IdentityVerification
@@ -85,7 +85,7 @@ def approve(
             approved_by=operator,
             now=now,
         )
-        _tell(verification, now=now)
+        _tell(verification)
         return True
 
 
@@ -195,7 +195,7 @@ def _end(
     with transaction.atomic():
         _check_claimed(verification, operator, to)
         move_to(verification, to, actor=operator.get_username(), reason=why, note=reason, now=now)
-        _tell(verification, now=now)
+        _tell(verification)
 
 
 def _check_claimed(verification: IdentityVerification, operator: AbstractUser, to: State) -> None:
@@ -217,8 +217,8 @@ def _set_claim(verification: IdentityVerification, operator: AbstractUser | None
     verification.save(update_fields=["claimed_by", "claimed_at"])
 
 
-def _tell(verification: IdentityVerification, *, now: datetime) -> None:
-    """By e-mail, once the decision stands. An e-mail that cannot be sent now is sent by the sweep."""
+def _tell(verification: IdentityVerification) -> None:
+    """E-mails the person after the commit. The sweep sends an e-mail that cannot be sent now."""
     notices.owe(verification)
 
     def send() -> None:  # no `partial`: Django cannot log the failure of one

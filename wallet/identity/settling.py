@@ -7,8 +7,8 @@ from django.db import transaction
 from django.utils.timezone import localdate
 
 from infra.limits import LimitReachedError
-from wallet.claims import Identity
-from wallet.evidence import Evidence
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Evidence
 from wallet.identity import enrollment
 from wallet.identity.state_machine import (
     FINAL,

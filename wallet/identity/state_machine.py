@@ -22,8 +22,9 @@ from django.contrib.auth.models import AbstractUser
 from django.db import transaction
 
 from infra.limits import Limit
-from wallet.claims import Identity
-from wallet.evidence import Evidence
+from infra.operations import WrongStateError
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Evidence
 from wallet.identity import enrollment, found
 from wallet.models import Errand, IdentityVerification, IdentityVerificationTransition, Wallet
 
@@ -59,7 +60,7 @@ SUBMISSIONS = Limit.from_settings("identity-submissions")  # per wallet
 SUBMISSIONS_CAP = 9  # per attempt
 
 
-class ForbiddenMoveError(Exception):
+class ForbiddenMoveError(WrongStateError):
     """The attempt cannot move from its present state to the wanted one."""
 
     def __init__(self, before: str, after: str) -> None:

@@ -4,17 +4,18 @@ After that, what the providers' own machines keep of decided attempts is erased 
 """
 
 from collections import Counter
+from collections.abc import Callable
 from datetime import datetime, timedelta
+from functools import partial
 
-import structlog
 from django.db.models import Q, QuerySet
 
+from infra import runs
 from wallet.identity import forgetting, progress, state_machine
 from wallet.identity.batches import each
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
-log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 IDLE = timedelta(hours=24)  # then abandoned
@@ -25,7 +26,7 @@ STALE_BEGUN = timedelta(minutes=30)
 
 
 def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
-    """Moves every attempt that is due; returns the number of attempts by their new state.
+    """Moves every attempt that is due; returns the number of attempts by their new state. Each step gives it.
 
     Reads `batch` rows at a time and moves each in a transaction of its own, so any number of sweeps may
     run at once and one may be stopped at any time.
@@ -33,18 +34,16 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     moved: Counter[str] = Counter()
     rows = IdentityVerification.objects
     waiting = rows.filter(state__in=[State.SUBMITTED, State.PROCESSING])
-    for verification in each(_to_ask(now), batch):
-        before = verification.state
-        _ask(verification, now=now)
-        moved[verification.state] += verification.state != before
-    for verification in each(waiting.filter(changed_at__lte=now - UNANSWERED), batch):
-        moved[State.ERROR] += _give_up(verification, now=now)
     idle = rows.filter(state__in=state_machine.IDLE_STATES, changed_at__lte=now - IDLE)
-    for verification in each(idle, batch):
-        moved[_abandon(verification, now=now)] += 1
     over = Credential.objects.filter(expires_at__lte=now, verification__state=State.APPROVED)
-    for verification in each(rows.filter(id__in=over.values("verification_id")), batch):
-        moved[State.EXPIRED] += _move(verification, State.EXPIRED, now=now)
+    steps: list[tuple[QuerySet[IdentityVerification], Callable[..., str]]] = [
+        (_to_ask(now), _ask_in_time),
+        (waiting.filter(changed_at__lte=now - UNANSWERED), _give_up),
+        (idle, _abandon),
+        (rows.filter(id__in=over.values("verification_id")), _expire),
+    ]
+    for due, step in steps:
+        moved.update(each(due, batch, partial(step, now=now), failure="identity_check_not_swept"))
     moved["forgotten"] += forgetting.forget_decided(now=now, batch=batch)
     del moved[""]
     return +moved
@@ -63,14 +62,18 @@ def _to_ask(now: datetime) -> QuerySet[IdentityVerification]:
     return IdentityVerification.objects.filter(due, still_open, changed_at__lte=now - STALE)
 
 
+def _ask_in_time(verification: IdentityVerification, *, now: datetime) -> str:
+    before = verification.state
+    _ask(verification, now=now)
+    return verification.state if verification.state != before else ""
+
+
 def _ask(verification: IdentityVerification, *, now: datetime) -> bool:
-    """Asks for the result of one attempt. An error is logged and does not stop the others."""
-    try:
+    """Asks for the result of one attempt; after an error, its end can still come by its age."""
+    with runs.isolated("identity_result_not_settled", verification=str(verification.id)):
         return progress.refresh(verification, now=now, away=True)
-    except Exception:
-        log.exception("identity_result_not_settled", verification=str(verification.id))
-        verification.refresh_from_db()
-        return False
+    verification.refresh_from_db()
+    return False
 
 
 def _abandon(verification: IdentityVerification, *, now: datetime) -> str:
@@ -84,20 +87,24 @@ def _abandon(verification: IdentityVerification, *, now: datetime) -> str:
             return verification.state if answered and verification.state != State.ABANDONED else ""
         if not answered and verification.changed_at > now - LONGEST_IDLE:
             return ""
-    return State.ABANDONED if _move(verification, State.ABANDONED, now=now) else ""
+    return _move(verification, State.ABANDONED, now=now)
 
 
-def _move(verification: IdentityVerification, to: State, *, now: datetime) -> bool:
+def _expire(verification: IdentityVerification, *, now: datetime) -> str:
+    return _move(verification, State.EXPIRED, now=now)
+
+
+def _move(verification: IdentityVerification, to: State, *, now: datetime) -> str:
     try:
         move_to(verification, to, actor="sweep", now=now, as_seen=True)
     except ForbiddenMoveError:  # the person went on, or another sweep was here
-        return False
-    return True
+        return ""
+    return to
 
 
-def _give_up(verification: IdentityVerification, *, now: datetime) -> bool:
+def _give_up(verification: IdentityVerification, *, now: datetime) -> str:
     try:
         state_machine.fail(verification, actor="sweep", reason="no_answer", now=now, as_seen=True)
     except ForbiddenMoveError:
-        return False
-    return True
+        return ""
+    return State.ERROR

@@ -4,24 +4,21 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from django.core.files.uploadedfile import SimpleUploadedFile
+from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
-from infra.again import again_after
+from infra.again import SHORTLY, again_after
 from infra.limits import Limit, LimitReachedError
-from wallet import errands
-from wallet import pictures as picture_files
-from wallet.identity import attempts, pictures, progress, state_machine
+from wallet.decorators import for_holder, see_other
+from wallet.identity import page, pictures, progress, state_machine
+from wallet.identity import picture_encoding as picture_files
 from wallet.identity.forms import UploadForm
-from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
-from wallet.pages import for_holder, see_other
-from wallet.providers import registry
 from wallet.providers.from_afar import FromAfar
-from wallet.uploads import InMemory
 
 State = IdentityVerification.State
 MOST = 3 * picture_files.LONGEST  # bytes of all files of a form together
@@ -33,52 +30,77 @@ UPLOADS = Limit.from_settings("identity-uploads")  # per wallet; pictures cost t
 @for_holder
 def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Reads files into memory only, stops at MOST bytes, and reads nothing of what strangers send."""
-    verification = attempts.latest(wallet)
-    provider = registry.by_name(verification.provider) if verification else None
-    if verification is None or not isinstance(provider, FromAfar):
-        raise Http404
+    verification, _provider = page.latest_with(wallet, FromAfar)
     if verification.state != State.STARTED:
         return see_other("wallet_identity", errand.id)
-    facts = {"errand": errand, "signed_in_as": wallet.email}
-    facts["providers"] = registry.reaching(errands.demanded(errand))
     request.upload_handlers = [handler := InMemory(request, most=MOST)]
     if request.method == "POST":
         try:
             UPLOADS.take(str(wallet.id), now=now)
         except LimitReachedError as limit:
-            facts["until"] = limit.retry_at
-            page = render(request, "wallet/identity_paused.html", facts, status=429)
-            return again_after(limit.retry_after(now), page)
+            return page.paused(request, errand, wallet, limit, now)
         request.POST  # noqa: B018 (reads the form; it ends where the handler stops)
         if handler.too_long:
-            facts["errand_id"] = errand.id
-            return render(request, "wallet/identity_upload_too_long.html", facts, status=413)
-    return _protected(request, verification, facts, now)
+            name = "identity_upload_too_long"
+            return page.show(request, name, errand, wallet, errand_id=errand.id, status=413)
+    return _protected(request, verification, errand, wallet, now)
 
 
 @csrf_protect
 def _protected(
-    request: HttpRequest, verification: IdentityVerification, facts: dict[str, Any], now: datetime
+    request: HttpRequest, verification: IdentityVerification, errand: Errand, wallet: Wallet, now: datetime
 ) -> HttpResponse:
-    form = UploadForm(request.POST or None, request.FILES or None)
-    if request.method == "POST" and form.is_valid():
-        _submit(verification, form, now=now)
-        return see_other("wallet_identity", facts["errand"].id)
-    status = 422 if form.is_bound else 200
-    return render(request, "wallet/identity_upload.html", facts | {"form": form}, status=status)
+    draft = progress.check_of(verification).memory.get("draft", {})
+    kept = pictures.kept(verification)
+    form = UploadForm(request.POST or None, request.FILES or None, initial=draft, kept=kept)
+    if form.is_bound and _store(verification, form, now=now):
+        return see_other("wallet_identity", errand.id)
+    status = 503 if form.busy else 422 if form.is_bound else 200
+    response = page.show(request, "identity_upload", errand, wallet, form=form, status=status)
+    return again_after(SHORTLY, response) if form.busy else response
 
 
-def _submit(verification: IdentityVerification, form: UploadForm, *, now: datetime) -> None:
-    """Store the pictures and hand the attempt in, at once; if it has moved on meanwhile, its page says so.
+def _store(verification: IdentityVerification, form: UploadForm, *, now: datetime) -> bool:
+    """Store the form's data, and submit the attempt if it is complete. Returns whether the form is finished.
 
-    Otherwise a form that was sent slowly would replace the pictures while an operator looks at them.
+    If the attempt has moved on meanwhile, nothing is kept, and its page says so. Otherwise a form that was
+    sent slowly would replace the pictures while an operator looks at them.
     """
-    with suppress(ForbiddenMoveError, LimitReachedError):
-        with transaction.atomic():
-            state_machine.lock(verification)
-            if verification.state != State.STARTED:
-                raise ForbiddenMoveError(verification.state, State.SUBMITTED)
-            pictures.store(verification, form.jpegs, now=now)
-            progress.remember(verification, form.typed)
-            state_machine.submit(verification, now=now)
+    complete, begun = form.is_valid(), verification.changed_at
+    with transaction.atomic():
+        state_machine.lock(verification)
+        if verification.state != State.STARTED or verification.changed_at != begun:
+            return True
+        pictures.store(verification, form.jpegs, now=now)
+        form.keeps(form.jpegs)
+        progress.remember(verification, form.typed if complete else {"draft": form.draft})
+        if complete:
+            with suppress(LimitReachedError):
+                state_machine.submit(verification, now=now)
+    if complete:
         progress.refresh(verification, now=now)
+    return complete
+
+
+class InMemory(FileUploadHandler):
+    """Takes files into memory; stops the upload at `most` bytes of all files together."""
+
+    def __init__(self, request: HttpRequest, *, most: int) -> None:
+        super().__init__(request)
+        self._most, self._received = most, 0
+        self._parts: list[bytes] = []
+        self.too_long = False
+
+    def new_file(self, *args: Any, **kwargs: Any) -> None:
+        super().new_file(*args, **kwargs)
+        self._parts = []
+
+    def receive_data_chunk(self, raw_data: bytes, start: int) -> None:
+        self._received += len(raw_data)
+        if self._received > self._most:
+            self.too_long = True
+            raise StopUpload(connection_reset=True)
+        self._parts.append(raw_data)
+
+    def file_complete(self, file_size: int) -> SimpleUploadedFile:
+        return SimpleUploadedFile(self.file_name or "file", b"".join(self._parts), self.content_type or "")

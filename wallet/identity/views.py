@@ -5,32 +5,30 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-import structlog
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
-from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import claims, credentials, errands
-from wallet.identity import attempts, notices, progress, state_machine
+from wallet import errands
+from wallet.credential import claims, credentials
+from wallet.credential.validity import validity
+from wallet.decorators import for_holder, see_other
+from wallet.identity import attempts, notices, page, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
-from wallet.pages import for_holder, see_other
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import PICTURE_REASONS, REASONS
 from wallet.providers.in_person import InPerson, qr_code
-from wallet.validity import validity
 
-log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 # What each state looks like; the others show the first page, from which a new attempt begins.
@@ -81,9 +79,9 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
     except (CoolDownError, HeldError, ForbiddenMoveError):
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
-        return _paused(request, errand, wallet, limit, now)
+        return page.paused(request, errand, wallet, limit, now)
     except ProviderError as error:
-        return _provider_failed(request, errand, wallet, error)
+        return page.failed(request, errand, wallet, error)
     # The CSP's `form-action` would block a redirect to another site, so the next page has a link to it.
     return see_other(address) if address.startswith("/") else see_other("wallet_identity", errand.id)
 
@@ -102,9 +100,9 @@ def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
     except ForbiddenMoveError:
         return see_other("wallet_identity", errand.id)
     except LimitReachedError as limit:
-        return _paused(request, errand, wallet, limit, now)
+        return page.paused(request, errand, wallet, limit, now)
     except ProviderError as error:
-        return _provider_failed(request, errand, wallet, error)
+        return page.failed(request, errand, wallet, error)
     return HttpResponseRedirect(address)
 
 
@@ -123,19 +121,14 @@ def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
 @for_holder
 def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """The page of the check in person: where to go and what to bring. Its button asks for the visit."""
-    verification = attempts.latest(wallet)
-    provider = registry.by_name(verification.provider) if verification else None
-    if verification is None or not isinstance(provider, InPerson):
-        raise Http404
+    verification, provider = page.latest_with(wallet, InPerson)
     if request.method == "POST":
         with suppress(ForbiddenMoveError, LimitReachedError):
             state_machine.submit(verification, now=now)
             progress.refresh(verification, now=now)
     elif verification.state == State.STARTED:
-        facts = {"errand": errand, "signed_in_as": wallet.email, "provider": provider}
-        facts["verification"] = verification
-        facts["providers"] = registry.reaching(errands.demanded(errand))
-        return render(request, "wallet/identity_in_person.html", facts)
+        known: dict[str, Any] = {"provider": provider, "verification": verification}
+        return page.show(request, "identity_in_person", errand, wallet, **known)
     return see_other("wallet_identity", errand.id)
 
 
@@ -154,28 +147,11 @@ def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
 
 
 def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
-    """Whether the holder has a verified identity that is sure enough for this errand, or is renewed."""
+    """Whether the holder's identity meets the errand's demands: its assurance, and its renewal if needed."""
     credential = credentials.valid_credential(wallet, now=now)
     if credential is None or (errand.renewal and credential.issued_at <= errand.created_at):
         return False
     return credentials.reaches(credential, errands.demanded(errand))
-
-
-def _paused(
-    request: HttpRequest, errand: Errand, wallet: Wallet, limit: LimitReachedError, now: datetime
-) -> HttpResponse:
-    facts = {"errand": errand, "signed_in_as": wallet.email, "until": limit.retry_at}
-    page = render(request, "wallet/identity_paused.html", facts, status=429)
-    return again_after(limit.retry_after(now), page)
-
-
-def _provider_failed(
-    request: HttpRequest, errand: Errand, wallet: Wallet, error: ProviderError
-) -> HttpResponse:
-    log.warning("identity_check_not_begun", why=str(error))
-    facts = {"errand": errand, "signed_in_as": wallet.email}
-    facts["providers"] = registry.reaching(errands.demanded(errand))
-    return again_after(60, render(request, "wallet/identity_error.html", facts, status=503))
 
 
 def _page(
@@ -186,19 +162,15 @@ def _page(
     now: datetime,
 ) -> HttpResponse:
     name, facts = _state_page(verification, wallet, now)
-    providers = registry.reaching(errands.demanded(errand))
-    if name == "start" and not providers:  # the operator has taken away the only one that would do
+    if name == "start" and not registry.reaching(errands.demanded(errand)):  # its provider is gone
         name = "none"
     facts |= {
-        "errand": errand,
-        "signed_in_as": wallet.email,
         "verification": verification,
         "provider": registry.by_name(verification.provider) if verification else None,
-        "providers": providers,
         **_present(wallet, now),
         "asks_for": claims.labels(claims.NAMES[name] for name in errand.asks_for if name in claims.NAMES),
     }
-    return render(request, f"wallet/identity_{name}.html", facts)
+    return page.show(request, f"identity_{name}", errand, wallet, **facts)
 
 
 def _present(wallet: Wallet, now: datetime) -> dict[str, Any]:

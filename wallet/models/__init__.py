@@ -4,7 +4,6 @@ from wallet.models.addresses import EmailChange, FormerAddress, Recovery, StopLi
 from wallet.models.closures import WalletClosure
 from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Wallet
 from wallet.models.identity import (
-    AuditEntry,
     Credential,
     Evidence,
     IdentityMark,
@@ -16,7 +15,6 @@ from wallet.models.passkeys import Passkey, PasskeyChallenge
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
 
 __all__ = [
-    "AuditEntry",
     "Credential",
     "EmailChange",
     "Errand",

@@ -107,7 +107,7 @@ class LoginCode(InternalRow):
     errand = models.OneToOneField(Errand, on_delete=models.CASCADE, related_name="code", editable=False)
     digest = models.CharField(max_length=64, editable=False)
     tries_left = models.PositiveSmallIntegerField(editable=False)
-    # Whether it was sent on the allowance of a known browser, see `sign_in_allowances`.
+    # Whether it was sent on the allowance of a known browser, see `allowances`.
     own_allowance = models.BooleanField(default=False, db_default=False, editable=False)
     sent_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
@@ -140,7 +140,7 @@ class HolderSession(InternalRow):
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="sessions", editable=False)
-    # What the holder calls it by. None for sessions of an earlier release.
+    # By which the holder signs it out.
     public_id = models.UUIDField(null=True, default=uuid.uuid4, editable=False)
     # From its `User-Agent`, see `account.user_agents`.
     browser_name = models.CharField(max_length=20, default="", db_default="", editable=False)

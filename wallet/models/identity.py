@@ -7,7 +7,6 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from infra.database.append_only import AppendOnly
 from wallet.models.holders import Errand, Wallet
 
 
@@ -164,7 +163,9 @@ class IdentityVerificationTransition(models.Model):
 
 
 class Evidence(models.Model):
-    """How a verified identity was verified (`wallet.evidence`): made with the approval, and kept with it."""
+    """How a verified identity was verified (`wallet.credential.evidence`): made with the approval, and kept
+    with it.
+    """
 
     verification = models.OneToOneField(
         IdentityVerification, on_delete=models.CASCADE, related_name="evidence", editable=False
@@ -253,36 +254,10 @@ class IdentityMark(models.Model):
         return str(self.pk)
 
 
-class AuditEntry(AppendOnly):
-    """An operator looked at somebody's claims or pictures, or closed a wallet. Append-only; IDs only."""
-
-    class Action(models.TextChoices):
-        CLAIMS_SEEN = "claims_seen", _("claims seen")
-        PICTURE_SEEN = "picture_seen", _("picture seen")
-        CLAIMED = "claimed", _("claimed")
-        RELEASED = "released", _("released")
-        CLOSING_ASKED = "closing_asked", _("wallet to be closed")
-        CLOSING_UNDONE = "closing_undone", _("wallet kept")
-        MOVE_STOPPED = "move_stopped", _("move of a wallet stopped")
-
-    at = models.DateTimeField(_("when"), editable=False, db_index=True)
-    operator_id = models.BigIntegerField(_("operator’s ID"), editable=False)
-    action = models.CharField(_("action"), max_length=20, choices=Action, editable=False)
-    subject = models.CharField(_("subject"), max_length=40, editable=False)  # as in "identityverification"
-    subject_id = models.UUIDField(_("subject’s ID"), editable=False)
-
-    class Meta:
-        ordering = ["-at", "-id"]
-        default_permissions = []  # read by those who may read the history of the admin
-        verbose_name_plural = _("audit entries")
-        indexes = [models.Index(fields=["subject_id", "-at"], name="wallet_audit_of_subject")]
-
-    def __str__(self) -> str:
-        return f"{self.action} {self.subject_id}"
-
-
 class Picture(models.Model):
-    """A picture that a person uploaded for an attempt, as a JPEG of our own making (`wallet.pictures`)."""
+    """A picture that a person uploaded for an attempt, as a JPEG of our own making
+    (`wallet.identity.picture_encoding`).
+    """
 
     # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
     SEALED = {"sealed_jpeg": "wallet_picture.sealed_jpeg:{pk}"}

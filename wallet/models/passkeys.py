@@ -36,7 +36,7 @@ class PasskeyChallenge(InternalRow):
     """
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)
-    purpose = models.CharField(max_length=10, editable=False)  # `challenges.Purpose`
+    purpose = models.CharField(max_length=10, editable=False)  # `assertion.Purpose`
     # The digest of the session's cookie, or of the browser's where nobody is signed in.
     bound_to = models.CharField(max_length=64, editable=False)
     subject = models.CharField(max_length=36, blank=True, editable=False)  # ID of the errand or question

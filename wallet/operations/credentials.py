@@ -4,7 +4,7 @@ from functools import partial
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet import revocation
+from wallet.credential import revocation
 from wallet.models import Credential
 from wallet.operations.with_reason import needs_reason, presented_count, with_reason
 from wallet.status_lists import changes

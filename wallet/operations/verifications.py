@@ -2,6 +2,7 @@
 
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -10,12 +11,13 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.operations import Done, Operation
 from infra.sealing import SealError
-from wallet.claims import Identity
-from wallet.evidence import Evidence
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Evidence
 from wallet.identity import review
 from wallet.identity.forms import AskAgainForm, IdentityForm
 from wallet.models import IdentityVerification
-from wallet.operations.with_reason import done, needs_reason, operator_named
+from wallet.operations.with_reason import done, operator_named
+from wallet.sign_in.forms import ReasonForm
 
 log = structlog.get_logger(__name__)
 
@@ -70,6 +72,7 @@ def _is_claimed(verification: IdentityVerification) -> bool:
     return verification.claimed_by_id is not None
 
 
+claimed = partial(Operation, states={IdentityVerification.State.REVIEW}, suits=_is_claimed)
 OF_VERIFICATIONS = {
     "claim": Operation(
         label=_("Claim"),
@@ -78,37 +81,30 @@ OF_VERIFICATIONS = {
         states={IdentityVerification.State.REVIEW},
         suits=lambda verification: not _is_claimed(verification),
     ),
-    "release": Operation(
+    "release": claimed(
         label=_("Release"),
         question=_("Another operator can claim it."),
         run=_release,
-        states={IdentityVerification.State.REVIEW},
-        suits=_is_claimed,
     ),
-    "approve": Operation(
+    "approve": claimed(
         label=_("Approve"),
         question=_(
             "Check every field against the document. The wallet gets a credential that says exactly this."
         ),
         run=_approve,
-        states={IdentityVerification.State.REVIEW},
-        suits=_is_claimed,
         form=IdentityForm,
         initial=_initial_identity,
     ),
-    "ask-again": Operation(
+    "ask-again": claimed(
         label=_("Ask again"),
         question=_("The person gets an e-mail, and reads the reason when they sign in."),
         run=_ask_again,
-        states={IdentityVerification.State.REVIEW},
-        suits=_is_claimed,
         form=AskAgainForm,
     ),
-    "decline": needs_reason(
+    "decline": claimed(
         label=_("Decline"),
         question=_("The person is told that their identity could not be verified, and may try again later."),
         run=_decline,
-        states={IdentityVerification.State.REVIEW},
-        suits=_is_claimed,
+        form=ReasonForm,
     ),
 }

@@ -11,12 +11,12 @@ from django.utils.translation import gettext_lazy as _
 from infra import personal_data
 from infra.operations import Done, Operation
 from infra.personal_data import Person
-from wallet import suspension
 from wallet.account.closing import closures, sweeping
 from wallet.account.recovery import stopping
-from wallet.forms import ClosingForm
 from wallet.models import Recovery, Wallet, WalletClosure
+from wallet.operations import suspension
 from wallet.operations.with_reason import done, needs_reason, operator_named, presented_count, with_reason
+from wallet.sign_in.forms import ClosingForm
 from wallet.status_lists import changes
 
 

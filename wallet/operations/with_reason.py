@@ -11,17 +11,18 @@ from django.db.models import QuerySet
 from django.utils.html import format_html
 from django.utils.translation import ngettext
 
-from infra.operations import Done, Operation, Run, Text
-from wallet.forms import ReasonForm
+from infra.operations import Done, Operation, Run
+from infra.words import Words
 from wallet.models import StatusEntry
+from wallet.sign_in.forms import ReasonForm
 
 
-def done(said: Text, values: dict[str, Any]) -> Done:
+def done(said: Words, values: dict[str, Any]) -> Done:
     """What the history says: what was done, and the reason that was given."""
     return Done(f"{said}: {values['reason']}")
 
 
-def with_reason(use_case: Callable[..., object], said: Text) -> Run:
+def with_reason(use_case: Callable[..., object], said: Words) -> Run:
     """Runs a use case with the row, the actor, the reason and the time; `said` goes into the history."""
 
     def run(row: Any, values: dict[str, Any], operator: str, now: datetime) -> Done:

@@ -1,6 +1,8 @@
 """Verifies signatures by passkeys (WebAuthn Level 3 §7.2)."""
 
-from datetime import datetime
+import secrets
+from datetime import datetime, timedelta
+from enum import StrEnum
 
 import structlog
 from django.db.models import Q
@@ -9,9 +11,9 @@ from webauthn.authentication.verify_authentication_response import VerifiedAuthe
 from webauthn.helpers.structs import AuthenticationCredential, AuthenticatorAssertionResponse
 
 from infra import base64url
-from wallet.models import HolderSession, Passkey, Wallet
-from wallet.passkeys import challenges, options, reading
-from wallet.passkeys.challenges import ChallengeGoneError, Purpose
+from infra.sealing import sha256_hex
+from wallet.models import HolderSession, Passkey, PasskeyChallenge, Wallet
+from wallet.passkeys import options, reading
 from wallet.passkeys.errors import (
     INVALID,
     CountedBackError,
@@ -22,6 +24,53 @@ from wallet.passkeys.errors import (
     UnknownError,
 )
 from wallet.passkeys.reading import PostedAssertion, UnreadableError
+
+CHALLENGE_LIFETIME = timedelta(minutes=5)
+
+
+class Purpose(StrEnum):
+    """What the signature is for; one made for another purpose is refused."""
+
+    ADD = "add"
+    SIGN_IN = "sign_in"
+    CONFIRM = "confirm"
+
+
+class ChallengeGoneError(LookupError):
+    """The challenge was used, has expired, or was made for another purpose, browser or subject."""
+
+
+def make_challenge(purpose: Purpose, *, bound_to: str, subject: str = "", now: datetime) -> bytes:
+    """A new challenge.
+
+    bound_to: the digest of the session's cookie, or of the browser's where nobody is signed in. subject: the
+    ID of the errand or question that it is for.
+    """
+    challenge = secrets.token_bytes(32)
+    PasskeyChallenge.objects.create(
+        digest=_digest_of(challenge),
+        purpose=purpose,
+        bound_to=bound_to,
+        subject=subject,
+        expires_at=now + CHALLENGE_LIFETIME,
+    )
+    return challenge
+
+
+def use_challenge(
+    challenge: bytes, purpose: Purpose, *, bound_to: str, subject: str = "", now: datetime
+) -> None:
+    """Use the challenge up by one conditional delete; raises `ChallengeGoneError`."""
+    good = PasskeyChallenge.objects.filter(
+        digest=_digest_of(challenge), purpose=purpose, bound_to=bound_to, subject=subject, expires_at__gt=now
+    )
+    if good.delete()[0] != 1:
+        raise ChallengeGoneError
+
+
+def _digest_of(challenge: bytes) -> str:
+    return sha256_hex(base64url.encode(challenge))
+
 
 log = structlog.get_logger(__name__)
 
@@ -42,7 +91,7 @@ def prove(
     """
     try:
         read = reading.read_assertion(posted)
-        challenges.use(read.challenge, purpose, bound_to=bound_to, subject=subject, now=now)
+        use_challenge(read.challenge, purpose, bound_to=bound_to, subject=subject, now=now)
     except UnreadableError as error:
         raise MalformedError from error
     except ChallengeGoneError as error:
@@ -74,7 +123,7 @@ def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime)
 
 
 def _find(read: PostedAssertion) -> Passkey:
-    """By its ID; the user handle must be that of its wallet (step 6). Those of closed wallets are gone."""
+    """The passkey with this ID, if the user handle is that of its wallet (step 6) and that is not closed."""
     known = Passkey.objects.select_related("wallet").filter(wallet__closed_at=None)
     passkey = known.filter(credential_id=base64url.encode(read.credential_id)).first()
     if passkey is None:

@@ -14,7 +14,7 @@ class PasskeyError(Exception):
 
 
 class MalformedError(PasskeyError):
-    """What was posted is not what a browser makes of a passkey."""
+    """The posted data is not what a browser makes of a passkey."""
 
     code = "unreadable"
 

@@ -1,4 +1,4 @@
-"""What a browser is asked for, in JSON (WebAuthn Level 3 §5.1.9, §5.1.10).
+"""The options for `navigator.credentials` in browsers, as JSON (WebAuthn Level 3 §5.1.9, §5.1.10).
 
 The RP ID is the host of BASE_URL, so passkeys stop working when that host changes.
 """

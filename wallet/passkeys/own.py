@@ -4,19 +4,21 @@ import uuid
 from datetime import datetime
 from functools import wraps
 
+from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
+from infra.reasons import VisibleField
 from wallet.account import fresh
+from wallet.decorators import Page, for_signed_in, see_other
 from wallet.models import HolderSession, Passkey, Wallet
-from wallet.pages import Page, for_signed_in, see_other
-from wallet.passkeys import pages, registration
+from wallet.passkeys import problem_page, registration
 from wallet.passkeys.errors import PasskeyError
-from wallet.passkeys.forms import PasskeyNameForm
-from wallet.passkeys.pages import POSTED
+from wallet.passkeys.problem_page import POSTED
 
 SECURITY = "wallet_security"
 
@@ -53,7 +55,7 @@ def add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
 @require_POST
 @for_signed_in
 def close_offer(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
-    """The holder does not want a passkey now; the offer is not made again."""
+    """Closes the offer to add a passkey, which is then not made again."""
     Wallet.objects.filter(id=session.wallet_id, passkey_offered_at=None).update(passkey_offered_at=now)
     return see_other("wallet_home")
 
@@ -93,5 +95,20 @@ def _add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRes
         )
     except PasskeyError as error:
         back = reverse("wallet_passkey_add")
-        return pages.problem(request, error, back=back, signed_in_as=session.wallet.email)
+        return problem_page.problem(request, error, back=back, signed_in_as=session.wallet.email)
     return see_other(reverse(SECURITY, query={"passkey": "added"}))
+
+
+class PasskeyNameForm(forms.Form):
+    """The name of a passkey, for its holder."""
+
+    name = VisibleField(
+        label=_("Name of this passkey"),
+        help_text=_("For example the device that it is on. Only you see it."),
+        max_length=registration.LONGEST_NAME,
+        widget=forms.TextInput(attrs={"autocomplete": "off", "autofocus": True}),
+        error_messages={
+            "required": _("Enter a name."),
+            "max_length": _("Enter a name of at most 60 characters."),
+        },
+    )

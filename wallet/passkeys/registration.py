@@ -1,9 +1,12 @@
 """Adds passkeys to wallets (WebAuthn Level 3 §7.1), names and removes them."""
 
+from collections.abc import Collection
 from datetime import datetime
 
 import structlog
 from django.db import transaction
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy as _lazy
 from webauthn import verify_registration_response
 from webauthn.helpers import (
     decode_credential_public_key,
@@ -19,10 +22,10 @@ from webauthn.registration.verify_registration_response import VerifiedRegistrat
 
 from infra import base64url
 from infra.email_addresses import EmailAddressError
-from wallet import letters
+from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
-from wallet.passkeys import challenges, names, options, reading
-from wallet.passkeys.challenges import ChallengeGoneError, Purpose
+from wallet.passkeys import assertion, options, reading
+from wallet.passkeys.assertion import ChallengeGoneError, Purpose
 from wallet.passkeys.errors import (
     INVALID,
     KnownAlreadyError,
@@ -47,7 +50,7 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
     """
     try:
         read = reading.read_key(posted)
-        challenges.use(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
+        assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
     except UnreadableError as error:
         raise MalformedError from error
     except ChallengeGoneError as error:
@@ -104,7 +107,7 @@ def _insert(
         taken = list(Passkey.objects.filter(wallet=wallet).values_list("name", flat=True))
         if len(taken) >= MOST:
             raise TooManyError
-        name = names.default(
+        name = default_name(
             transports=read.transports, attached=read.attached, user_agent=user_agent, taken=taken
         )
         passkey, new = Passkey.objects.get_or_create(
@@ -126,8 +129,48 @@ def _insert(
 
 
 def _tell(wallet: Wallet, notice: str, name: str) -> None:
-    """Never fails: the passkey is added or removed already."""
+    """E-mails the holder. Never fails, because the passkey is already added or removed."""
     try:
         letters.send_notice(wallet.email, notice, wallet=wallet, name=name)
     except EmailAddressError:
         log.exception("passkey_notice_not_sent", wallet=str(wallet.id), notice=notice)
+
+
+LONGEST_NAME = 60  # characters
+
+# What a User-Agent contains → the kind of device. The first match counts: Android's contains Linux too.
+_DEVICES = (
+    ("iPhone", _lazy("iPhone")),
+    ("iPad", _lazy("iPad")),
+    ("Android", _lazy("Android device")),
+    ("Windows", _lazy("Windows computer")),
+    ("Mac OS X", _lazy("Mac")),
+    ("CrOS", _lazy("Chromebook")),
+    ("Linux", _lazy("Linux computer")),
+)
+
+
+def default_name(
+    *, transports: Collection[str], attached: bool, user_agent: str, taken: Collection[str]
+) -> str:
+    """The kind of the authenticator, with a number if a passkey of the wallet has that name.
+
+    transports, attached: as in `reading.PostedKey`. user_agent: of the browser in which it was added.
+    """
+    name = _kind_of_device(transports, attached, user_agent)
+    number = 1
+    while (found := name if number == 1 else f"{name} ({number})") in taken:
+        number += 1
+    return found
+
+
+def _kind_of_device(transports: Collection[str], attached: bool, user_agent: str) -> str:
+    if not attached:
+        if "hybrid" in transports:
+            return _("Phone or tablet")
+        if {"usb", "nfc", "ble", "smart-card"}.intersection(transports):
+            return _("Security key")
+    for part, words in _DEVICES:
+        if part in user_agent:
+            return str(words)
+    return _("Passkey")

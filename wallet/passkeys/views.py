@@ -19,15 +19,16 @@ from django.views.decorators.http import require_POST
 from infra import browser
 from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
-from wallet import errands, known_browsers, sessions
+from wallet import errands
 from wallet.account import fresh
+from wallet.decorators import on_errand, on_own_errand, see_other, show
 from wallet.models import Errand, Passkey, Wallet
-from wallet.pages import on_errand, see_other, show
-from wallet.passkeys import assertion, challenges, options, pages
-from wallet.passkeys.challenges import Purpose
+from wallet.passkeys import assertion, options, problem_page
+from wallet.passkeys.assertion import Purpose
 from wallet.passkeys.errors import OtherWalletError, PasskeyError
-from wallet.passkeys.pages import POSTED
-from wallet.views import HOME, signed_in
+from wallet.passkeys.problem_page import POSTED
+from wallet.sign_in import known_browsers, sessions
+from wallet.sign_in.views import HOME, signed_in
 
 log = structlog.get_logger(__name__)
 
@@ -98,7 +99,9 @@ def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse
         if not errand.asks_address and passkey.wallet.email != errand.email:
             raise OtherWalletError
     except PasskeyError as error:
-        return pages.problem(request, error, back=reverse("wallet_sign_in", args=[errand.id]), errand=errand)
+        return problem_page.problem(
+            request, error, back=reverse("wallet_sign_in", args=[errand.id]), errand=errand
+        )
     return _enter(request, errand, passkey.wallet, now)
 
 
@@ -109,21 +112,18 @@ def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
     now = timezone.now()
     if sessions.current(request, now=now):
         return see_other(HOME)
-    secret, digest = browser.ensure(request)
     try:
-        passkey = _prove(request, bound_to=digest, subject="", now=now)
+        passkey = _prove(request, bound_to=browser.ensure(request)[1], subject="", now=now)
     except PasskeyError as error:
-        return pages.problem(request, error, back=reverse("wallet_front_door"))
-    errand = errands.open_errand(
-        browser=digest,
-        email=passkey.wallet.email,
-        return_to=reverse(HOME),
-        leave_to=reverse("wallet_front_door"),
+        return problem_page.problem(request, error, back=reverse("wallet_front_door"))
+    return on_own_errand(
+        request,
+        passkey.wallet.email,
+        lambda errand: _enter(request, errand, passkey.wallet, now),
+        return_to=HOME,
+        leave_to="wallet_front_door",
         now=now,
     )
-    response = _enter(request, errand, passkey.wallet, now)
-    browser.remember(response, secret)
-    return response
 
 
 def _challenge(
@@ -141,7 +141,7 @@ def _challenge(
     except LimitReachedError as limit:
         refused = JsonResponse({"refused": "too many requests"}, status=429)
         return again_after(limit.retry_after(now), refused)
-    return JsonResponse(asked(challenges.make(purpose, bound_to=bound_to, subject=subject, now=now)))
+    return JsonResponse(asked(assertion.make_challenge(purpose, bound_to=bound_to, subject=subject, now=now)))
 
 
 def _prove(request: HttpRequest, *, bound_to: str, subject: str, now: datetime) -> Passkey:

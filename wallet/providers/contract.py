@@ -11,8 +11,8 @@ from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
-from wallet.claims import Text
-from wallet.evidence import Assurance
+from wallet.credential.claims import Text
+from wallet.credential.evidence import Assurance
 from wallet.providers.findings import Finding
 from wallet.providers.options import Options
 

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet.claims import Identity, Text
-from wallet.evidence import Evidence
+from wallet.credential.claims import Identity, Text
+from wallet.credential.evidence import Evidence
 
 # Why a check did not pass, or was not decided: code → what the person reads. Providers use these.
 REASONS: dict[str, Text] = {
@@ -60,17 +60,13 @@ class Pending:
     submitted: bool = False
 
 
-class ReasonError(ValueError):
-    """A finding gives a reason for which there are no words."""
-
-
 @dataclass(frozen=True)
 class _WithReason:
     reason: str
 
     def __post_init__(self) -> None:
         if self.reason not in REASONS:
-            raise ReasonError("reason is not a key of REASONS")
+            raise ValueError("reason is not a key of REASONS")
 
 
 @dataclass(frozen=True)

@@ -1,6 +1,7 @@
 """Identity verification by operators from afar: the person types their details and uploads pictures.
 
-The pictures are in rows of their own (`wallet.identity.pictures`); what was typed is in the check's memory.
+The pictures are in rows of their own (`wallet.identity.pictures`); what was typed is in the check's memory,
+also while the form cannot be submitted yet.
 """
 
 from datetime import datetime
@@ -9,8 +10,8 @@ from urllib.parse import urlsplit
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from wallet.claims import Identity, IdentityError
-from wallet.evidence import Evidence
+from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.evidence import Evidence
 from wallet.providers.contract import Check, Provider, Started
 from wallet.providers.findings import Finding, NeedsReview, Pending
 from wallet.providers.options import Options
@@ -33,7 +34,7 @@ class FromAfar(Provider):
     def start(self, check: Check, *, now: datetime) -> Started:
         """The page of this service with the form."""
         address = reverse("wallet_identity_upload", args=[check.errand_id])
-        return Started(address, reference=f"pictures-{check.id}")
+        return Started(address, reference=f"pictures-{check.id}", memory=check.memory)
 
     def result(self, check: Check, *, now: datetime) -> Finding:
         """Once the pictures are there, an operator decides."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from pathlib import Path
 
-from wallet.evidence import Assurance, EvidenceError
+from wallet.credential.evidence import Assurance, EvidenceError
 
 
 class OptionError(ValueError):
@@ -14,7 +14,7 @@ class OptionError(ValueError):
 class Options:
     """Reads the settings of one provider. `finish` complains about those that nobody has read.
 
-    prefix: what the environment variables begin with, as in "IDENTITY_BANK_". own_framework: the name of the
+    prefix: of names in complaints, as in "IDENTITY_PROVIDERS_FILE: bank.". own_framework: the name of the
     operator's own trust framework. loopback: whether addresses on this machine may be http. test_mode:
     whether a vendor's test mode, which verifies nobody, is accepted.
     """
@@ -81,10 +81,10 @@ class Options:
             raise self.error(name, "must be the path of a file that can be read") from None
 
     def error(self, name: str, must: str) -> OptionError:
-        return OptionError(f"{self._prefix}{name.upper()} {must}.")
+        return OptionError(f"{self._prefix}{name} {must}.")
 
     def finish(self) -> None:
         """Raises `OptionError` if there is a setting that this provider does not know."""
         if self._unread:
-            names = ", ".join(sorted(f"{self._prefix}{name.upper()}" for name in self._unread))
-            raise OptionError(f"{names}: this provider has no such setting.")
+            names = ", ".join(sorted(self._unread))
+            raise OptionError(f"{self._prefix}{names}: this provider has no such option.")

@@ -7,7 +7,7 @@ from typing import Any
 from django.conf import settings
 from django.utils.module_loading import import_string
 
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.providers.contract import Provider
 from wallet.providers.options import OptionError, Options
 
@@ -32,7 +32,7 @@ def by_name(name: str) -> Provider | None:
 
 
 def reaching(demand: tuple[Assurance, ...]) -> dict[str, Provider]:
-    """The providers that can verify somebody well enough: all of them if nothing is demanded."""
+    """The providers that can reach one of the demanded assurances; all of them if none is demanded."""
     return {
         name: provider
         for name, provider in offered().items()
@@ -52,14 +52,15 @@ def load(name: str, values: Mapping[str, str], **place: Any) -> Provider:
     """The provider `name` with these settings; `place` is what else `Options` needs. Raises `OptionError`."""
     values = dict(values)
     path = values.pop("type", name)
-    prefix = f"IDENTITY_{name.upper()}_"
+    prefix = f"IDENTITY_PROVIDERS_FILE: {name}."
     try:
         made = import_string(SHIPPED.get(path, path))
     except ImportError as error:
         known = ", ".join(SHIPPED)
-        raise OptionError(f"{prefix}TYPE is neither one of {known} nor the path of a class.") from error
+        why = f"is neither one of {known} nor the path of a class that can be imported: {error}."
+        raise OptionError(f"{prefix}type {why}") from error
     if not (isinstance(made, type) and issubclass(made, Provider)):
-        raise OptionError(f"{prefix}TYPE is not a class derived from wallet.providers.contract.Provider.")
+        raise OptionError(f"{prefix}type is not a class derived from wallet.providers.contract.Provider.")
     options = Options(prefix, values, **place)
     provider = made(name, options)
     options.finish()

@@ -120,7 +120,7 @@ def draw() -> dict[str, Any]:
 def stored(column: str, value: Any) -> Any:
     """The value as the database takes it in this column of an entry."""
     write = _writer(column)
-    return write(value) if write else value
+    return write(value) if write and value is not None else value
 
 
 @cache

@@ -68,13 +68,21 @@ def change_signed(kid: UUID, action: Action, *, actor: str, reason: str, now: da
     return change(rows, action, Subject.KEY, str(kid), actor=actor, reason=reason, now=now)
 
 
-def take_back(wallet: Wallet, reference: UUID, *, now: datetime) -> None:
-    """Invalidate, for the holder, what was presented for `reference`. Raises NothingToChangeError."""
-    entry = of_wallet(wallet, now=now).filter(reference=reference).first()
-    if entry is None:
+def change_each(rows: QuerySet[StatusEntry], action: Action, *, now: datetime, **who_and_why: str) -> None:
+    """Change the presented credentials of one receipt, and record each. Raises NothingToChangeError."""
+    with transaction.atomic():
+        # Locked first, so that no other process changes one of them in between.
+        entries = list(affected(rows, action).order_by("pk").select_for_update(of=["self"]))
+        for entry in entries:
+            change_presented(entry, action, now=now, **who_and_why)
+    if not entries:
         raise NothingToChangeError
-    why = _("Taken back by its holder.")
-    change_presented(entry, Action.INVALIDATED, actor=HOLDER, reason=why, now=now)
+
+
+def take_back(wallet: Wallet, reference: UUID, *, now: datetime) -> None:
+    """Invalidate, for the holder, all that was presented for `reference`. Raises NothingToChangeError."""
+    rows = of_wallet(wallet, now=now).filter(reference=reference)
+    change_each(rows, Action.INVALIDATED, actor=HOLDER, reason=_("Taken back by its holder."), now=now)
 
 
 def change(

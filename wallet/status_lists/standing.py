@@ -11,10 +11,11 @@ from uuid import UUID
 from django.db.models import Q, QuerySet
 
 from keys.models import SigningKey
-from keys.rotation.schedule import TOKEN_LIFETIME
+from keys.rotation.states import TOKEN_LIFETIME
 from wallet.models import Credential, StatusEntry, Wallet
 
 Status = StatusEntry.Status
+_GRAVITY = (Status.VALID, Status.SUSPENDED, Status.INVALID)
 
 _SUSPENDED_BY = (
     Q(credential__state=Credential.State.SUSPENDED),
@@ -32,7 +33,7 @@ def unexpired(now: datetime) -> QuerySet[StatusEntry]:
 
 
 def signed_by(kid: UUID, now: datetime) -> int:
-    """The number of unexpired presented credentials that a key signed; called by `keys.rotation.stakes`."""
+    """The number of unexpired presented credentials that a key signed; called by `keys.rotation.states`."""
     return unexpired(now).filter(signing_key=kid).count()
 
 
@@ -48,11 +49,19 @@ def standing(entry: StatusEntry) -> Status:
     return Status.SUSPENDED if wallet_suspended else Status.VALID
 
 
-def standings(wallet: Wallet, references: Collection[UUID], *, now: datetime) -> dict[UUID, Status]:
-    """The status, by reference, of what a wallet presented for these references and has not expired."""
+def standings(
+    wallet: Wallet, references: Collection[UUID], *, now: datetime, gravest: bool = False
+) -> dict[UUID, Status]:
+    """The status, by reference, of what a wallet presented for these references and has not expired.
+
+    If several presentations have one reference, it is invalid only when all of them are, so that the holder
+    can take back the others. gravest: the status that is worst for a relying party instead.
+    """
     entries = unexpired(now).filter(credential__wallet=wallet, reference__in=references)
     with_reasons = entries.select_related("credential__wallet", "signing_key")
-    return {entry.reference: standing(entry) for entry in with_reasons if entry.reference}
+    found = [(standing(entry), entry.reference) for entry in with_reasons if entry.reference]
+    found.sort(key=lambda each: _GRAVITY.index(each[0]), reverse=not gravest)
+    return {reference: status for status, reference in found}  # the last counts
 
 
 def invalid(*, now: datetime) -> QuerySet[StatusEntry]:

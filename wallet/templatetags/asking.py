@@ -2,7 +2,7 @@
 
 from django import template
 
-from wallet import asking
+from wallet.credential import claim_phrases
 from wallet.models import Errand
 
 register = template.Library()
@@ -10,5 +10,5 @@ register = template.Library()
 
 @register.filter
 def wants_to_confirm(errand: Errand) -> list[str]:
-    """The phrases for the claims that an errand is about; see `wallet.asking`."""
-    return asking.phrases(errand.asks_for)
+    """The phrases for the claims that an errand is about; see `wallet.credential.claim_phrases`."""
+    return claim_phrases.phrases(errand.asks_for)

@@ -5,7 +5,7 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from wallet import sessions
+from wallet.sign_in import sessions
 
 register = template.Library()
 

@@ -5,8 +5,8 @@ from typing import Any
 from django import template
 from django.utils import timezone
 
-from wallet import sessions
 from wallet.account.recovery import recoveries
+from wallet.sign_in import sessions
 
 register = template.Library()
 

@@ -1,7 +1,7 @@
 """How the SQL of a queryset is composed with places for values, and how the places are filled."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, TypeVar
 
 import orjson
@@ -19,18 +19,17 @@ _AS_THEY_ARE = (BooleanField, CharField, DateTimeField, TextField, UUIDField)
 
 
 def writer(field: Any) -> Callable[[Any], Any] | None:
-    """How a value of this field is written for the database, as by `get_db_prep_save`; None for as it is."""
+    """How a value of this field is written, as by `get_db_prep_save`; None if values stay as they are.
+
+    The function takes no None: that is NULL for every field.
+    """
     connection = connections[DEFAULT_DB_ALIAS]
     kind = type(field.target_field if field.many_to_one or field.one_to_one else field)
     if connection.vendor == "postgresql" and kind in _AS_THEY_ARE:
         return None
     if connection.vendor == "postgresql" and kind is JSONField and field.encoder is None:
-        return _as_json
+        return partial(Jsonb, dumps=orjson.dumps)
     return lambda value: field.get_db_prep_save(value, connections[DEFAULT_DB_ALIAS])
-
-
-def _as_json(value: Any) -> Any:
-    return None if value is None else Jsonb(value, orjson.dumps)
 
 
 class Place(Expression):
@@ -52,7 +51,7 @@ class Place(Expression):
         """The value as the database takes it; raises ValueError for None in a comparison."""
         if value is None and not self.writes:
             raise _nothing_equals_none(self.name)
-        return self._write(value) if self._write else value
+        return self._write(value) if self._write and value is not None else value
 
 
 class Literal(Expression):

@@ -8,6 +8,7 @@ from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Model, QuerySet
 
 from infra.database import internals
+from infra.database.kept_connections import kept_cursor
 from infra.database.prepared.composition import (
     Parameters,
     Place,
@@ -18,7 +19,6 @@ from infra.database.prepared.composition import (
     with_values,
     writer,
 )
-from infra.database.prepared.cursors import kept_cursor
 
 
 class PreparedUpdate:
@@ -44,7 +44,7 @@ class PreparedUpdate:
         return int(cursor.rowcount)
 
     def statement(self, values: Mapping[str, Any]) -> tuple[str, list[Any]]:
-        """SQL that ends with the conditions, and its parameters; for a statement of which it is a part."""
+        """The SQL, which ends with the conditions, and its parameters, to embed in a larger statement."""
         sql, parameters = self._composed
         return sql, parameters.filled(values)
 
@@ -87,7 +87,10 @@ class PreparedInsert:
     def parameters(self, instance: Model) -> list[Any]:
         """The values of the columns."""
         values = vars(instance)
-        return [write(values[name]) if write else values[name] for name, write in self._columns]
+        return [
+            write(value) if write and (value := values[name]) is not None else values[name]
+            for name, write in self._columns
+        ]
 
     @cached_property
     def _columns(self) -> list[tuple[str, Callable[[Any], Any] | None]]:

@@ -59,16 +59,17 @@ class Command(migrate.Command):
 
 
 def refuse_older_database(connection: Any) -> None:
-    """Raises CommandError for a database with only some of the migrations that a squashed one replaces.
+    """Raises CommandError if an app has migrations, but not all that its squashed one replaces.
 
-    Django would skip the squashed migration and run the migrations that depend on it.
+    Django would create tables that exist already, and fail halfway.
     """
     applied = set(MigrationRecorder(connection).applied_migrations())
-    for migration in MigrationLoader(None).replacements.values():
-        if applied.intersection(migration.replaces) not in (set(), set(migration.replaces)):
+    for (app, _name), squashed in MigrationLoader(None).replacements.items():
+        if any(key[0] == app for key in applied) and not applied.issuperset(squashed.replaces):
             raise CommandError(
-                "This database is older than version 0.1.0. First run `migrate` of version 0.1.0 on it; "
-                "docs/operate.md says how, under Updating."
+                "This database is older than version 0.2.0. Upgrade to 0.2.0 (commit 2c2e00e) first; "
+                "docs/operate.md says how, under “A new release”. A sandbox starts over with: "
+                "make sandbox FRESH=1"
             )
 
 

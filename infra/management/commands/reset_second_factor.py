@@ -9,6 +9,7 @@ from django.db import transaction
 
 from infra import second_factors
 from infra.audit.recording import record
+from infra.reasons import visible
 
 
 class Command(BaseCommand):
@@ -22,6 +23,8 @@ class Command(BaseCommand):
         operator = get_user_model().objects.filter(username=username).first()
         if operator is None:
             raise CommandError("There is no operator with this user name.")
+        if not visible(reason):
+            raise CommandError("Say why the second factor is reset.")
         with transaction.atomic():
             second_factors.reset(operator)
             record(None, "second_factor_reset", operator, reason)

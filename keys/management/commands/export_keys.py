@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.timezone import now
 
 from infra.audit.commands import RecordedCommand
+from infra.reasons import visible
 from keys.management.key_command import KeyCommand
 from keys.private_keys.backup import export, in_hardware
 from keys.private_keys.backup_file import lock, require_strong
@@ -30,7 +31,7 @@ class Command(RecordedCommand, KeyCommand):
         )
 
     def handle(self, *args: Any, file: str, reason: str, passphrase_file: str | None, **options: Any) -> None:
-        if not reason.strip():
+        if not visible(reason):
             raise CommandError("Say why the keys are exported.")
         passphrase = passphrase_from(passphrase_file, twice=True)
         require_strong(passphrase)

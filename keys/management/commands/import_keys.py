@@ -7,6 +7,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
 from infra.audit.commands import RecordedCommand
+from infra.reasons import visible
 from infra.sealing import SealError
 from keys.models import SigningKey
 from keys.private_keys.backup import in_hardware, restore
@@ -30,7 +31,7 @@ class Command(RecordedCommand):
         )
 
     def handle(self, *args: Any, file: str, reason: str, passphrase_file: str | None, **options: Any) -> None:
-        if not reason.strip():
+        if not visible(reason):
             raise CommandError("Say why the keys are imported.")
         try:
             document = unlock(_read(file), passphrase_from(passphrase_file, twice=False))

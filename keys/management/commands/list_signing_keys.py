@@ -8,8 +8,7 @@ from django.utils.timezone import now
 
 from infra.moments import moment
 from keys.models import SigningKey
-from keys.rotation.stakes import unexpired_credentials
-from keys.rotation.states import State
+from keys.rotation.states import State, unexpired_credentials
 
 
 class Command(BaseCommand):

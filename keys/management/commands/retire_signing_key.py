@@ -10,8 +10,7 @@ from infra.moments import moment
 from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import retire
-from keys.rotation.schedule import ended_at
-from keys.rotation.states import State
+from keys.rotation.states import State, ended_at
 
 
 class Command(RecordedCommand, KeyCommand):

@@ -5,9 +5,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from django.core.management.base import CommandParser
+from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
+from infra import runs
 from keys.certificates.watch import report
 from keys.management.key_command import KeyCommand
 from keys.rotation.due_steps import rotate
@@ -15,6 +16,8 @@ from keys.rotation.key_events import shell_user
 from keys.rotation.plan import rehearsal
 from keys.rotation.renewal import renew
 from keys.rotation.report import Entry, Report
+
+FAILURES = ("step_failed", "certificate_not_obtained")
 
 
 class Command(KeyCommand):
@@ -28,12 +31,18 @@ class Command(KeyCommand):
         parser.add_argument("--dry-run", action="store_true", help="only report what would be done")
 
     def handle(self, *args: Any, json: bool, dry_run: bool, **options: Any) -> None:
+        with runs.run() if dry_run else runs.recording("rotate_signing_keys"):
+            self._report(json, dry_run)
+
+    def _report(self, json: bool, dry_run: bool) -> None:
         moment = now()
         rotation = rehearsal(now=moment) if dry_run else _rotated(moment)
         ending = (Entry("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
         rotation = replace(rotation, problems=(*rotation.problems, *ending))
         for line in [_as_json(rotation.facts())] if json else rotation.lines():
             self.stdout.write(line)
+        if failed := [problem.text for problem in rotation.problems if problem.what in FAILURES]:
+            raise CommandError(" ".join(dict.fromkeys(failed)))
 
 
 def _rotated(moment: datetime) -> Report:

@@ -11,7 +11,7 @@ from keys.management.key_command import KeyCommand
 from keys.models import SigningKey
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, stage
-from keys.rotation.schedule import ready_at
+from keys.rotation.states import ready_at
 
 
 class Command(RecordedCommand, KeyCommand):

@@ -12,7 +12,7 @@ from keys.management.key_command import KeyCommand, chosen
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import withdraw
 from keys.rotation.states import State, find, in_state
-from keys.rotation.withdrawal import cost_of_withdrawal
+from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
 
 
 class Command(RecordedCommand, KeyCommand):
@@ -24,24 +24,31 @@ class Command(RecordedCommand, KeyCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("kid", nargs="?", help="the key's id; the active key when left out")
         parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
-        parser.add_argument("--yes", action="store_true", help="do not ask")
+        parser.add_argument(
+            "--yes", action="store_true", help="do not ask; name the key if no other can sign"
+        )
 
     def handle(self, *args: Any, kid: str | None, reason: str, yes: bool, **options: Any) -> None:
         moment = now()
         key = find(chosen(kid, State.ACTIVE, "Say which key to withdraw."))
         self.stdout.write(f"Key {key} is “{key.get_state_display()}”.")
         self.stdout.write(cost_of_withdrawal(key, now=moment))
-        if not yes and not self._agreed():
+        stops = stops_signing(key, now=moment)
+        if stops and yes and kid is None:
+            raise CommandError("It is the only key that can sign: with --yes, name it. Nothing was changed.")
+        if not yes and not self._agreed(str(key)[:8] if stops else ""):
             raise CommandError("Nothing was changed.")
         withdraw(key.pk, reason=reason, now=moment, actor=shell_user())
         self.stdout.write(f"Key {key} is withdrawn.")
         active = in_state(State.ACTIVE)
         self.stdout.write(f"Key {active} signs." if active else "No key signs now. " + _way_out())
 
-    def _agreed(self) -> bool:
-        self.stdout.write("Withdraw it now and for good? [y/N] ", ending="")
+    def _agreed(self, name: str) -> bool:
+        """name: what has to be typed; empty where a yes is enough."""
+        how = f"To confirm, type the beginning of its ID, {name}:" if name else "[y/N]"
+        self.stdout.write(f"Withdraw it now and for good? {how} ", ending="")
         self.stdout.flush()
-        return sys.stdin.readline().strip().lower() in ("y", "yes")
+        return sys.stdin.readline().strip().lower() in ([name] if name else ["y", "yes"])
 
 
 def _way_out() -> str:

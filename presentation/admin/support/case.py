@@ -4,9 +4,11 @@ It contains no claim, no parameter of a request and no transaction. A row's numb
 admin if the operator may see that page.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import partial
+from operator import attrgetter
 from typing import Any
 
 from django.contrib.auth.models import AbstractUser
@@ -19,14 +21,16 @@ from infra.admin.row_ids import short
 from infra.mail import outbox
 from infra.mail.models import OutgoingEmail
 from infra.moments import moment
-from presentation.admin.support.finding import Found
+from presentation.admin.support.search import Found
 from presentation.models import Interaction
 from presentation.requests.delivery import deliveries
 from presentation.webhooks.models import WebhookEvent
+from wallet.credential.validity import for_operators
 from wallet.models import IdentityVerification, Recovery, Wallet
-from wallet.validity import for_operators
 
 SHOWN = 25  # rows of each kind, the newest
+# What each column shows of a row, by its head: a cell, a time, a text or a number.
+Columns = Mapping[str, Callable[[Any], object]]
 
 
 @dataclass(frozen=True)
@@ -149,120 +153,75 @@ class _Show:
         text = _("%(state)s, ends %(ends)s") % {"state": state, "ends": moment(credential.expires_at)}
         return self._link(credential, text)
 
-    def checks(self, checks: Sequence[IdentityVerification]) -> Table:
-        heads = (_("ID"), _("State"), _("Reason"), _("Provider"), _("Begun"), _("Last change"))
-        rows = (
-            Row(
-                f"check-{one.pk}",
-                (
-                    self._id(one),
-                    Cell(str(one.get_state_display())),
-                    Cell(one.reason),
-                    Cell(one.provider),
-                    Cell(moment(one.created_at)),
-                    Cell(moment(one.changed_at)),
-                ),
-            )
-            for one in checks
-        )
-        return _table("checks", _("Identity checks"), heads, rows)
+    def checks(self, rows: Sequence[IdentityVerification]) -> Table:
+        columns: Columns = {
+            _("ID"): self._id,
+            _("State"): IdentityVerification.get_state_display,
+            _("Reason"): attrgetter("reason"),
+            _("Provider"): attrgetter("provider"),
+            _("Begun"): attrgetter("created_at"),
+            _("Last change"): attrgetter("changed_at"),
+        }
+        return _table("check", _("Identity checks"), rows, columns)
 
-    def consents(self, consents: Sequence[Consent], requests: Sequence[Interaction]) -> Table:
+    def consents(self, rows: Sequence[Consent], requests: Sequence[Interaction]) -> Table:
         of = {one.consent_id: one for one in requests}
-        heads = (_("Receipt number"), _("Who asked"), _("Answer"), _("Asked"), _("Answered"), _("Request"))
-        rows = (
-            Row(
-                f"receipt-{one.pk}",
-                (
-                    self._id(one),
-                    Cell(str(one.requester["name"])),
-                    Cell(_answer_of(one)),
-                    Cell(moment(one.asked_at)),
-                    Cell(moment(one.decided_at) if one.decided_at else ""),
-                    _to("request", of[one.pk].pk) if one.pk in of else Cell(""),
-                ),
-            )
-            for one in consents
-        )
-        return _table("receipts", _("Receipts"), heads, rows)
+        columns: Columns = {
+            _("Receipt number"): self._id,
+            _("Who asked"): lambda one: one.requester["name"],
+            _("Answer"): _answer_of,
+            _("Asked"): attrgetter("asked_at"),
+            _("Answered"): attrgetter("decided_at"),
+            _("Request"): lambda one: _to("request", of[one.pk].pk if one.pk in of else None),
+        }
+        return _table("receipt", _("Receipts"), rows, columns)
 
-    def requests(self, requests: Sequence[Interaction]) -> Table:
-        heads = (
-            *(_("ID"), _("Relying party"), _("Outcome"), _("Error"), _("Begun"), _("Answered")),
-            *(_("Posted"), _("Receipt")),
-        )
-        rows = (
-            Row(
-                f"request-{one.pk}",
-                (
-                    self._id(one),
-                    self._link(one.relying_party, one.relying_party.name),
-                    Cell(self._outcome(one)),
-                    Cell(one.error),
-                    Cell(moment(one.created_at)),
-                    Cell(moment(one.answered_at) if one.answered_at else ""),
-                    Cell(self._posted(one)),
-                    _to("receipt", one.consent_id) if one.consent_id else Cell(""),
-                ),
-            )
-            for one in requests
-        )
-        return _table("requests", _("Requests"), heads, rows)
+    def requests(self, rows: Sequence[Interaction]) -> Table:
+        columns: Columns = {
+            _("ID"): self._id,
+            _("Relying party"): lambda one: self._link(one.relying_party, one.relying_party.name),
+            _("Outcome"): self._outcome,
+            _("Error"): attrgetter("error"),
+            _("Begun"): attrgetter("created_at"),
+            _("Answered"): attrgetter("answered_at"),
+            _("Posted"): self._posted,
+            _("Receipt"): lambda one: _to("receipt", one.consent_id),
+        }
+        return _table("request", _("Requests"), rows, columns)
 
-    def events(self, events: Sequence[WebhookEvent]) -> Table:
-        heads = (_("ID"), _("Event"), _("State"), _("Tries"), _("Problem"), _("Happened"), _("Request"))
-        rows = (
-            Row(
-                f"webhook-{one.pk}",
-                (
-                    self._id(one, permission="presentation.view_relyingparty"),
-                    Cell(one.type),
-                    Cell(str(one.get_state_display())),
-                    Cell(str(one.attempts)),
-                    Cell(one.problem),
-                    Cell(moment(one.created_at)),
-                    _to("request", one.subject),
-                ),
-            )
-            for one in events
-        )
-        return _table("webhooks", _("Webhooks"), heads, rows)
+    def events(self, rows: Sequence[WebhookEvent]) -> Table:
+        columns: Columns = {
+            _("ID"): partial(self._id, permission="presentation.view_relyingparty"),
+            _("Event"): attrgetter("type"),
+            _("State"): WebhookEvent.get_state_display,
+            _("Tries"): attrgetter("attempts"),
+            _("Problem"): attrgetter("problem"),
+            _("Happened"): attrgetter("created_at"),
+            _("Request"): lambda one: _to("request", one.subject),
+        }
+        return _table("webhook", _("Webhooks"), rows, columns)
 
-    def emails(self, emails: Sequence[OutgoingEmail]) -> Table:
-        heads = (_("ID"), _("About"), _("State"), _("Reason"), _("Tries"), _("Written"), _("Ended"))
-        rows = (
-            Row(
-                f"email-{one.pk}",
-                (
-                    self._id(one),
-                    Cell(one.purpose),
-                    Cell(str(one.get_state_display())),
-                    Cell(one.reason),
-                    Cell(str(one.tries)),
-                    Cell(moment(one.created_at)),
-                    Cell(moment(one.ended_at) if one.ended_at else ""),
-                ),
-            )
-            for one in emails
-        )
-        return _table("emails", _("E-mails of the last days"), heads, rows)
+    def emails(self, rows: Sequence[OutgoingEmail]) -> Table:
+        columns: Columns = {
+            _("ID"): self._id,
+            _("About"): attrgetter("purpose"),
+            _("State"): OutgoingEmail.get_state_display,
+            _("Reason"): attrgetter("reason"),
+            _("Tries"): attrgetter("tries"),
+            _("Written"): attrgetter("created_at"),
+            _("Ended"): attrgetter("ended_at"),
+        }
+        return _table("email", _("E-mails of the last days"), rows, columns)
 
-    def moves(self, moves: Sequence[Recovery]) -> Table:
-        heads = (_("ID"), _("State"), _("Reason"), _("Asked"), _("Moves"))
-        rows = (
-            Row(
-                f"move-{one.pk}",
-                (
-                    self._id(one, permission="wallet.view_wallet"),
-                    Cell(str(one.get_state_display())),
-                    Cell(one.reason),
-                    Cell(moment(one.asked_at)),
-                    Cell(moment(one.due_at) if one.due_at else ""),
-                ),
-            )
-            for one in moves
-        )
-        return _table("moves", _("Moves to another address"), heads, rows)
+    def moves(self, rows: Sequence[Recovery]) -> Table:
+        columns: Columns = {
+            _("ID"): partial(self._id, permission="wallet.view_wallet"),
+            _("State"): Recovery.get_state_display,
+            _("Reason"): attrgetter("reason"),
+            _("Asked"): attrgetter("asked_at"),
+            _("Moves"): attrgetter("due_at"),
+        }
+        return _table("move", _("Moves to another address"), rows, columns)
 
     def _outcome(self, one: Interaction) -> str:
         if one.outcome or one.expires_at > self.now:
@@ -271,7 +230,7 @@ class _Show:
 
     def _posted(self, one: Interaction) -> str:
         kept = getattr(one, "delivery", None)
-        return "" if kept is None else str(deliveries.standing(kept, now=self.now).name).lower()
+        return "" if kept is None else deliveries.standing(kept, now=self.now).name.lower()
 
     def _id(self, row: Model, *, permission: str = "") -> Cell:
         cell = self._link(row, short(row.pk), permission=permission)
@@ -285,13 +244,23 @@ class _Show:
 
 
 def _to(kind: str, pk: Any) -> Cell:
-    """A link to another row of the page."""
-    return Cell(short(pk), f"#{kind}-{pk}", str(pk))
+    """A link to another row of the page; empty if there is none."""
+    return Cell(short(pk), f"#{kind}-{pk}", str(pk)) if pk else Cell("")
 
 
-def _table(name: str, title: str, heads: tuple[str, ...], rows: Iterable[Row]) -> Table:
-    listed = tuple(rows)
-    return Table(name, title, heads, listed[:SHOWN], more=len(listed) > SHOWN)
+def _table(kind: str, title: str, rows: Sequence[Model], columns: Columns) -> Table:
+    """A table of the first rows."""
+    shown = [
+        Row(f"{kind}-{row.pk}", tuple(_cell(value(row)) for value in columns.values()))
+        for row in rows[:SHOWN]
+    ]
+    return Table(f"{kind}s", title, tuple(columns), tuple(shown), more=len(rows) > SHOWN)
+
+
+def _cell(value: Any) -> Cell:
+    if isinstance(value, datetime):
+        value = moment(value)
+    return value if isinstance(value, Cell) else Cell("" if value is None else str(value))
 
 
 def _state_of(wallet: Wallet) -> str:

@@ -4,9 +4,10 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext_lazy as _
 
-from presentation.admin.support.finding import LONGEST
+from infra.reasons import ReasonField
+from presentation.admin.support.search import LONGEST
 
-SHORTEST_REASON, LONGEST_REASON = 5, 200
+SHORTEST_REASON = 5
 
 
 def no_address(text: str) -> None:
@@ -29,12 +30,9 @@ class LookUpForm(forms.Form):
             "a webhook; a case number; or the eight characters by which the start page names a request."
         ),
     )
-    reason = forms.CharField(
-        label=_("Reason"),
+    reason = ReasonField(
         min_length=SHORTEST_REASON,
-        max_length=LONGEST_REASON,
         validators=[no_address],
-        widget=forms.TextInput(attrs={"autocomplete": "off", "class": "vTextField"}),
         help_text=_(
             "Why you look, such as the number of a support ticket. It is recorded together with your name."
         ),

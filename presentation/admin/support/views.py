@@ -21,8 +21,8 @@ from infra import audit
 from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from presentation.admin.support.case import case_of
-from presentation.admin.support.finding import find
 from presentation.admin.support.forms import LookUpForm
+from presentation.admin.support.search import find
 from wallet.models import Wallet
 
 PERMISSION = "presentation.look_up_holder"

@@ -18,7 +18,7 @@ from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
-from wallet.claims import NAMES
+from wallet.credential.claims import NAMES
 
 # Options by the field that they set, with their help. Those of REPEATED may be given several times.
 REPEATED = {
@@ -29,7 +29,7 @@ REPEATED = {
         f"what it may ask for, such as {BASIC}",
     ),
     "allowed_claims": ("--claim", f"for dcql_query, instead of the claims of the scopes: {', '.join(NAMES)}"),
-    "allowed_transaction_data_types": ("--transaction-data-type", ", ".join(TYPES)),
+    "allowed_transaction_data_types": ("--transaction-data-type", f"instead of all: {', '.join(TYPES)}"),
     "minimum_assurance": (
         "--minimum-assurance",
         "how well holders must be verified, as trust framework and level; one of several is enough",
@@ -47,6 +47,8 @@ TEXTS = {
 FLAGS = {
     "requires_pushed_requests": ("--requires-pushed-requests", "refuse requests that are not pushed"),
     "requires_signed_requests": ("--requires-signed-requests", "refuse requests that its key has not signed"),
+    "may_omit_exp": ("--may-omit-exp", "accept signed requests without exp, also where all must be signed"),
+    "may_name_endpoint": ("--may-name-endpoint", "accept client assertions for an endpoint (aud)"),
     "may_omit_login_hint": ("--may-omit-login-hint", "accept requests without login_hint"),
 }
 OPTIONS = {field: option for field, (option, _help) in (REPEATED | TEXTS | FLAGS).items()}
@@ -77,7 +79,9 @@ class Command(RecordedCommand):
 
     def handle(self, *args: Any, name: str, wire_format: str, jwks: str, **options: Any) -> None:
         """Registers and prints; raises CommandError without registering anything."""
-        lists = {field: list(dict.fromkeys(options[field])) for field in REPEATED}
+        options["allowed_transaction_data_types"] = options["allowed_transaction_data_types"] or list(TYPES)
+        # An empty text makes an empty list.
+        lists = {field: list(dict.fromkeys(filter(None, options[field]))) for field in REPEATED}
         others = {field: options[field] for field in (*TEXTS, *FLAGS)}
         keys = _read(jwks) if jwks else None
         try:
@@ -123,6 +127,7 @@ def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
         "grants": relying_party.grants,
         "requires_pushed_requests": relying_party.requires_pushed_requests,
         "requires_signed_requests": relying_party.requires_signed_requests,
+        "may_omit_exp": relying_party.may_omit_exp,
         "may_omit_login_hint": relying_party.may_omit_login_hint,
         **integration.addresses(),
     }

@@ -6,14 +6,12 @@ from typing import Any
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals
+from infra.operations import Done, Operation
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import SuspensionForm
 from presentation.webhooks import admin as webhooks
-
-REFUSALS: Refusals = {registration.MoveError: SOMEBODY_WAS_FASTER}
 
 
 def _suspend(party: RelyingParty, values: dict[str, Any], operator: str, now: datetime) -> Done:

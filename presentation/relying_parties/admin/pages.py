@@ -5,6 +5,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
+from django.contrib import admin
 from django.core.exceptions import PermissionDenied
 from django.http import Http404, HttpRequest, HttpResponse
 from django.template.loader import render_to_string
@@ -14,17 +15,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
-from infra.operations import Text
+from infra.words import Words
 from presentation.figures import counting
-from presentation.figures.counting import Counts
-from presentation.figures.csv_text import csv_text
 from presentation.models import RelyingParty
 from presentation.relying_parties import onboarding
 from presentation.relying_parties.admin import preview
 
 PERIODS = (7, 30, 90, 400)  # days
 DAY = timedelta(days=1)
-NUMBERS = ("asked", "granted", "declined", "failed", "unanswered")
 
 
 class PagesOfRelyingParty:
@@ -33,18 +31,14 @@ class PagesOfRelyingParty:
     def get_urls(self: Any) -> list[URLPattern]:
         view = self.admin_site.admin_view
         own = [
-            path("figures.csv", view(self.figures_of_all), name="presentation_relyingparty_all_figures"),
             path("<path:object_id>/preview/", view(self.preview), name="presentation_relyingparty_preview"),
             path("<path:object_id>/figures/", view(self.figures), name="presentation_relyingparty_figures"),
-            path(
-                "<path:object_id>/figures.csv", view(self.figures_csv), name="presentation_relyingparty_csv"
-            ),
         ]
         return [*own, *super().get_urls()]  # type: ignore[misc]
 
-    def buttons(self: Any, request: HttpRequest, row: Any = None) -> list[tuple[str, Text]]:
+    def buttons(self: Any, request: HttpRequest, row: Any = None) -> list[tuple[str, Words]]:
         """The pages of a row come before its operations. They need no permission to change."""
-        pages: list[tuple[str, Text]] = []
+        pages: list[tuple[str, Words]] = []
         if row is not None:
             pages = [(_page(row, "preview"), _("Consent preview")), (_page(row, "figures"), _("Figures"))]
         return [*pages, *super().buttons(request, row)]  # type: ignore[misc]
@@ -71,7 +65,7 @@ class PagesOfRelyingParty:
         """The figures of a period by day."""
         party = self._seen(request, object_id)
         days = _days(request)
-        listed = _by_day(party, days)
+        listed = list(counting.by_day(*_period(days), relying_party=party))
         response: HttpResponse = self.render(
             request,
             "admin/presentation/relyingparty/figures.html",
@@ -81,27 +75,8 @@ class PagesOfRelyingParty:
             periods=PERIODS,
             listed=[(day, counts) for day, counts in reversed(listed) if counts.asked],
             total=counting.total(counts for _day, counts in listed),
-            csv=f"{_page(party, 'csv')}?{urlencode({'days': days})}",
         )
         return response
-
-    def figures_csv(self: Any, request: HttpRequest, object_id: str) -> HttpResponse:
-        """The same for a spreadsheet, with every day."""
-        party = self._seen(request, object_id)
-        rows = [
-            (party.client_id, party.name, day.date(), *_numbers(counts))
-            for day, counts in _by_day(party, _days(request))
-        ]
-        return _csv(("client_id", "name", "day", *NUMBERS), rows, name=f"figures-{party.client_id}")
-
-    def figures_of_all(self: Any, request: HttpRequest) -> HttpResponse:
-        """The sums of a period for each relying party that asked in it."""
-        if not self.has_view_permission(request):
-            raise PermissionDenied
-        found = counting.by_party(*_period(_days(request)))
-        names = RelyingParty.objects.filter(pk__in=found).values_list("pk", "client_id", "name")
-        rows = [(client_id, name, *_numbers(found[pk])) for pk, client_id, name in names.order_by("name")]
-        return _csv(("client_id", "name", *NUMBERS), rows, name="figures")
 
     def _seen(self: Any, request: HttpRequest, object_id: str) -> RelyingParty:
         """The relying party, for an operator who may see it."""
@@ -112,6 +87,7 @@ class PagesOfRelyingParty:
             raise Http404
         return party  # type: ignore[no-any-return]
 
+    @admin.display(description=_("Before it goes live"))
     def checklist(self, relying_party: RelyingParty) -> SafeString:
         """What it still lacks before it can go live."""
         found = onboarding.points(relying_party, now=timezone.now())
@@ -120,8 +96,7 @@ class PagesOfRelyingParty:
             {"points": found, "missing": onboarding.missing(found)},
         )
 
-    checklist.short_description = _("Before it goes live")  # type: ignore[attr-defined]
-
+    @admin.display(description=_("Try it"))
     def try_it(self, relying_party: RelyingParty) -> SafeString:
         """In a sandbox a link to the playground with this client; otherwise how to try it."""
         try:
@@ -135,8 +110,6 @@ class PagesOfRelyingParty:
         )
         context = {"playground": f"{place}?{query}", "callback": callback, "registered": registered}
         return render_to_string("admin/presentation/relyingparty/try_it.html", context)
-
-    try_it.short_description = _("Try it")  # type: ignore[attr-defined]
 
 
 def _page(party: RelyingParty, name: str) -> str:
@@ -153,17 +126,3 @@ def _period(days: int) -> tuple[datetime, datetime]:
     """So many days (UTC), the last of which is today."""
     tomorrow = timezone.now().astimezone(UTC).replace(hour=0, minute=0, second=0, microsecond=0) + DAY
     return tomorrow - days * DAY, tomorrow
-
-
-def _by_day(party: RelyingParty, days: int) -> list[tuple[datetime, Counts]]:
-    return list(counting.by_day(*_period(days), relying_party=party))
-
-
-def _numbers(counts: Counts) -> tuple[int, ...]:
-    return tuple(getattr(counts, name) for name in NUMBERS)
-
-
-def _csv(heads: tuple[str, ...], rows: list[Any], *, name: str) -> HttpResponse:
-    response = HttpResponse(csv_text(heads, rows), content_type="text/csv; charset=utf-8")
-    response.headers["Content-Disposition"] = f'attachment; filename="{name}.csv"'
-    return response

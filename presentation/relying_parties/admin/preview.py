@@ -16,18 +16,17 @@ from django.utils.timezone import localdate
 from django.utils.translation import override
 
 from consent.models import Consent
-from consent.pages import Question
 from consent.question import Requester
-from consent.question_page import TEMPLATE
+from consent.question_page import TEMPLATE, Question
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests.client import ReturnAddress
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
-from wallet import claims
-from wallet.claims import Identity
+from wallet.credential import claims
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Assurance, Verification
 from wallet.deadlines import Deadline
-from wallet.evidence import Assurance, Verification
 
 EMAIL = "sam@example.com"
 CSP = {**settings.SECURE_CSP, "form-action": ["'none'"], "script-src": ["'none'"]}

@@ -16,7 +16,7 @@ from infra.admin.operations import OperationsAdmin
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import integration
 from presentation.relying_parties.admin.addresses import RedirectURIInline, ResponseURIInline
-from presentation.relying_parties.admin.operations import OPERATIONS, REFUSALS
+from presentation.relying_parties.admin.operations import OPERATIONS
 from presentation.relying_parties.admin.pages import PagesOfRelyingParty
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import RelyingPartyForm
@@ -27,7 +27,6 @@ from presentation.webhooks import admin as webhooks
 @admin.register(RelyingParty)
 class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
     operations = OPERATIONS
-    refusals = REFUSALS
     short_addresses = True
     form = RelyingPartyForm
     inlines = (RedirectURIInline, ResponseURIInline)
@@ -56,13 +55,14 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
                 )
             },
         ),
-        (_("As a client"), {"fields": ("grants", "client_secrets", "jwks", "jwks_uri")}),
+        (_("As a client"), {"fields": ("grants", "client_secrets", "jwks", "jwks_uri", "may_name_endpoint")}),
         (
             _("How it must ask"),
             {
                 "fields": (
                     "requires_pushed_requests",
                     "requires_signed_requests",
+                    "may_omit_exp",
                     "request_uri_prefix",
                     "may_omit_login_hint",
                 )
@@ -74,7 +74,7 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
     new_fieldsets = (
         (_("Who asks"), {"fields": ("name", "purpose", "logo_file")}),
         *fieldsets[1:3],
-        (_("As a client"), {"fields": ("grants", "jwks", "jwks_uri")}),
+        (_("As a client"), {"fields": ("grants", "jwks", "jwks_uri", "may_name_endpoint")}),
         fieldsets[4],
         (_("Notes"), {"fields": ("notes",)}),
     )

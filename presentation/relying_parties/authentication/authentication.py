@@ -113,7 +113,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
             form["client_assertion"],
             client_id=client_id,
             find_keys=partial(keys_of, relying_party),
-            audiences=_audiences(),
+            audiences=_audiences(relying_party),
             now=now,
         )
     except AssertionRefusedError as error:
@@ -134,10 +134,10 @@ def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
     return public_keys.read(relying_party.jwks) if relying_party.jwks else {}
 
 
-def _audiences() -> list[str]:
-    """The issuer (7523bis); with the setting for older clients also two endpoints (RFC 9126 §2)."""
-    legacy = (metadata.TOKEN_PATH, metadata.PUSH_PATH) if settings.LEGACY_ASSERTION_AUDIENCES else ()
-    return [settings.BASE_URL, *(settings.BASE_URL + path for path in legacy)]
+def _audiences(relying_party: RelyingParty) -> list[str]:
+    """The issuer (7523bis); for a relying party that may name an endpoint also two of these (RFC 9126 §2)."""
+    endpoints = (metadata.TOKEN_PATH, metadata.PUSH_PATH) if relying_party.may_name_endpoint else ()
+    return [settings.BASE_URL, *(settings.BASE_URL + path for path in endpoints)]
 
 
 def _use_up(client_id: str, assertion: assertion.Assertion) -> None:

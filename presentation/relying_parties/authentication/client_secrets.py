@@ -1,13 +1,18 @@
-"""Client secrets: made, shown once, replaced with an overlap, ended."""
+"""Client secrets: made, shown once, replaced with an overlap, ended; and the metric of when they end."""
 
 import hmac
 import secrets
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
 from django.db import IntegrityError, transaction
+from django.db.models import Max
+from django.utils import timezone
+from prometheus_client.core import GaugeMetricFamily
 
+from infra.gauges import gauges
 from infra.sealing import sha256_hex
 from presentation.models import ClientSecret, RelyingParty
 
@@ -16,6 +21,7 @@ log = structlog.get_logger(__name__)
 LIFETIME = timedelta(days=365)
 OVERLAP = timedelta(days=7)  # how long the previous secret keeps working
 _SLOTS = (0, 1)
+_MOST, _REPORTED = 100, timedelta(days=30)  # relying parties in the metric; how long it has an ended secret
 
 
 class TwoSecretsError(Exception):
@@ -77,6 +83,17 @@ def end(secret: ClientSecret, *, now: datetime) -> bool:
     if ended:
         log.info("client_secret_ended", client_id=secret.relying_party.client_id, secret=secret.pk)
     return ended
+
+
+def secret_metrics() -> Iterator[GaugeMetricFamily]:
+    """When the last secret of each relying party ends, for those where it ends first."""
+    now = timezone.now()
+    live = ClientSecret.objects.filter(ended_at=None, relying_party__state=RelyingParty.State.ACTIVE)
+    last = live.order_by().values_list("relying_party__client_id").annotate(ends=Max("expires_at"))
+    soonest = last.filter(ends__gt=now - _REPORTED).order_by("ends", "relying_party_id")[:_MOST]
+    left = {client_id: (ends - now).total_seconds() for client_id, ends in soonest}
+    text = "Seconds until the last secret of an active relying party ends; negative for 30 days afterwards."
+    yield gauges("client_secret_ends_seconds", text, "relying_party", left)
 
 
 def _end_previous(relying_party: RelyingParty, *, now: datetime, overlap: timedelta) -> None:

@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from infra.registering import Reason
+from infra.words import Words
 from presentation.relying_parties.metadata.picture_size import size
 
 LARGEST = 64 * 1024
@@ -22,7 +22,7 @@ def content_type(picture: bytes) -> str:
     return ""
 
 
-def problem_with(picture: bytes) -> Reason | None:
+def problem_with(picture: bytes) -> Words | None:
     """Why this picture cannot be a logo; None if it can."""
     if len(picture) > LARGEST:
         return _("The logo is too large: 64 kB at most.")

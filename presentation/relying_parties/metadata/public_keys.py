@@ -9,8 +9,9 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from infra.outbound.targets import TargetError, parse
-from infra.registering import NotRegistrableError, Reason
+from infra.registering import NotRegistrableError
 from infra.strict_json import StrictJsonError
+from infra.words import Words
 from keys.jwk import public_key_of
 from keys.jws import JwsError
 
@@ -98,7 +99,7 @@ def read_published(value: Any) -> ClientKeys:
     return keys
 
 
-def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> Reason | None:
+def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> Words | None:
     """Why these keys or this address cannot be registered, for the operator; None if they can.
 
     loopback: accept an http address on this machine.

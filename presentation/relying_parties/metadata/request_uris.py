@@ -7,13 +7,13 @@ from urllib.parse import unquote, urlsplit
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound.targets import TargetError, parse
-from infra.registering import Reason
+from infra.words import Words
 
 # Characters that one server may read as the end of a segment or of the path, and another may not.
 _DIVIDES = re.compile(r"[\x00-\x1f\x7f/\\%;?#]")
 
 
-def problem_with(prefix: str, *, loopback: bool = False) -> Reason | None:
+def problem_with(prefix: str, *, loopback: bool = False) -> Words | None:
     """Why this address cannot be registered, for the operator; None if it can.
 
     loopback: accept http on this machine.

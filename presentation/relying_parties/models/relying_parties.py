@@ -2,7 +2,6 @@
 
 import secrets
 from collections.abc import Collection
-from typing import TYPE_CHECKING
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -15,6 +14,7 @@ from django.utils.translation import gettext_lazy as _
 from infra import email_addresses
 from infra.characters import is_legible
 from infra.outbound import targets
+from infra.words import Words
 from presentation.dcql.queries import ClaimPath
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -22,11 +22,8 @@ from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.claims import NAMES
-from wallet.evidence import Assurance, EvidenceError
-
-if TYPE_CHECKING:
-    from django_stubs_ext import StrOrPromise
+from wallet.credential.claims import NAMES
+from wallet.credential.evidence import Assurance, EvidenceError
 
 
 def new_client_id() -> str:
@@ -117,6 +114,12 @@ class RelyingParty(models.Model):
         default=False,
         help_text=_("Requests that its key has not signed are refused (RFC 9101)."),
     )
+    may_omit_exp = models.BooleanField(
+        _("may leave out exp"),
+        default=False,
+        db_default=False,
+        help_text=_("Without exp, a signed request never ends. Counts only with “only signed requests”."),
+    )
     may_omit_login_hint = models.BooleanField(
         _("may leave out login_hint"),
         default=False,
@@ -141,6 +144,14 @@ class RelyingParty(models.Model):
         blank=True,
         max_length=500,
         help_text=_("Instead of the keys themselves; fetched when they are needed."),
+    )
+    may_name_endpoint = models.BooleanField(
+        _("assertions may name an endpoint"),
+        default=False,
+        db_default=False,
+        help_text=_(
+            "For libraries that put an endpoint in place of the issuer into a client assertion (aud)."
+        ),
     )
     webhook_url = models.CharField(
         _("address"),
@@ -233,7 +244,7 @@ class RelyingParty(models.Model):
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
 
-    def _webhook_problem(self) -> "StrOrPromise | None":
+    def _webhook_problem(self) -> Words | None:
         if not self.webhook_url:
             return _("Enter where the events are sent, or choose none.") if self.webhook_events else None
         try:
@@ -253,7 +264,7 @@ class RelyingParty(models.Model):
         return frozenset(path for scope in known for path in scope.claims)
 
 
-def _problem_with_minimum(value: object) -> "StrOrPromise":
+def _problem_with_minimum(value: object) -> Words:
     """What is wrong with a minimum assurance; empty if nothing is."""
     if not isinstance(value, list) or len(value) > 10:
         return _("This must be a list of at most ten texts.")

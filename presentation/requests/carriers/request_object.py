@@ -20,7 +20,6 @@ from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
 TYPE = "oauth-authz-req+jwt"
 MEDIA_TYPE = f"application/{TYPE}"
 LIFETIME = timedelta(hours=1)  # the latest `exp`, from now
-WITHOUT_END = timedelta(minutes=5)  # how long an object with `iat` but without `exp` is valid
 SELF_ISSUED = "https://self-issued.me/v2"  # the audience for wallets whose metadata is unknown (§5.8)
 # In an address these are text; in an object they are JSON objects or arrays (OpenID4VP 1.0 §5.1). Many
 # libraries put the text into the object too, so both are accepted.
@@ -50,10 +49,12 @@ def read(
     find_keys: FindKeys,
     issuer: str,
     now: datetime,
+    needs_end: bool = True,
     wallet_nonce: str | None = None,
 ) -> Parameters:
     """The parameters in the object `text` of the client `client_id`; raises RequestObjectError.
 
+    needs_end: whether it must have an `exp`, which neither RFC 9101 nor OpenID4VP 1.0 requires.
     wallet_nonce: the nonce that the object must repeat, if one was posted (OpenID4VP 1.0 §5.10).
     """
     verified: Parameters | None = None
@@ -67,7 +68,7 @@ def read(
         if mistyped:
             raise ClientJwtError(mistyped)
         _check_meant_for(claims, {issuer, SELF_ISSUED}, client_id)
-        _check_times(claims, now)
+        _check_times(claims, now, needs_end=needs_end)
         if wallet_nonce is not None and claims.get("wallet_nonce") != wallet_nonce:
             raise ClientJwtError("is an answer to another request for it: wallet_nonce must be repeated")
     except ClientJwtError as error:
@@ -87,13 +88,11 @@ def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_
         raise ClientJwtError("must not have another request in it (request, request_uri)")
 
 
-def _check_times(claims: dict[str, Any], now: datetime) -> None:
+def _check_times(claims: dict[str, Any], now: datetime, *, needs_end: bool) -> None:
     moments = times(claims)
-    if "exp" not in moments:
-        if "iat" not in moments:
-            raise ClientJwtError("says neither when it ends (exp) nor when it was made (iat)")
-        moments["exp"] = moments["iat"] + WITHOUT_END.total_seconds()
-    check_times(moments, lifetime=LIFETIME, now=now)
+    if needs_end and "exp" not in moments:
+        raise ClientJwtError("does not say when it ends (exp)")
+    check_times({"exp": now.timestamp() + 1} | moments, lifetime=LIFETIME, now=now)
 
 
 def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:

@@ -97,6 +97,8 @@ def sent_along(
         find_keys=partial(keys_of, party),
         issuer=settings.BASE_URL,
         now=now,
+        # A client that may send unsigned requests has none with an end, so an end would add nothing.
+        needs_end=party.requires_signed_requests and not party.may_omit_exp,
         wallet_nonce=wallet_nonce,
     )
     return CarriedRequest(parameters, party, signed=True)

@@ -76,7 +76,7 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from error
         except DatabaseError as error:
             raise CommandError(f"The sandbox's database cannot be used: {error}".strip()) from error
-        leave_mark(settings.STATIC_ROOT.parent)
+        leave_mark(settings.STATIC_ROOT.parent, settings.BASE_URL)
         self.stdout.write(welcome(password))
         for message in checks.developers_prove_their_address(None):
             self.stderr.write(str(message))
@@ -161,7 +161,7 @@ Stop with Ctrl-C. All data is in {settings.STATIC_ROOT.parent.name}/. {AGAIN}
 def serve(port: int) -> None:
     """Replace this process by gunicorn, so that signals such as Ctrl-C reach it directly."""
     sys.stdout.flush()
-    command = [sys.executable, "-m", "gunicorn", "config.wsgi"]
+    command = [sys.executable, "-m", "gunicorn", "config.wsgi_with_jobs"]
     options = ["--config", "deploy/gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"]
     os.chdir(settings.BASE_DIR)
     os.execv(sys.executable, [*command, *options])  # noqa: S606 - our own interpreter, no shell

@@ -112,14 +112,6 @@ def test_a_record_written_anew_from_the_start_is_found_against_a_signed_head() -
     assert [seq for seq, _problem in problems(written(5, operator_id=8), head)] == [3]
 
 
-def test_lines_after_a_trusted_head_are_verified_without_those_before() -> None:
-    lines = written(5)
-    head = Head(2, lines[1].hash)
-
-    assert list(chain.faults(lines[2:], after=head)) == []
-    assert list(chain.faults(lines[3:], after=head))
-
-
 @given(text=st.one_of(WORDS, st.just("null"), st.just("[1]"), st.just('{"seq":1}')))
 def test_any_text_in_place_of_a_line_is_found_without_an_error(text: str) -> None:
     lines = written(2)

@@ -1,6 +1,7 @@
 """The commands of the audit record: days are signed, tampering is found, exports need SHA-256 alone."""
 
 import json
+from base64 import b64decode
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
@@ -22,9 +23,9 @@ from django.core.management import CommandError, call_command
 from django.db import connection
 from django.utils import timezone
 
-from infra import audit
+from infra import audit, runs
 from infra.audit import verification
-from infra.models import AuditLine
+from infra.models import AuditLine, LastRun
 
 pytestmark = pytest.mark.django_db
 NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
@@ -149,6 +150,65 @@ def test_a_record_with_a_fault_is_not_signed(folder: Path) -> None:
     assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
 
 
+@pytest.mark.usefixtures("three_days")
+def test_a_record_that_was_written_anew_after_it_was_signed_is_not_signed_again(
+    folder: Path, olga: User
+) -> None:
+    run("sign_audit_record")
+    before = {path.name: path.read_bytes() for path in folder.iterdir()}
+    tamper("DELETE FROM infra_auditline")
+    for hours in range(7):  # a chain without a fault, with a line in place of each
+        audit.record(olga, "seen", "wallet.wallet:0", now=NOON + timedelta(hours=8 * hours))
+
+    with pytest.raises(CommandError, match="is not signed: line 2: "):
+        run("sign_audit_record")
+
+    assert {path.name: path.read_bytes() for path in folder.iterdir()} == before
+
+
+@pytest.mark.usefixtures("three_days")
+def test_the_signature_says_what_it_is_for(folder: Path, key: Ed25519PrivateKey) -> None:
+    run("sign_audit_record")
+    values = json.loads((folder / "audit-2026-11-21.json").read_text())
+
+    key.public_key().verify(
+        b64decode(values["signature"]), f"audit-head\n2026-11-21\n5\n{values['hash']}\n".encode()
+    )
+
+
+@pytest.mark.usefixtures("three_days")
+def test_a_fault_before_the_last_signed_line_is_found_by_the_hourly_command(folder: Path) -> None:
+    run("sign_audit_record")
+    tamper("UPDATE infra_auditline SET operator_id = 99 WHERE seq = 2")
+
+    with pytest.raises(CommandError, match="is not signed: line 2: changed"):
+        run("sign_audit_record")
+
+    assert runs.failures()[runs.AUDIT_RECORD] == 1
+
+
+@pytest.mark.usefixtures("three_days")
+def test_without_a_folder_the_record_is_verified_all_the_same() -> None:
+    tamper("DELETE FROM infra_auditline WHERE seq = 3")
+
+    with pytest.raises(CommandError, match="line 3: removed"):
+        run("sign_audit_record")
+
+    assert runs.failures()[runs.AUDIT_RECORD] > 0
+
+
+@pytest.mark.usefixtures("three_days")
+def test_an_auditors_check_writes_nothing(folder: Path) -> None:
+    run("sign_audit_record")
+    before = list(LastRun.objects.values())
+    tamper("DELETE FROM infra_auditline WHERE seq = 3")
+
+    with pytest.raises(CommandError):
+        run("verify_audit_record")
+
+    assert list(LastRun.objects.values()) == before
+
+
 def _other_signature(path: Path) -> None:
     values = json.loads(path.read_text())
     path.write_text(json.dumps(values | {"seq": values["seq"] - 1}))
@@ -225,7 +285,7 @@ def test_times_near_midnight_belong_to_the_day_whatever_the_order_of_the_clocks(
     folder: Path, key: Ed25519PrivateKey, olga: User
 ) -> None:
     midnight = datetime(2026, 11, 21, tzinfo=UTC)
-    for seconds in (-2, 1, -1, 2):  # two machines whose clocks differ
+    for seconds in (-2, 0, -1, 2):  # two machines whose clocks differ
         audit.record(olga, "seen", now=midnight + timedelta(seconds=seconds))
 
     verification.sign_days(folder, key, now=timezone.now())

@@ -2,12 +2,13 @@
 
 import json
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
 from django.db import DatabaseError, connection, transaction
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from infra import audit
@@ -122,3 +123,13 @@ def test_of_parallel_writers_none_forks_the_chain_and_none_leaves_a_gap(olga: Us
     assert [line.seq for line in written] == list(range(1, 61))
     assert list(chain.faults(written)) == []
     assert User.objects.filter(username__startswith="new-").count() == 60
+
+
+@pytest.mark.filterwarnings("error:.*naive datetime")
+@pytest.mark.parametrize(("since", "found"), [("2026-03-01", 1), ("2026-03-01 12:00", 0), ("1999", 1)])
+def test_lines_are_filtered_by_a_time_without_an_offset(
+    admin_client: Client, olga: User, since: str, found: int
+) -> None:
+    audit.record(olga, "seen", now=datetime(2026, 3, 1, 11, tzinfo=UTC))
+    page = admin_client.get("/admin/infra/auditline/", {"at__gte": since}, follow=True)
+    assert page.context["cl"].result_count == found

@@ -1,12 +1,18 @@
 """Scopes as aliases of queries on the one credential."""
 
 from presentation.dcql.evaluation import Offer, select_for_anyone
-from presentation.dcql.queries import BASIC, CredentialQuery, Query
+from presentation.dcql.queries import BASIC, ClaimPath, ClaimsQuery, CredentialQuery, Query
 from presentation.scopes.records import THE_BASIC_SCOPE
-from wallet.claims import CLAIMS
+from wallet.credential.claims import CLAIMS
 
-NAME = CredentialQuery.for_paths("name", ("given_name",), ("family_name",))
-AGE = CredentialQuery.for_paths("age", ("age_equal_or_over", "18"), ("given_name",))
+
+def query_for(id: str, *paths: ClaimPath) -> CredentialQuery:
+    """The query for all the claims at `paths`, with any value."""
+    return CredentialQuery(id, tuple(ClaimsQuery(path) for path in paths))
+
+
+NAME = query_for("name", ("given_name",), ("family_name",))
+AGE = query_for("age", ("age_equal_or_over", "18"), ("given_name",))
 
 
 def paths(query: Query) -> tuple[object, ...]:

@@ -3,6 +3,7 @@
 import json
 import random
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +11,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.dcql.evaluation import Offer, Selection, select, select_for_anyone
+from presentation.dcql.evaluation import (
+    Offer,
+    Selection,
+    covered,
+    select,
+    select_for_anyone,
+    unknown_claim,
+)
 from presentation.dcql.parsing import parse
-from wallet.claims import CLAIMS
+from wallet.credential.claims import CLAIMS
 
 NODE = Path(__file__).parents[2] / "node"
 AGE = "age_equal_or_over"
@@ -121,9 +129,10 @@ def test_a_credential_of_another_format_counts_as_missing() -> None:
 
     assert found(licence) is None
     assert found(licence, basic) is None
-    assert only({"options": [["mdl"], ["basic"]]}) == Selection((("given_name",),), ("basic",))
+    name = (("given_name",),)
+    assert only({"options": [["mdl"], ["basic"]]}) == Selection(name, ("basic",), parts={("basic",): name})
     optional = {"options": [["mdl"]], "required": False}
-    assert only({"options": [["basic"]]}, optional) == Selection((("given_name",),), ("basic",))
+    assert only({"options": [["basic"]]}, optional) == Selection(name, ("basic",), parts={("basic",): name})
     assert only({"options": [["mdl"]]}, {"options": [["basic"]]}) is None
 
 
@@ -144,7 +153,8 @@ def test_without_credential_sets_every_query_is_required() -> None:
     name, age = credential(path("given_name"), id="name"), credential(path(AGE, "18"), id="age")
     missing = credential(path("email"), id="email")
 
-    assert found(age, name) == Selection(((AGE, "18"), ("given_name",)), ("age", "name"))
+    parts = {("age",): ((AGE, "18"),), ("name",): (("given_name",),)}
+    assert found(age, name) == Selection(((AGE, "18"), ("given_name",)), ("age", "name"), parts=parts)
     assert found(age, missing) is None
 
 
@@ -229,6 +239,67 @@ def test_a_selection_is_always_within_the_request_and_the_best_possible_selectio
     for claim in selection.claims:
         assert any(claim[: len(p)] == p or p[: len(claim)] == claim for p in asked)
     assert select_for_anyone(query, OFFER) is not None
+    assert tuple(id for ids in selection.parts for id in ids) == selection.query_ids
+    assert set(selection.claims) == {claim for claims in selection.parts.values() for claim in claims}
+    of_query = {q["id"]: [tuple(claim["path"]) for claim in q.get("claims", ())] for q in said["credentials"]}
+    for (id,), claims in selection.parts.items():
+        for claim in claims:
+            assert any(claim[: len(p)] == p or p[: len(claim)] == claim for p in of_query[id])
+
+
+@given(st.randoms(use_true_random=False))
+def test_a_single_presentation_answers_whatever_one_of_the_queries_alone_can_answer(
+    draw: random.Random,
+) -> None:
+    said = drawn(draw)
+    query = parse(json.dumps(said))
+
+    single = select(replace(query, only_one=True), OFFER, WHOLE)
+    together = select(replace(query, in_one=True), OFFER, WHOLE)
+
+    alone = [
+        q["id"]
+        for q in said["credentials"]
+        if select(parse(json.dumps({"credentials": [q]})), OFFER, WHOLE) is not None
+        and all(
+            [q["id"]] in [sorted(set(option)) for option in one["options"]]
+            for one in said.get("credential_sets", [{"options": [[q["id"] for q in said["credentials"]]]}])
+            if one.get("required", True)
+        )
+    ]
+    mentioned = [
+        id
+        for one in said.get("credential_sets", [{"options": [alone]}])
+        for option in one["options"]
+        if len(set(option)) == 1
+        for id in option
+    ]
+    assert (single is not None) is bool(set(alone) & set(mentioned))
+    if single is not None:
+        assert len(single.parts) == 1
+        assert single.query_ids[0] in alone
+    if together is not None:
+        assert together.parts == {together.query_ids: together.claims}
+
+
+@given(st.randoms(use_true_random=False), st.sampled_from(["shoe_size", AGE]))
+def test_a_claim_is_blamed_only_if_the_query_could_be_answered_without_its_path_being_unknown(
+    draw: random.Random, name: str
+) -> None:
+    said = drawn(draw)
+    unknown = [name, "16"]
+    for q in said["credentials"]:
+        for claim in q.get("claims", ()):
+            if draw.random() < 0.2:
+                claim["path"] = unknown
+    query = parse(json.dumps(said))
+
+    blamed = unknown_claim(query, OFFER)
+
+    if blamed is not None:
+        assert select_for_anyone(query, OFFER) is None
+        assert not covered(blamed, CLAIMS)
+        assert blamed in {tuple(claim.path) for q in query.credentials for claim in q.claims}
 
 
 @pytest.mark.node

@@ -10,16 +10,21 @@ from django.test import Client
 
 from consent.models import Consent
 from keys.issuer_key import active_issuer_key
+from keys.jws import decode_segment
+from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from tests.consent.shown import values_on, withheld_on
 from tests.people import BOB, NORA
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
 from tests.presentation.requests.test_flow import SignIn, ask, decide
-from wallet import claims
-from wallet.credentials import credential_type
-from wallet.models import Wallet
+from wallet.credential import claims
+from wallet.credential.credentials import credential_type
+from wallet.credential.examination import examine
+from wallet.models import StatusEntry, Wallet
+from wallet.sd_jwt.issuance import digest
 
 pytestmark = pytest.mark.usefixtures("signing_key")
+IDENTITY = "urn:service:params:scope:verifiable-credentials:identity"
 
 
 def query(*asked_for: dict[str, Any], **more: Any) -> dict[str, Any]:
@@ -47,6 +52,11 @@ def disclosed(token: str) -> set[str]:
     """The names in the disclosures of a token."""
     read = [json.loads(urlsafe_b64decode(sent + "==")) for sent in token.split("~")[1:-1]]
     return {name for _salt, name, _value in read}
+
+
+def key_binding(token: str) -> dict[str, Any]:
+    """The payload of the key binding of a token."""
+    return decode_segment(token.rpartition("~")[2].split(".")[1])
 
 
 def test_what_is_shown_is_what_the_query_comes_to_and_what_is_disclosed(
@@ -84,22 +94,260 @@ def test_a_query_without_claims_shares_nothing_and_says_so(
     assert disclosed(answer["vp_token"]) == set()
 
 
-def test_several_queries_are_answered_each_under_its_id(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+TWO = (
+    query(path("given_name"), path("family_name"), id="c"),
+    query(path("birth_date"), path("given_name"), id="e"),
+)
+
+
+@pytest.fixture
+def takes_several(may_ask_everything: RelyingParty) -> RelyingParty:
+    may_ask_everything.wire_format = RelyingParty.WireFormat.OPENID4VP_1_0
+    may_ask_everything.save()
+    return may_ask_everything
+
+
+def shared_for(client: Client, party: RelyingParty, **changes: Any) -> dict[str, str]:
+    """The presentation for each query, after a yes."""
+    page = ask(client, party, **changes)
+    token = json.loads(fragment(client.get(decide(client, page)).headers["Location"])["vp_token"])
+    assert all(len(presentations) == 1 for presentations in token.values())
+    return {id: presentation for id, (presentation,) in token.items()}
+
+
+def test_each_query_is_answered_by_a_presentation_with_its_own_claims(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
 ) -> None:
-    RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
+    sign_in(alice)
+
+    answer = shared_for(client, takes_several, nonce="n-0S6_WzA2Mj-of-two", **with_query(*TWO))
+
+    assert {id: disclosed(token) for id, token in answer.items()} == {
+        "c": {"given_name", "family_name"},
+        "e": {"birth_date", "given_name"},
+    }
+    assert Consent.objects.get().claims == [["given_name"], ["family_name"], ["birth_date"]]
+    bound = {"audience": takes_several.client_id, "nonce": "n-0S6_WzA2Mj-of-two", "transaction_data": []}
+    assert all(examine(token, **bound, now=datetime.now(UTC)).valid for token in answer.values())
+    consent = Consent.objects.get().id
+    places = {(entry.status_list_id, entry.idx) for entry in StatusEntry.objects.filter(reference=consent)}
+    assert len(places) == 2
+
+
+def test_nothing_but_the_request_links_the_presentations_of_one_answer(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+
+    one, other = shared_for(client, takes_several, **with_query(*TWO)).values()
+
+    issued = [decode_segment(token.split(".")[1]) for token in (one, other)]
+    assert issued[0]["cnf"] != issued[1]["cnf"]
+    assert issued[0]["status"] != issued[1]["status"]
+    assert not set(issued[0]["_sd"]) & set(issued[1]["_sd"])
+    assert not set(one.split("~")[1:-1]) & set(other.split("~")[1:-1])
+
+
+def test_several_scopes_are_answered_by_one_presentation_with_all_their_claims(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    takes_several.allowed_scopes = [BASIC, IDENTITY]
+    takes_several.save()
+
+    answer = shared_for(client, takes_several, scope=f"{BASIC} {IDENTITY}")
+
+    assert len(answer) == 2
+    assert len(set(answer.values())) == StatusEntry.objects.count() == 1
+    assert disclosed(answer["basic"]) >= {"given_name", "family_name", "18", "birth_date"}
+
+
+def test_only_the_queries_of_the_option_that_is_answered_get_a_presentation(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
     sign_in(alice)
     names, age = query(path("given_name"), id="names"), query(path("age_equal_or_over", "18"), id="age")
     elsewhere = query(path("given_name"), id="elsewhere", meta={"vct_values": ["https://else.example"]})
     sets = [{"options": [["elsewhere"], ["names", "age"]]}, {"options": [["elsewhere"]], "required": False}]
 
-    page = ask(client, acme_bank, **with_query(names, age, elsewhere, credential_sets=sets))
+    answer = shared_for(client, takes_several, **with_query(names, age, elsewhere, credential_sets=sets))
+
+    assert {id: disclosed(token) for id, token in answer.items()} == {
+        "names": {"given_name"},
+        "age": {"age_equal_or_over", "18"},
+    }
+
+
+def test_transaction_data_is_in_one_presentation_of_those_that_it_names(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    first, both, second = (
+        encoded(session_data(credential_ids=ids, payload={"ip_address": f"192.0.2.{number}"}))
+        for number, ids in enumerate((["c"], ["e", "c"], ["e"]))
+    )
+
+    answer = shared_for(
+        client, takes_several, transaction_data=f"{first} {both} {second}", **with_query(*TWO)
+    )
+
+    hashes = {id: key_binding(token).get("transaction_data_hashes") for id, token in answer.items()}
+    assert hashes == {"c": [digest(first)], "e": [digest(both), digest(second)]}
+
+
+def test_a_presentation_that_no_transaction_data_names_says_nothing_of_it(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    value = encoded(session_data(credential_ids=["e"]))
+
+    answer = shared_for(client, takes_several, transaction_data=value, **with_query(*TWO))
+
+    assert key_binding(answer["c"]).keys() == {"iat", "aud", "nonce", "sd_hash"}
+    assert key_binding(answer["e"])["transaction_data_hashes"] == [digest(value)]
+
+
+def test_what_the_holder_leaves_off_is_in_none_of_the_presentations(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    optional = {"claim_sets": [["a", "b"], ["b"]]}
+    one = query(path("given_name", id="a"), path("family_name", id="b"), id="c", **optional)
+    other = query(path("given_name", id="a"), path("birth_date", id="b"), id="e", **optional)
+
+    answer = shared_for(client, takes_several, **with_query(one, other))
+
+    assert Consent.objects.get().optional_claims == [["given_name"]]
+    assert {id: disclosed(token) for id, token in answer.items()} == {
+        "c": {"family_name"},
+        "e": {"birth_date"},
+    }
+
+
+def test_the_form_of_a_yes_gets_the_same_answer_at_once(
+    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    ask(client, takes_several, **with_query(*TWO))
+
+    response = client.post(Consent.objects.get().return_to, {"decision": "share"})
+
+    token = json.loads(fragment(response.headers["Location"])["vp_token"])
+    assert {id: disclosed(one) for id, (one,) in token.items()} == {
+        "c": {"given_name", "family_name"},
+        "e": {"birth_date", "given_name"},
+    }
+    assert StatusEntry.objects.count() == 2
+
+
+CHOICES: dict[str, tuple[list[Any], set[str]]] = {
+    "two, or one": ([{"options": [["c", "e"], ["e"]]}], {"birth_date", "given_name"}),
+    "the first choice that is one": ([{"options": [["e"], ["c"]]}], {"birth_date", "given_name"}),
+    "one that satisfies both sets": (
+        [{"options": [["c"], ["e"]]}, {"options": [["e", "c"], ["e"]]}],
+        {"birth_date", "given_name"},
+    ),
+    "one, and another if there is room": (
+        [{"options": [["c"]]}, {"options": [["e"]], "required": False}],
+        {"given_name", "family_name"},
+    ),
+    "any, if at all": ([{"options": [["e"]], "required": False}], {"birth_date", "given_name"}),
+}
+
+
+@pytest.mark.parametrize(("sets", "wanted"), CHOICES.values(), ids=CHOICES.keys())
+def test_the_contracts_format_gets_the_choice_that_needs_one_presentation(
+    client: Client,
+    alice: Wallet,
+    may_ask_everything: RelyingParty,
+    sign_in: SignIn,
+    sets: Any,
+    wanted: set[str],
+) -> None:
+    sign_in(alice)
+
+    page = ask(client, may_ask_everything, **with_query(*TWO, credential_sets=sets))
     answer = fragment(client.get(decide(client, page)).headers["Location"])
 
-    token = json.loads(answer["vp_token"])
-    assert set(token) == {"names", "age"}
-    assert token["names"] == token["age"]
-    assert disclosed(token["age"][0]) == {"given_name", "age_equal_or_over", "18"}
+    assert disclosed(answer["vp_token"]) == wanted
+
+
+ELSEWHERE = query(path("given_name"), id="x", meta={"vct_values": ["https://else.example"]})
+NEEDS_TWO: dict[str, dict[str, Any]] = {
+    "two": with_query(*TWO),
+    "two sets": with_query(*TWO, credential_sets=[{"options": [["c"]]}, {"options": [["e"]]}]),
+    "one set of two": with_query(*TWO, credential_sets=[{"options": [["c", "e"]]}]),
+    "or one that nobody has": with_query(*TWO, ELSEWHERE, credential_sets=[{"options": [["x"], ["c", "e"]]}]),
+}
+
+
+@pytest.mark.parametrize("changes", NEEDS_TWO.values(), ids=NEEDS_TWO.keys())
+def test_the_contracts_format_has_room_for_one_presentation_and_the_refusal_says_what_to_do(
+    client: Client, may_ask_everything: RelyingParty, changes: dict[str, Any]
+) -> None:
+    answer = fragment(client.get(PATH, asked(may_ask_everything, **changes)).headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    assert "needs several presentations" in answer["error_description"]
+    assert "OpenID4VP 1.0" in answer["error_description"]
+
+
+UNKNOWN: dict[str, tuple[str, dict[str, Any]]] = {
+    "an age": ("age_equal_or_over.16", with_query(query(path("age_equal_or_over", "16")))),
+    "a name": ("shoe_size", with_query(query(path("given_name"), path("shoe_size")))),
+    "below an object": ("verification.colour", with_query(query(path("verification", "colour")))),
+    "all ages of a list": ("age_equal_or_over.*", with_query(query(path("age_equal_or_over", None)))),
+    "in every set of claims": (
+        "shoe_size",
+        with_query(
+            query(
+                path("given_name", id="a"),
+                path("shoe_size", id="b"),
+                path("hat_size", id="c"),
+                claim_sets=[["a", "b"], ["c"]],
+            )
+        ),
+    ),
+    "in the only set that is ours": (
+        "shoe_size",
+        with_query(query(path("shoe_size")), ELSEWHERE, credential_sets=[{"options": [["x"], ["identity"]]}]),
+    ),
+    "only something optional": (
+        "shoe_size",
+        with_query(
+            query(path("shoe_size")), credential_sets=[{"options": [["identity"]], "required": False}]
+        ),
+    ),
+}
+
+
+@pytest.mark.parametrize(("name", "changes"), UNKNOWN.values(), ids=UNKNOWN.keys())
+def test_a_claim_that_no_credential_can_have_is_refused_at_once_and_named(
+    client: Client, may_ask_everything: RelyingParty, name: str, changes: dict[str, Any]
+) -> None:
+    answer = fragment(client.get(PATH, asked(may_ask_everything, **changes)).headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    assert f" {name}," in answer["error_description"]
+    assert not Interaction.objects.exists()
+
+
+AVOIDABLE: dict[str, dict[str, Any]] = {
+    "another set of claims": with_query(
+        query(path("shoe_size", id="a"), path("given_name", id="b"), claim_sets=[["a"], ["b"]])
+    ),
+    "another credential query": with_query(
+        query(path("shoe_size"), id="c"), TWO[1], credential_sets=[{"options": [["c"], ["e"]]}]
+    ),
+    "of another type": with_query(ELSEWHERE | {"claims": [path("shoe_size")]}),
+}
+
+
+@pytest.mark.parametrize("changes", AVOIDABLE.values(), ids=AVOIDABLE.keys())
+def test_a_claim_that_need_not_be_shared_or_is_of_another_type_is_not_refused(
+    client: Client, may_ask_everything: RelyingParty, changes: dict[str, Any]
+) -> None:
+    assert ask(client, may_ask_everything, **changes).endswith("/sign-in/")
 
 
 LICENCE = {
@@ -144,11 +392,11 @@ UNAVAILABLE: dict[str, dict[str, Any]] = {
     "a credential of another format as well": with_query(query(path("given_name")), LICENCE),
     "another value": with_query(query(path("given_name", values=["Bob"]))),
     "an age it does not have": with_query(query(path("age_equal_or_over", "65", values=[True]))),
-    "an unknown claim": with_query(query(path("shoe_size"))),
     "another type": with_query(query(path("given_name"), meta={"vct_values": ["https://else.example"]})),
     "another authority": with_query(query(trusted_authorities=[{"type": "aki", "values": ["a2V5"]}])),
     "only something optional": with_query(
-        query(path("shoe_size")), credential_sets=[{"options": [["identity"]], "required": False}]
+        query(path("given_name", values=["Bob"])),
+        credential_sets=[{"options": [["identity"]], "required": False}],
     ),
 }
 
@@ -218,7 +466,7 @@ def test_no_identity_is_verified_for_a_query_that_no_wallet_could_answer(
     could = with_query(query(path("given_name", values=["Nora"])))
 
     enrolling = ask(client, may_ask_everything, login_hint=NORA, **could)
-    told = client.get(ask(client, may_ask_everything, login_hint=NORA, **UNAVAILABLE["an unknown claim"]))
+    told = client.get(ask(client, may_ask_everything, login_hint=NORA, **UNAVAILABLE["another type"]))
 
     assert enrolling.endswith("/identity/")
     assert "Your wallet doesn’t have what was asked for" in told.content.decode()

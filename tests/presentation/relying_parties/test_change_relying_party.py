@@ -168,7 +168,7 @@ JSON = st.recursive(
 MEMBERS = ["name", "scopes", "redirect_uris", "jwks", "state", "grants", "minimum_assurance", "contact", "x"]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wanted=st.dictionaries(st.sampled_from(MEMBERS), JSON, max_size=3))
 def test_any_json_is_taken_or_refused_in_words(
     acme_bank: RelyingParty, change: Any, wanted: dict[str, Any]

@@ -19,7 +19,7 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.models import UsedAssertion
+from presentation.models import RelyingParty, UsedAssertion
 from presentation.relying_parties.authentication.assertion import (
     LEEWAY,
     LIFETIME,
@@ -198,8 +198,8 @@ def test_an_assertion_signed_with_another_clients_key_is_refused(client: Client,
 def test_older_clients_name_an_endpoint_only_where_that_is_allowed(
     client: Client, settings: Any, signing_key: Any, value: Any, taken: bool
 ) -> None:
-    settings.LEGACY_ASSERTION_AUDIENCES = True
     party, key = with_key()
+    RelyingParty.objects.update(may_name_endpoint=True)
     audience = value(settings.BASE_URL)
     proofs = [
         by_assertion(assertion(party.client_id, key, issuer=settings.BASE_URL, aud=audience)) for _ in "12"

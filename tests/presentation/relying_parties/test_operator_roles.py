@@ -21,10 +21,7 @@ from django.utils import timezone
 from presentation.models import RelyingParty
 
 pytestmark = pytest.mark.django_db
-roles = import_module("presentation.migrations.0002_operator_roles")
-shipped_scopes = import_module("presentation.migrations.0005_shipped_scopes")
-emails = import_module("presentation.migrations.0011_operators_of_emails")
-support_role = import_module("presentation.migrations.0010_support_role")
+release = import_module("presentation.migrations.0001_release_0_2")
 
 RELYING_PARTIES = "Relying parties"
 IDENTITY_REVIEW = "Identity review"
@@ -44,7 +41,6 @@ LISTS = {
     "wallet/credential": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusentry": {IDENTITY_REVIEW, AUDIT},
     "wallet/statusevent": {IDENTITY_REVIEW, AUDIT},
-    "wallet/auditentry": {AUDIT},
     "infra/auditline": {AUDIT},
     "wallet/recovery": {IDENTITY_REVIEW, AUDIT},
     "wallet/walletclosure": {IDENTITY_REVIEW, AUDIT},
@@ -60,17 +56,13 @@ NAMES = [RELYING_PARTIES, IDENTITY_REVIEW, KEYS, AUDIT, SUPPORT]
 
 @pytest.fixture(autouse=True)
 def _groups() -> None:
-    """Creates the roles as the migrations do, because emptying the database deletes them."""
+    """Creates the roles as the migration does, because emptying the database deletes them."""
     if not Group.objects.exists():
         make_roles()
 
 
 def make_roles() -> None:
-    schema_editor = SimpleNamespace(connection=connection)
-    roles.make_roles(apps, schema_editor)
-    shipped_scopes.allow(apps, schema_editor)
-    emails.allow(apps, schema_editor)
-    support_role.make_role(apps, schema_editor)
+    release.make_roles(apps, SimpleNamespace(connection=connection))
 
 
 def operator(role: str) -> Client:
@@ -81,7 +73,7 @@ def operator(role: str) -> Client:
     return client
 
 
-def test_the_migrations_make_five_groups_and_can_be_repeated() -> None:
+def test_the_migration_makes_five_groups_and_can_be_repeated() -> None:
     before = {
         group.name: set(group.permissions.values_list("codename", flat=True)) for group in Group.objects.all()
     }
@@ -115,10 +107,8 @@ def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) 
         ).fetchall()
     expected = {
         role: sum(len(actions) for models in parts.values() for actions in models.values())
-        + len(shipped_scopes.ROLES.get(role, ()))
-        + len(emails.ROLES.get(role, ()))
-        for role, parts in roles.ROLES.items()
-    } | {SUPPORT: 1}
+        for role, parts in release.ROLES.items()
+    }
     assert found == expected
     assert twice == []
 

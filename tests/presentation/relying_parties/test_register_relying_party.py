@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from keys.rotation.key_events import shell_user
 from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty, RelyingPartyEvent
+from presentation.transaction_data.types import TYPES
 from tests.forgery import new_key, public_jwk
 
 pytestmark = pytest.mark.django_db
@@ -50,6 +51,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "grants": [],
         "requires_pushed_requests": False,
         "requires_signed_requests": False,
+        "may_omit_exp": False,
         "may_omit_login_hint": False,
         "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
         "pushed_authorization_request_endpoint": (
@@ -133,13 +135,32 @@ def test_it_registers_how_requests_must_come() -> None:
         "--jwks-uri=https://bank.example/jwks",
         "--requires-pushed-requests",
         "--requires-signed-requests",
+        "--may-omit-exp",
         "--request-uri-prefix=https://bank.example/requests/",
     )
 
     party = RelyingParty.objects.get()
     assert answer["requires_pushed_requests"] is party.requires_pushed_requests is True
     assert answer["requires_signed_requests"] is party.requires_signed_requests is True
+    assert answer["may_omit_exp"] is party.may_omit_exp is True
     assert party.request_uri_prefix == "https://bank.example/requests/"
+
+
+@pytest.mark.parametrize(
+    ("options", "allowed"),
+    [
+        ([], list(TYPES)),
+        (["--transaction-data-type="], []),
+        ([f"--transaction-data-type={SESSION}"], [SESSION]),
+    ],
+)
+def test_all_transaction_types_are_allowed_unless_others_or_none_are_named(
+    options: list[str], allowed: list[str]
+) -> None:
+    answer = run(*GOOD, *options)
+
+    assert answer["transaction_data_types"] == allowed
+    assert RelyingParty.objects.get().allowed_transaction_data_types == allowed
 
 
 def test_private_keys_are_not_registered(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection, transaction
 
+from infra.operations import WrongStateError
 from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty
 from presentation.relying_parties import registration
@@ -157,11 +158,11 @@ def test_a_suspension_without_a_reason_is_none() -> None:
 @pytest.mark.django_db
 def test_suspending_twice_is_reported() -> None:
     party = registered()
-    with pytest.raises(registration.MoveError):
+    with pytest.raises(WrongStateError):
         registration.reinstate(party)
     registration.suspend(party, "First")
 
-    with pytest.raises(registration.MoveError):
+    with pytest.raises(WrongStateError):
         registration.suspend(party, "Second")
 
     assert RelyingParty.objects.get().suspension_reason == "First"
@@ -179,7 +180,7 @@ def test_of_many_suspensions_at_once_one_is_made() -> None:
             start.wait()
             registration.suspend(RelyingParty.objects.get(pk=party.pk), reason)
             made.append(reason)
-        except registration.MoveError:
+        except WrongStateError:
             pass
         finally:
             connection.close()

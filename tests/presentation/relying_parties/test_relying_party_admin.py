@@ -62,6 +62,7 @@ def test_an_operator_registers_a_relying_party(operator: Client) -> None:
     changes = {"allowed_transaction_data_types": chosen, "allowed_claims": ["birth_date"]}
     changes |= {
         "requires_pushed_requests": "on",
+        "may_omit_exp": "on",
         "may_omit_login_hint": "on",
         "request_uri_prefix": "https://books.example/requests/",
     }
@@ -73,9 +74,21 @@ def test_an_operator_registers_a_relying_party(operator: Client) -> None:
     assert party.allowed_transaction_data_types == chosen
     assert party.claims_it_may_ask(catalogue.current()) == {("birth_date",)}
     assert (party.requires_pushed_requests, party.requires_signed_requests) == (True, False)
+    assert party.may_omit_exp
     assert party.may_omit_login_hint
     assert party.request_uri_prefix == "https://books.example/requests/"
     assert [row.uri for row in party.redirect_uris.all()] == ["https://books.example/callback"]
+
+
+def test_a_new_relying_party_may_use_every_transaction_type_unless_they_are_unticked(
+    operator: Client,
+) -> None:
+    said = page(operator.get(f"{LIST}add/"))
+    ticked = re.findall(r'name="allowed_transaction_data_types" value="([^"]+)"[^>]* checked', said)
+    operator.post(f"{LIST}add/", form("https://books.example/callback"))
+
+    assert ticked == list(TYPES)
+    assert RelyingParty.objects.get().allowed_transaction_data_types == []
 
 
 def test_without_keys_the_field_for_them_is_empty(operator: Client, acme_bank: RelyingParty) -> None:

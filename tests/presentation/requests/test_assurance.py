@@ -17,8 +17,8 @@ from tests.people import NORA, evidence_of
 from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
-from wallet import claims, credentials
-from wallet.evidence import Assurance, at_least
+from wallet.credential import claims, credentials
+from wallet.credential.evidence import Assurance, at_least
 from wallet.identity import settling
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 from wallet.providers.contract import Provider

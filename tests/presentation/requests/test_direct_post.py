@@ -27,13 +27,18 @@ from presentation.webhooks.models import WebhookEvent
 from tests.consent.questions import last_shared
 from tests.forgery import new_key, public_jwk
 from tests.people import register
+from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
 from tests.presentation.far_ends import answers, far_end
 from tests.presentation.requests.test_authorize import PATH, asked, fragment
 from tests.presentation.webhooks import opted_in
 from tests.receiver import Receiver, listening
 from wallet.models import Wallet
 
-pytestmark = [pytest.mark.usefixtures("signing_key", "alice"), pytest.mark.django_db(transaction=True)]
+pytestmark = [
+    pytest.mark.usefixtures("signing_key", "alice"),
+    pytest.mark.django_db(transaction=True),
+    pytest.mark.slow,
+]
 SignIn = Callable[..., Any]
 HERE = "https://bank.example/welcome?response_code=091535f699ea575c7937fa5f0f454aee"
 
@@ -167,6 +172,27 @@ def test_openid4vp_1_0_posts_an_object_and_the_issuer(
     answer = party.read_posted(receiver.posted[0].body)
     assert list(json.loads(str(answer.vp_token))) == ["basic"]
     party.verify(answer)
+
+
+@pytest.mark.parametrize("response_mode", ["direct_post", "direct_post.jwt"])
+def test_several_presentations_are_posted_together(
+    client: Client, bank: RelyingParty, asks: Any, receiver: Receiver, settings: Any, response_mode: str
+) -> None:
+    RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
+    key, metadata = encryption()
+    two = with_query(query(path("given_name"), id="c"), query(path("family_name"), id="e"))
+    asks(response_mode=response_mode, client_metadata=json.dumps(metadata), **two)
+
+    share(client, url_of_interaction())
+
+    party = verifier(bank, settings, wire_format="openid4vp-1.0")
+    answer = party.read_posted(
+        receiver.posted[0].body, **({"key": key} if response_mode == "direct_post.jwt" else {})
+    )
+    assert {id: disclosed(token) for id, (token,) in json.loads(str(answer.vp_token)).items()} == {
+        "c": {"given_name"},
+        "e": {"family_name"},
+    }
 
 
 KEYS = {
@@ -341,6 +367,19 @@ def test_reloading_and_second_tabs_deliver_nothing_more(
         assert response.headers["Location"] == HERE
     for response in (reloaded, looked_at):
         assert response.headers["Location"] in (HERE, f"{interaction_url}delivery/")
+    assert len(receiver.posted) == 1
+
+
+def test_an_answered_request_that_is_opened_again_posts_nothing(
+    client: Client, asks: Any, receiver: Receiver
+) -> None:
+    asks()
+    share(client, url_of_interaction())
+
+    again = asks()
+
+    assert again.headers["Location"] == f"{url_of_interaction()}delivery/"
+    assert "has your answer" in client.get(again.headers["Location"]).content.decode()
     assert len(receiver.posted) == 1
 
 

@@ -120,16 +120,36 @@ def test_the_answer_erases_the_parameters(
     assert Interaction.objects.get().parameters == {}
 
 
-def test_a_nonce_that_gave_a_token_is_refused_from_then_on(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+@pytest.mark.parametrize("another", ["browser", "request"])
+def test_a_nonce_that_gave_a_token_is_refused_in_another_browser_and_for_another_request(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, another: str
 ) -> None:
     sign_in(alice)
     client.get(decide(client, ask(client, acme_bank)))
 
-    answer = fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+    if another == "browser":
+        answer = fragment(Client().get(PATH, asked(acme_bank)).headers["Location"])
+    else:
+        answer = fragment(client.get(PATH, asked(acme_bank, state="another")).headers["Location"])
 
     assert answer["error"] == "invalid_request"
     assert "nonce" in answer["error_description"]
+
+
+def test_an_answered_request_that_is_opened_again_says_so_and_sends_nothing(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    client.get(decide(client, ask(client, acme_bank)))
+    RelyingParty.objects.update(requires_pushed_requests=True)  # a check that would send an error
+
+    again = client.get(PATH, asked(acme_bank))
+
+    assert (again.status_code, again.headers["Cache-Control"]) == (410, "no-store")
+    assert "Location" not in again.headers
+    assert "You have already answered" in again.content.decode()
+    assert "You said yes to" in again.content.decode()
+    assert (Interaction.objects.count(), Consent.objects.count()) == (1, 1)
 
 
 def test_the_same_nonce_of_another_relying_party_is_no_replay(

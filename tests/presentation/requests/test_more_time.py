@@ -1,5 +1,6 @@
 """A person who needs more time gets it, up to a limit; the request stays what it was."""
 
+import re
 import threading
 from datetime import timedelta
 from typing import Any
@@ -14,8 +15,9 @@ from django.utils import timezone
 from consent import decisions
 from consent.decisions import AlreadyDecidedError, ExpiredError
 from consent.models import Consent
+from presentation import views
 from presentation.models import Interaction, PushedRequest, RelyingParty
-from presentation.requests import interactions, more_time
+from presentation.requests import interactions
 from presentation.requests.interactions import LIFETIME, LONGEST, LONGEST_WITH_PAYMENT
 from tests.people import ALICE, enroll, register
 from tests.presentation.clients import basic, with_secret
@@ -52,6 +54,12 @@ def left(model: Any = Interaction) -> timedelta:
     return end
 
 
+def shows_the_notice(page: str) -> bool:
+    """Whether the notice beside the button says that there is more time; scripts find it hidden."""
+    (notice,) = re.findall('<p class="notice notice-good" role="status"[^>]*>', page)
+    return "hidden" not in notice
+
+
 def test_more_time_gives_half_an_hour_from_now_and_the_page_again(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
 ) -> None:
@@ -62,7 +70,9 @@ def test_more_time_gives_half_an_hour_from_now_and_the_page_again(
 
     response = more(client, follow=True)
 
-    assert response.redirect_chain[-1][0] == page
+    assert response.redirect_chain == [(f"{page}?more_time=1", 303)]
+    assert shows_the_notice(response.content.decode())
+    assert not shows_the_notice(client.get(page).content.decode())
     for model in (Interaction, Consent):
         assert LIFETIME - timedelta(minutes=1) < left(model) <= LIFETIME
     answer = client.post(Consent.objects.get().return_to, {"decision": "share"})
@@ -179,7 +189,8 @@ def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
 
     response = more(client, follow=True, page=code)
 
-    assert response.redirect_chain == [(code, 303)]
+    assert response.redirect_chain == [(f"{code}?more_time=1", 303)]
+    assert shows_the_notice(response.content.decode())
     assert "The code in it works for ten minutes" in response.content.decode()
 
 
@@ -255,7 +266,7 @@ def test_the_nonce_of_an_extended_request_counts_once(
     more(client)
     assert "vp_token" in fragment(client.post(first, {"decision": "share"}).headers["Location"])
 
-    again = ask(client, acme_bank, nonce="used-once-and-for-all-0123456789")
+    again = ask(Client(), acme_bank, nonce="used-once-and-for-all-0123456789")
 
     assert fragment(again)["error"] == "invalid_request"
 
@@ -292,7 +303,7 @@ def test_more_time_and_a_rival_never_both_win(rival: str) -> None:
                 connection.close()
 
         works = [
-            lambda one=one, clock=clock: more_time.give(one, now=clock)
+            lambda one=one, clock=clock: views.give_more_time(one, now=clock)
             for one, clock in zip(opened, clocks, strict=True)
         ]
         works.append(lambda consent=consent, now=now: decisions.grant(consent.id, alice, now=now))

@@ -26,7 +26,7 @@ from tests.presentation.requests.test_authorize import PATH, asked, encoded
 from tests.presentation.requests.test_flow import PAYMENT
 from tests.presentation.requests.test_pushed_requests import go, send
 from tests.presentation.requests.test_request_objects import bring, signed
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

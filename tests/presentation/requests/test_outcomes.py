@@ -21,7 +21,7 @@ from tests.presentation.clients import access_token, registered
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.receiver import listening
 from tests.wallet.statuses import SAID
-from wallet import revocation
+from wallet.credential import revocation
 from wallet.models import StatusEntry, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -98,6 +98,20 @@ def test_a_request_that_was_answered_is_completed_with_the_status_of_what_was_gi
     assert told(bank)["status"] == "suspended"
     revocation.revoke(alice.credential, **SAID, now=timezone.now())
     assert told(bank)["status"] == "invalid"
+
+
+def test_of_several_presentations_the_worst_status_is_told(
+    client: Client, bank: RelyingParty, begun: str
+) -> None:
+    share(client, begun)
+    entry = StatusEntry.objects.get()
+    entry.pk, entry.idx = None, entry.idx + 1
+    for status in (entry.Status.SUSPENDED, entry.Status.INVALID, entry.Status.SUSPENDED):
+        entry.status = status
+        entry.save()
+        assert told(bank)["status"] == status.name.lower()
+        if status == entry.Status.INVALID:
+            break
 
 
 def test_the_status_is_left_out_once_the_presentation_has_ended(

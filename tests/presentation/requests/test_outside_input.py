@@ -1,6 +1,6 @@
 """Untrusted text, numbers and JSON: refused as invalid everywhere, never a server error.
 
-Property-based tests of the parsers follow at the end; `tests.fuzz` sends arbitrary requests everywhere.
+Property-based tests of the parsers follow at the end; `tools.fuzz` sends arbitrary requests everywhere.
 """
 
 import json

@@ -212,13 +212,6 @@ def test_a_signature_approves_once(client: Client, asked: str, authenticator: Au
     assert not PasskeyChallenge.objects.exists()
 
 
-def test_a_question_of_an_earlier_release_is_confirmed_by_a_code(client: Client, asked: str) -> None:
-    """Such a release stored no moment, and asked for the code before the page."""
-    Consent.objects.update(fresh_since=None)
-    assert "data-passkey" not in client.get(asked).content.decode()
-    assert client.get(url_of_interaction()).headers["Location"].startswith("/wallet/errands/")
-
-
 def test_a_granted_question_is_never_answered_for_an_old_session(client: Client, asked: str) -> None:
     """As if the process died after the decision, and the session grew old."""
     from consent import decisions

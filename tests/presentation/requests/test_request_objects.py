@@ -212,8 +212,7 @@ NOT_GOOD: dict[str, Make] = {
     "expired (exp > 5 min past)": from_now(exp=-300),
     "not valid yet (nbf > 60 s ahead)": from_now(nbf=61),
     "made in the future": from_now(iat=61),
-    "neither exp nor iat": claims(exp=None, iat=None),
-    "without exp and six minutes old": from_now(exp=None, iat=-360),
+    "made in the future, without exp": from_now(exp=None, iat=61),
     "an exp far away": from_now(exp=int(LIFETIME.total_seconds()) + 60),
     "an exp that is a text": claims(exp=str(2**40)),
     "an exp beyond all numbers": claims(exp=10**400),
@@ -316,12 +315,47 @@ def test_an_error_of_its_own_still_goes_only_to_a_registered_address(
         assert "Location" not in response.headers
 
 
+@pytest.mark.parametrize("make", [claims(exp=None, iat=None), claims(exp=None)], ids=["neither", "no exp"])
+def test_a_client_whose_requests_must_all_be_signed_says_when_they_end_unless_it_may_leave_that_out(
+    client: Client, bank: Bank, settings: Any, make: Make
+) -> None:
+    text = make(*bank, settings.BASE_URL)
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+    RelyingParty.objects.update(requires_signed_requests=True)
+
+    refused = bring(client, bank, text).headers["Location"]
+    told = send(client, {"request": text} | proof)
+    RelyingParty.objects.update(may_omit_exp=True)
+    accepted = bring(client, bank, text).headers["Location"]
+
+    assert fragment(refused)["error"] == told.json()["error"] == "invalid_request_object"
+    assert "(exp)" in fragment(refused)["error_description"]
+    assert accepted.startswith("/wallet/")
+
+
 # --- Valid objects ----------------------------------------------------------------------------------------
+
+TIMELESS: dict[str, Make] = {
+    "neither exp nor iat": claims(exp=None, iat=None),
+    "an old iat": from_now(exp=None, iat=-86_400),
+    "nbf": from_now(exp=None, iat=None, nbf=-60),
+}
+
+
+@pytest.mark.parametrize("make", TIMELESS.values(), ids=TIMELESS.keys())
+def test_where_unsigned_requests_are_accepted_a_signed_one_needs_no_end_either(
+    client: Client, bank: Bank, settings: Any, make: Make
+) -> None:
+    text = make(*bank, settings.BASE_URL)
+    proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
+
+    assert bring(client, bank, text).headers["Location"].startswith("/wallet/")
+    assert send(client, {"request": text} | proof).status_code == 201
+
 
 GOOD: dict[str, Make] = {
     "as it should be": claims(),
     "nbf 8 s ahead": from_now(nbf=8),
-    "without exp and four minutes old": from_now(exp=None, iat=-240),
     "valid for an hour": from_now(exp=int(LIFETIME.total_seconds())),
     "one aud in a list": lambda party, key, issuer: signed((party, key), issuer, aud=[issuer]),
     "static discovery": claims(aud="https://self-issued.me/v2"),
@@ -944,8 +978,8 @@ NAMES = (
 KEY = new_key()
 
 
-@given(st.dictionaries(st.sampled_from(NAMES), JSON))
-def test_any_claims_are_parameters_or_refused(changes: dict[str, Any]) -> None:
+@given(st.dictionaries(st.sampled_from(NAMES), JSON), st.booleans())
+def test_any_claims_are_parameters_or_refused(changes: dict[str, Any], needs_end: bool) -> None:
     now = timezone.now()
     good = {"client_id": "bank", "aud": "https://issuer.example", "exp": int(now.timestamp()) + 60}
     text = sign_jwt({"alg": "ES256", "typ": TYPE}, good | changes, KEY)
@@ -957,6 +991,7 @@ def test_any_claims_are_parameters_or_refused(changes: dict[str, Any]) -> None:
             find_keys=lambda _kid: {"one": KEY.public_key()},
             issuer="https://issuer.example",
             now=now,
+            needs_end=needs_end,
         )
         assert json.loads(json.dumps(dict(said.values))) == said.values
         assert all(isinstance(value, str) for value in said.values.values())

@@ -16,10 +16,11 @@ from consent.models import Consent
 from keys.models import SigningKey
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.requests import settlement
+from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import ask, url_of_interaction
 from tests.wallet.statuses import INVALID
-from wallet import revocation
+from wallet.credential import revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet
 from wallet.status_lists import allocation, standing, upkeep
 
@@ -245,9 +246,15 @@ def test_places_are_drawn_from_the_whole_list(asked: Interaction) -> None:
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize("attempt", range(4))
+@pytest.mark.parametrize("several", [1, 3])
 def test_of_a_yes_and_a_revocation_at_the_same_moment_nothing_valid_stays(
-    client: Client, asked: Interaction, attempt: int
+    client: Client, asked: Interaction, acme_bank: RelyingParty, several: int, attempt: int
 ) -> None:
+    if several > 1:
+        RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
+        queries = [query(path("given_name"), id=f"q{number}") for number in range(several)]
+        ask(client, acme_bank, nonce="another-fresh-nonce", **with_query(*queries))
+        asked = Interaction.objects.latest("created_at")
     barrier, answers = threading.Barrier(2), []
 
     def act(number: int) -> None:
@@ -267,8 +274,9 @@ def test_of_a_yes_and_a_revocation_at_the_same_moment_nothing_valid_stays(
     (answer,) = answers
     entries = StatusEntry.objects.filter(reference=asked.consent_id)
     if "vp_token" in answer:
-        entry = entries.get()
-        assert standing.not_valid(entry.status_list_id, now=timezone.now()) == {entry.idx: INVALID}
+        assert entries.count() == several
+        for entry in entries:
+            assert standing.not_valid(entry.status_list_id, now=timezone.now())[entry.idx] == INVALID
     else:
         assert answer.get("error") in ("access_denied", None)  # or a redirect to the identity check
         assert not entries.exists()

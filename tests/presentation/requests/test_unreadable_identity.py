@@ -15,8 +15,8 @@ from infra.sealing import marks
 from presentation.models import RelyingParty
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
-from wallet import credentials
-from wallet.claims import Identity
+from wallet.credential import credentials
+from wallet.credential.claims import Identity
 from wallet.models import Credential, Wallet
 
 LOST, NEW = (secrets.token_urlsafe(32) for _ in range(2))

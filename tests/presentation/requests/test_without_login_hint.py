@@ -20,8 +20,8 @@ from tests.presentation.requests.test_flow import SignIn, url_of_interaction
 from tests.wallet.conftest import code_in, together
 from wallet import errands
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
-from wallet.sign_in import redeem
-from wallet.sign_in_allowances import ERRANDS_PER_CLIENT
+from wallet.sign_in.allowances import ERRANDS_PER_CLIENT
+from wallet.sign_in.codes import redeem
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 

@@ -20,7 +20,7 @@ from tests.consent.shown import claims_on, optional_on, withheld_on
 from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, url_of_interaction
-from wallet.claims import CLAIMS, NAMES
+from wallet.credential.claims import CLAIMS, NAMES
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")

@@ -16,7 +16,7 @@ from presentation.scopes.records import (
     ScopeRecord,
     from_text,
 )
-from wallet.claims import NAMES
+from wallet.credential.claims import NAMES
 
 URN = "urn:example:scope:address"
 VALID: dict[str, Any] = {"urn": URN, "title": "Address", "required": ("given_name",), "optional": ("email",)}

@@ -1,7 +1,5 @@
 """The table of scopes, its admin, and the memory of it that all processes keep."""
 
-from importlib import import_module
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -10,7 +8,6 @@ from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
 from django.db import IntegrityError, connection
-from django.db.migrations.loader import MigrationLoader
 from django.test import Client
 
 from presentation.dcql.queries import BASIC
@@ -21,7 +18,7 @@ from presentation.scopes import catalogue
 from presentation.scopes.models import FixedScopeError
 from presentation.scopes.records import THE_BASIC_SCOPE, ScopeError
 from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from wallet.claims import OPTIONAL
+from wallet.credential.claims import OPTIONAL
 
 pytestmark = pytest.mark.django_db
 PREFIX = "urn:service:params:scope:verifiable-credentials:"
@@ -56,22 +53,6 @@ def test_four_scopes_are_shipped() -> None:
     }
     assert catalogue.current()[BASIC] == THE_BASIC_SCOPE
     assert ("email",) in OPTIONAL
-
-
-def test_the_migration_can_be_taken_back_and_run_again() -> None:
-    name = "0005_shipped_scopes"
-    migration = import_module(f"presentation.migrations.{name}")
-    apps = MigrationLoader(connection).project_state(("presentation", name)).apps
-    editor = SimpleNamespace(connection=connection)
-
-    migration.remove_scopes(apps, editor)
-    assert not Scope.objects.exists()
-    migration.add_scopes(apps, editor)
-    migration.add_scopes(apps, editor)
-
-    assert set(catalogue.current()) == {
-        PREFIX + name for name in ("basic", "age-over-18", "identity", "contact")
-    }
 
 
 def test_the_operators_of_relying_parties_edit_scopes_and_auditors_read_them() -> None:

@@ -1,15 +1,24 @@
 """The `transaction_data` parameter: what is accepted, and the error for everything else."""
 
+import base64
 import json
 from decimal import Decimal
+from hashlib import sha256
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from infra.base64url import encode
 from presentation.errors import InvalidTransactionDataError
-from presentation.transaction_data.entries import LONGEST_VALUE, TransactionData, parse
+from presentation.transaction_data.entries import (
+    LONGEST_VALUE,
+    TransactionData,
+    display,
+    is_base64url,
+    parse,
+)
 from presentation.transaction_data.fields import Amount, Field, ListOf, Object
 from presentation.transaction_data.types import TYPES, TransactionDataType
 from tests.presentation.payloads import (
@@ -213,7 +222,10 @@ def test_a_wrong_payload_is_refused_by_position_and_field(urn: str, changes: Any
 
 WRONG_VALUES = {
     "nothing": ("", "must be base64url"),
-    "padding": (raw("{}") + "=", "must be base64url"),
+    "too much padding": (raw("{}") + "==", "must be base64url"),
+    "too little padding": (raw("{ }  ")[:-1] + "=", "must be base64url"),
+    "padding without need": (raw("{ }") + "====", "must be base64url"),
+    "nothing but padding": ("====", "must be base64url"),
     "standard base64": ("e30+", "must be base64url"),
     "a length no base64url has": ("e30a1", "must be base64url"),
     "bits that mean nothing": ("e31", "must be base64url"),
@@ -282,6 +294,30 @@ def test_values_keep_their_order_and_the_strings_as_received() -> None:
     values = [value(MANDATE), value(SESSION), value(MANDATE), value(WIRE)]
 
     assert [data.received for data in read(" ".join(values))] == values
+
+
+@pytest.mark.parametrize("spaces", range(3))
+def test_padding_is_accepted_and_hashed_as_it_was_sent(spaces: int) -> None:
+    text = json.dumps({"type": SESSION, "credential_ids": ["basic"], "payload": FULL[SESSION]}) + " " * spaces
+    padded = base64.urlsafe_b64encode(text.encode()).decode()
+
+    (data,) = read(padded)
+
+    assert data.received == padded
+    assert data.hash == encode(sha256(padded.encode()).digest())
+    assert read(padded.rstrip("="))[0].payload == data.payload
+
+
+@given(st.binary(max_size=40), st.text("AQZaz09-_=", max_size=8))
+def test_only_the_two_spellings_of_octets_are_base64url(octets: bytes, tail: str) -> None:
+    padded = base64.urlsafe_b64encode(octets).decode()
+    bare = padded.rstrip("=")
+
+    assert is_base64url(padded) is is_base64url(bare) is bool(octets)
+    if is_base64url(bare + tail):
+        again = bare + tail
+        octets = base64.urlsafe_b64decode(again.rstrip("=") + "=" * (-len(again.rstrip("=")) % 4))
+        assert again in (encode(octets), base64.urlsafe_b64encode(octets).decode())
 
 
 def test_values_may_come_as_a_json_array() -> None:
@@ -355,6 +391,29 @@ def test_amounts_are_decimals_exactly_as_written() -> None:
         assert not data.payload["amount"].is_signed()
 
 
+INEXACT = {
+    "0.30000000000000004": "0.30",  # 0.1 + 0.2 with floats
+    "8.940000000000001": "8.94",  # 1.1 + 2.2 + 5.64
+    "24.499999999999996": "24.50",
+    "24.500000001": "24.50",
+    "24.5000000011": None,
+    "24.499": None,
+    "0.0000000001": None,  # must not become nothing
+    "1e-9": None,
+}
+
+
+@pytest.mark.parametrize(("written", "shown"), INEXACT.items(), ids=INEXACT.keys())
+def test_an_amount_may_be_as_inexact_as_arithmetic_with_floats(written: str, shown: str | None) -> None:
+    text = around(MANDATE, json.dumps(FULL[MANDATE]).replace("24.5", written))
+    if shown is None:
+        with pytest.raises(InvalidTransactionDataError, match=r"payload\.amount has more decimal places"):
+            read(text)
+        return
+    (data,) = read(text)
+    assert str(display(data)["payment"]["amount"]).startswith(shown)
+
+
 @pytest.mark.parametrize(
     ("written", "price"),
     [
@@ -362,7 +421,8 @@ def test_amounts_are_decimals_exactly_as_written() -> None:
         ("0.000001", "0.000001"),
         ("1e-6", "0.000001"),
         ("1.000001000000000", "1.000001"),
-        ("999999999999.999999e-6", None),
+        ("0.30000000000000004", "0.3"),  # 0.1 + 0.2 with floats
+        ("0.99999999", None),
         ("0.1", "0.1"),
         ("12E-1", "1.2"),
         ("-0.01", "-0.01"),

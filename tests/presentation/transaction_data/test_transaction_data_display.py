@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consent.blocks import Transaction
-from consent.money import Money
-from consent.values import Number, Phrase
+from consent.values import Money, Number, Phrase
 from infra import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import line_items

@@ -5,11 +5,11 @@ import re
 from typing import Any
 
 from tests.forgery import new_key
-from tests.fuzz.gateway import Reply
 from tests.recorded import random_values
 from tests.recorded.clock import clock
 from tests.recorded.installation import BASIC, EVENTS
 from tests.recorded.recorder import FORM, Browser, Recorder
+from tools.fuzz.gateway import Reply
 
 OWN = "/sandbox/relying-parties/"
 GOOD: dict[str, Any] = {

@@ -4,7 +4,6 @@ import json
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
-from tests.fuzz.gateway import Reply
 from tests.presentation.payloads import FULL, MANDATE, SESSION, value
 from tests.recorded import people, random_values
 from tests.recorded.clock import clock
@@ -12,6 +11,7 @@ from tests.recorded.groups.authorize import claims
 from tests.recorded.installation import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
 from tests.recorded.recorder import Browser, Recorder
 from tests.relying_party import read_json
+from tools.fuzz.gateway import Reply
 
 BANK = "Harbour Bank"
 NONCE = "n-0S6_WzA2Mj-0123456"

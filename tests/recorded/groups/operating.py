@@ -25,7 +25,6 @@ MODELS = (
     ("wallet", "credential"),
     ("wallet", "statusentry"),
     ("wallet", "statusevent"),
-    ("wallet", "auditentry"),
     ("keys", "signingkey"),
     ("keys", "authority"),
     ("keys", "keyevent"),
@@ -149,7 +148,7 @@ def _operations() -> list[str]:
     pages = [f"presentation/relyingparty/{NOBODY}/{name}/" for name in _OF_PARTIES]
     pages += [f"presentation/relyingparty/{NOBODY}/{name}" for name in _PAGES_OF_PARTIES]
     pages += [f"presentation/webhookevent/{NOBODY}/send_again/", "auth/user/1/password/"]
-    pages += ["auth/user/1/reset-second-factor/", "presentation/relyingparty/figures.csv", "support/"]
+    pages += ["auth/user/1/reset-second-factor/", "support/"]
     pages += [f"infra/outgoingemail/{NOBODY}/do/{name}/" for name in ("send_again", "drop", "nothing")]
     pages += [f"wallet/{model}/{NOBODY}/do/{name}/" for model, names in _OF_WALLETS.items() for name in names]
     pages += [f"keys/signingkey/do/{name}/" for name in ("stage", "rotate", "nothing")]
@@ -160,7 +159,7 @@ def _operations() -> list[str]:
 
 
 _OF_PARTIES = ("suspend", "reinstate", "secrets", "webhook_secret")
-_PAGES_OF_PARTIES = ("preview/", "preview/?language=es", "figures/?days=7", "figures.csv?days=7")
+_PAGES_OF_PARTIES = ("preview/", "preview/?language=es", "figures/?days=7")
 _OF_WALLETS = {
     "wallet": ("suspend", "reinstate", "nothing"),
     "recovery": ("stop", "nothing"),
@@ -251,7 +250,6 @@ def _relying_parties(recorder: Recorder) -> None:
         browser.post(f"{where}{party.pk}/delete/", {"post": "yes"})
         for page in _PAGES_OF_PARTIES:
             browser.get(f"{where}{party.pk}/{page}")
-        browser.get(f"{where}figures.csv?days=7")
         browser.get(f"{ADMIN}presentation/webhookevent/{NOBODY}/send_again/")
         if event := newest(recorder, "presentation", "WebhookEvent"):
             again = f"{ADMIN}presentation/webhookevent/{event.pk}/send_again/"

@@ -1,16 +1,12 @@
-"""The vendor of the example in docs/identity-providers.md: a web server that speaks its API."""
+"""The vendor of the example that docs/identity-providers.md names: a web server that speaks its API."""
 
 import hmac
 import json
-import re
 import secrets
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from django.urls import reverse
@@ -18,8 +14,6 @@ from django.urls import reverse
 from tests.wallet.providers.plays import Call, Play
 from wallet.models import IdentityVerification
 
-DOCUMENT = Path(__file__).resolve().parents[3] / "docs" / "identity-providers.md"
-NAME = "example_provider"
 KEY, CALLBACK_SECRET = "the-vendors-key", "the-callback-secret"
 STATES = {
     "verified": "verified",
@@ -37,18 +31,6 @@ PERSON = {
     "expires_on": "2060-01-01",
     "number": "PX1234567",
 }
-
-
-def example() -> str:
-    """The provider as the document has it."""
-    [found] = re.findall(rf"```python\n(# {NAME}\.py\n.*?)```", DOCUMENT.read_text(), re.DOTALL)
-    return str(found)
-
-
-def _as_module() -> None:
-    module = ModuleType(NAME)
-    exec(compile(example(), f"{NAME}.py", "exec"), vars(module))  # noqa: S102
-    sys.modules[NAME] = module
 
 
 class Vendor:
@@ -96,7 +78,7 @@ class Vendor:
         server.daemon_threads = True
         server.handle_error = lambda request, client: None  # type: ignore[method-assign]
         self.address = f"http://127.0.0.1:{server.server_port}"
-        threading.Thread(target=server.serve_forever, daemon=True).start()
+        threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
         try:
             yield
         finally:
@@ -112,13 +94,12 @@ class ExamplePlay(Play):
     decides_later = True
 
     def __init__(self) -> None:
-        _as_module()
         self.vendor = Vendor()
 
     @property
     def settings(self) -> dict[str, str]:  # type: ignore[override]
         return {
-            "type": f"{NAME}.ExampleProvider",
+            "type": "tests.wallet.providers.example_provider.ExampleProvider",
             "address": self.vendor.address,
             "key": KEY,
             "callback_secret": CALLBACK_SECRET,

@@ -13,6 +13,7 @@ class FromAfarPlay(Play):
     name = "from_afar"
     settings = {"verified_by": "Example Ltd"}
     kinds = frozenset({"review"})
+    headings = {"review": "We have your pictures"}
     remote = False
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:

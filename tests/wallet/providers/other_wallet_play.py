@@ -24,8 +24,8 @@ from tests.wallet.providers.pids import (
     world,
 )
 from tests.wallet.providers.plays import Call, Play
-from wallet import sessions
 from wallet.models import IdentityVerification, Wallet
+from wallet.sign_in import sessions
 
 REVOKED = 5  # a place in the status list
 

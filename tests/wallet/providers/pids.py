@@ -30,11 +30,13 @@ from jwcrypto.jwk import JWK
 from keys.jwk import public_jwk
 from keys.jws import encode_segment, take_apart
 from keys.private_keys.signer import SoftwareSigner
+from tests.day_inputs import typed_day
 from tests.keys.compact_jws import sign_compact
 from tests.wallet.providers.plays import Call
 from wallet.sd_jwt import issuance
 from wallet.status_lists import encoding
 
+PID_ISSUER, LIST_SIGNER, OF_SERVERS = "1.3.6.1.4.1.99999.1", "1.3.6.1.4.1.99999.2", "1.3.6.1.5.5.7.3.1"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
 NORA_AS_IN_HER_PID: dict[str, Any] = {
     "given_name": "Nora Ärla",
@@ -44,7 +46,7 @@ NORA_AS_IN_HER_PID: dict[str, Any] = {
     "issuing_country": "DE",
     "date_of_expiry": "2035-01-01",
 }
-NORA_TYPES = {"given_name": "nora", "family_name": "O'Neill", "birth_date": "1990-02-01"}
+NORA_TYPES = {"given_name": "nora", "family_name": "O'Neill", **typed_day("birth_date", "1990-02-01")}
 
 
 @dataclass
@@ -65,13 +67,21 @@ class Authority:
         builder = builder.add_extension(_usage(sign=False, certify=True), True)
         return cls(key, builder.sign(key, hashes.SHA256()))
 
-    def certifies(self, name: str, *, dns: str = "", days: int = 300, signs: bool = True) -> "Authority":
-        """A key that is no authority."""
+    def certifies(
+        self, name: str, *, dns: str = "", days: int = 300, signs: bool = True, **purpose: str
+    ) -> "Authority":
+        """A key that is no authority. purpose: `usage` or `policy`; by default PID_ISSUER as a usage."""
         key = ec.generate_private_key(ec.SECP256R1())
         builder = _builder(_name(name, "DE"), self.certificate.subject, key, days=days)
         own = x509.AuthorityKeyIdentifier.from_issuer_public_key(self.key.public_key())
         builder = builder.add_extension(own, False).add_extension(_usage(sign=signs, certify=False), True)
         builder = builder.add_extension(x509.BasicConstraints(False, None), True)
+        for kind, value in (purpose or {"usage": PID_ISSUER}).items():
+            found = x509.ObjectIdentifier(value)
+            policies = x509.CertificatePolicies([x509.PolicyInformation(found, None)])
+            builder = builder.add_extension(
+                x509.ExtendedKeyUsage([found]) if kind == "usage" else policies, False
+            )
         if dns:
             builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(dns)]), False)
         return Authority(key, builder.sign(self.key, hashes.SHA256()))
@@ -125,6 +135,7 @@ class World:
         self.anchors = self.folder / "anchors"
         self.anchors.mkdir()
         (self.anchors / "germany.pem").write_bytes(self.authority.pem)
+        (self.anchors / "germany.purposes").write_text(f"{PID_ISSUER}\nstatus:{LIST_SIGNER}\n")
         self.write("access.pem", self.access.pem + self.access_authority.pem)
         self.write("request.key", self.access.key_pem)
 
@@ -140,6 +151,7 @@ class World:
             "request_key": str(self.folder / "request.key"),
             "access_certificate": str(self.folder / "access.pem"),
             "trust_anchors": str(self.anchors),
+            "qr": "on",
         }
 
 
@@ -255,7 +267,7 @@ def status_server() -> Iterator[StatusServer]:
     server.daemon_threads = True
     said = StatusServer(f"http://127.0.0.1:{server.server_port}/status/1")
     said.publish()
-    thread = threading.Thread(target=server.serve_forever, daemon=True)
+    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True)
     thread.start()
     try:
         yield said

@@ -7,7 +7,6 @@ from urllib.parse import urlsplit
 
 from django.urls import reverse
 
-from infra.outbound import calls
 from tests.wallet.providers.plays import Call, Play
 from tests.wallet.providers.stripe_server import KEY, SECRET, StripeServer, listening, signed
 from wallet.models import IdentityVerification
@@ -87,12 +86,8 @@ class StripePlay(Play):
 
     @contextmanager
     def slow(self) -> Iterator[None]:
-        usual, calls.DONE_WITHIN = calls.DONE_WITHIN, 0.3
-        try:
-            with self.server.failing("slow"):
-                yield
-        finally:
-            calls.DONE_WITHIN = usual
+        with self.server.failing("slow"):
+            yield
 
     @contextmanager
     def lying(self) -> Iterator[None]:

@@ -9,7 +9,7 @@ import itertools
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -24,15 +24,17 @@ from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 
+from infra.outbound import calls
 from tests.people import NORA
 from tests.wallet.conftest import make_errand, together
 from tests.wallet.providers.plays import Call, Play, all_plays
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.identity import progress
 from wallet.identity.state_machine import OPEN, SUBMISSIONS
 from wallet.identity.sweeping import IDLE, STALE, STALE_BEGUN, sweep
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
+pytestmark = pytest.mark.slow
 PLAYS = all_plays()
 OTHER = "other@example.org"
 MOMENT = timedelta(seconds=1)
@@ -610,12 +612,15 @@ def test_whatever_strangers_send_is_no_error_and_moves_nothing(
 
 # --- Trouble at the provider -------------------------------------------------------------------------------
 
-TROUBLES = ["down", "lying", pytest.param("slow", marks=pytest.mark.slow)]
+TROUBLES = ["down", "lying", "slow"]
 
 
-def trouble_at(play: Play, trouble: str) -> AbstractContextManager[None]:
-    found: AbstractContextManager[None] = getattr(play, trouble)()
-    return found
+@contextmanager
+def trouble_at(play: Play, trouble: str) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch, getattr(play, trouble)():
+        if trouble == "slow":
+            patch.setattr(calls, "DONE_WITHIN", 0.5)  # in place of five seconds
+        yield
 
 
 @remote

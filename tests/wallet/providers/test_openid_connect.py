@@ -22,8 +22,8 @@ from infra.waiting import waiting_for
 from tests.wallet.conftest import together
 from tests.wallet.providers.oidc_play import OpenIDConnectPlay
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
-from wallet.claims import Identity
-from wallet.evidence import Assurance
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Assurance
 from wallet.identity import attempts, found, progress, sweeping
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet

@@ -7,14 +7,14 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.rsa import generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 
-from config import identity_providers
+from config import option_files
 from wallet.providers import registry
 from wallet.providers.openid_connect.provider import OpenIDConnect
 
 DOCUMENT = Path(__file__).parents[3] / "docs" / "identity-providers.md"
 SECTION = DOCUMENT.read_text().partition("\n## OpenID Connect\n")[2].partition("\n## ")[0]
 BLOCKS = [
-    block for block in re.findall(r"^```\n(.*?)^```$", SECTION, re.M | re.S) if "IDENTITY_PROVIDERS=" in block
+    block for block in re.findall(r"^```toml\n(.*?)^```$", SECTION, re.M | re.S) if "openid_connect" in block
 ]
 SETTINGS = {
     path.stem: set(re.findall(r"options\.\w+\(\s*\"(\w+)\"", path.read_text()))
@@ -28,14 +28,12 @@ def test_documented_settings_are_accepted(
 ) -> None:
     key = generate_private_key(65537, 2048)
     pem = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    for line in block.splitlines():
-        name, _, value = line.partition("=")
-        value = value.removeprefix('"').removesuffix('"')
-        if name.endswith("_FILE"):
-            value = str(tmp_path / name)
-            Path(value).write_bytes(pem if "KEY" in name else b"a secret")
-        monkeypatch.setenv(name, value)
-    for name, values in identity_providers.from_environment("in_person").items():
+    (tmp_path / "key").write_bytes(pem)
+    (tmp_path / "secret").write_text("a secret")
+    content = re.sub(r'(_(key|secret)_file = )".*"', rf'\1"{tmp_path}/\2"', block)
+    (tmp_path / "providers.toml").write_text(content)
+    monkeypatch.setenv("IDENTITY_PROVIDERS_FILE", str(tmp_path / "providers.toml"))
+    for name, values in option_files.identity_providers("in_person").items():
         made = registry.load(name, values, own_framework="https://id.example/assurance", loopback=False)
         assert isinstance(made, OpenIDConnect) == (name != "in_person")
 
@@ -46,7 +44,7 @@ def test_there_are_four_examples() -> None:
 
 def test_every_setting_is_in_the_table() -> None:
     table = SECTION.partition("### Settings\n")[2].partition("\n### ")[0]
-    documented = {name.lower() for name in re.findall(r"`([A-Z_]+)`", table)}
+    documented = set(re.findall(r"`([a-z_]+)`", table))
     read = set().union(*SETTINGS.values())
     assert len(read) > 15
     assert read - documented == set()

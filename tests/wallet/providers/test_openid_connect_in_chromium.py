@@ -13,8 +13,8 @@ from playwright.sync_api import expect
 
 from tests.wallet.conftest import SECRET, make_errand
 from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
-from wallet import sessions
 from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.sign_in import sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.django_db(transaction=True)]
 

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.providers.options import OptionError, Options
 
 SECRET = "do not repeat me"
 
 
 def options(*, loopback: bool = False, **values: str) -> Options:
-    return Options("IDENTITY_BANK_", values, own_framework="https://id.example/assurance", loopback=loopback)
+    return Options("bank.", values, own_framework="https://id.example/assurance", loopback=loopback)
 
 
 def test_what_is_set_is_read_and_what_is_not_has_its_default() -> None:
@@ -33,7 +33,7 @@ def test_what_is_set_is_read_and_what_is_not_has_its_default() -> None:
 
 def test_what_is_required_must_be_set() -> None:
     for values in ({}, {"name": ""}, {"name": "  "}):
-        with pytest.raises(OptionError, match=r"^IDENTITY_BANK_NAME must be set\.$"):
+        with pytest.raises(OptionError, match=r"^bank\.name must be set\.$"):
             options(**values).text("name")
 
 
@@ -57,8 +57,8 @@ def test_what_is_required_must_be_set() -> None:
         (lambda o: o.file("x"), "a\0b"),
     ],
 )
-def test_a_bad_value_is_refused_by_the_name_of_its_variable(read: Any, value: str) -> None:
-    with pytest.raises(OptionError, match="^IDENTITY_BANK_X must be ") as refused:
+def test_a_bad_value_is_refused_by_its_name(read: Any, value: str) -> None:
+    with pytest.raises(OptionError, match="^bank.x must be ") as refused:
         read(options(x=value))
     assert SECRET not in str(refused.value)
 
@@ -78,7 +78,7 @@ def test_a_file_gives_its_bytes(tmp_path: Path) -> None:
 def test_a_setting_that_nobody_reads_is_named() -> None:
     read = options(name="Bank", nane="x", plaze="y")
     read.text("name")
-    with pytest.raises(OptionError, match="IDENTITY_BANK_NANE, IDENTITY_BANK_PLAZE: this provider has no"):
+    with pytest.raises(OptionError, match="^bank.nane, plaze: this provider has no"):
         read.finish()
 
 

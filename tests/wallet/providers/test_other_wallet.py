@@ -19,6 +19,7 @@ from infra.sealing import unseal
 from keys.jwk import public_der
 from keys.models import SigningKey
 from presentation.dcql import parsing
+from tests.day_inputs import typed_day
 from tests.wallet.providers.other_wallet_play import browser_of, link_on
 from tests.wallet.providers.pids import (
     FORM,
@@ -35,7 +36,7 @@ from tests.wallet.providers.pids import (
     world,
 )
 from tests.wallet.providers.plays import Call
-from wallet import credentials
+from wallet.credential import credentials
 from wallet.identity import found, progress
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
@@ -46,6 +47,7 @@ from wallet.providers.other_wallet.request_objects import QUERY
 from wallet.providers.other_wallet.transactions import LIFE, RETURN_WITHIN
 
 State = IdentityVerification.State
+pytestmark = pytest.mark.slow
 OTHER_BROWSER = "c" * 43
 
 
@@ -196,17 +198,21 @@ def test_a_qr_code_verifies_without_a_way_back(client: Client, nora_begins: str,
 
 
 @pytest.mark.parametrize(
-    "typed",
-    [{"family_name": "Victor"}, {"given_name": "Mallory"}, {"given_name": ""}, {"birth_date": "1990-02-02"}],
+    ("typed", "read"),
+    [
+        *(({name: word},) * 2 for name, word in [("family_name", "Victor"), ("given_name", "Mallory")]),
+        ({"given_name": ""}, {"given_name": ""}),
+        (typed_day("birth_date", "1990-02-02"), {"birth_date": "1990-02-02"}),
+    ],
 )
 def test_somebody_else_than_who_was_typed_goes_to_review(
-    client: Client, nora_begins: str, errand: Errand, typed: dict[str, str]
+    client: Client, nora_begins: str, errand: Errand, typed: dict[str, str], read: dict[str, str]
 ) -> None:
     """The attacker shows a victim the QR code: the victim's identity is not in the attacker's wallet."""
     request = scanned(client, nora_begins, **typed)
     assert send(OtherPersonsWallet().answer(request)).status_code == 200
     assert (attempt().state, attempt().reason) == (State.REVIEW, "details_differ")
-    assert typed.items() <= found.typed(attempt()).items()  # beside what was read, for the operator
+    assert read.items() <= found.typed(attempt()).items()  # beside what was read, for the operator
     text = client.get(nora_begins, follow=True).content.decode()
     assert "Your check needs a closer look" in text
     assert "Ärla" not in text
@@ -239,7 +245,8 @@ def test_the_page_says_whose_account_is_verified_and_shows_the_code_without_styl
 
 
 def test_before_the_code_a_name_and_a_birth_date_have_to_be_typed(client: Client, nora_begins: str) -> None:
-    for typed in ({}, {"birth_date": "1990-02-01"}, {"given_name": "Nora", "birth_date": "2990-02-01"}):
+    born, unborn = (typed_day("birth_date", day) for day in ("1990-02-01", "2990-02-01"))
+    for typed in ({}, born, {"given_name": "Nora", **unborn}):
         response = client.post(nora_begins, {"device": "other", **typed})
         assert response.status_code == 200
         assert b"<svg" not in response.content
@@ -282,10 +289,11 @@ def test_an_operator_can_switch_qr_codes_off(client: Client, nora_begins: str, s
     assert b"<svg" not in response.content
 
 
-def test_an_operator_can_look_at_every_answer_to_a_qr_code(
+def test_an_operator_looks_at_every_answer_to_a_qr_code_unless_the_settings_say_otherwise(
     client: Client, nora_begins: str, settings: Any
 ) -> None:
-    settings.IDENTITY_PROVIDERS = {"wallet": {**world().settings, "qr": "review"}}
+    by_default = {name: value for name, value in world().settings.items() if name != "qr"}
+    settings.IDENTITY_PROVIDERS = {"wallet": by_default}
     send(OtherPersonsWallet().answer(scanned(client, nora_begins)))
     assert attempt().state == State.REVIEW
 
@@ -720,7 +728,11 @@ def test_settings_that_do_not_fit_are_said_one_by_one() -> None:
     broken = w.folder / "broken"
     broken.mkdir(exist_ok=True)
     (broken / "a.der").write_bytes(b"0")
-    key, certificate = "IDENTITY_WALLET_REQUEST_KEY", "IDENTITY_WALLET_ACCESS_CERTIFICATE"
+    aimless = w.folder / "aimless"
+    aimless.mkdir(exist_ok=True)
+    (aimless / "a.pem").write_bytes(w.authority.pem)
+    wallet = "IDENTITY_PROVIDERS_FILE: wallet."
+    key, certificate = f"{wallet}request_key", f"{wallet}access_certificate"
     assert fault(request_key="").startswith(key)
     assert fault(request_key="/nowhere").startswith(key)
     assert fault(request_key=w.write("other.key", other.key_pem)).startswith(f"{key} must be the private key")
@@ -736,12 +748,16 @@ def test_settings_that_do_not_fit_are_said_one_by_one() -> None:
         "request_key": w.write("e.key", other.key_pem),
     }
     assert "host of BASE_URL" in fault(**named, client_id_prefix="x509_san_dns")
-    anchors = "IDENTITY_WALLET_TRUST_ANCHORS"
+    anchors = f"{wallet}trust_anchors"
     for folder in (empty, leaves, broken, w.folder / "nowhere"):
         assert fault(trust_anchors=str(folder)).startswith(anchors)
-    assert fault(qr="maybe").startswith("IDENTITY_WALLET_QR")
-    assert fault(scheme="openid4vp://").startswith("IDENTITY_WALLET_SCHEME")
-    assert fault(colour="red").startswith("IDENTITY_WALLET_COLOUR")
+    assert "each with a .purposes file beside it" in fault(trust_anchors=str(aimless))
+    for text in (b"", b"every", b"1.2, 1.3", b"\xff"):
+        (aimless / "a.purposes").write_bytes(text)
+        assert ".purposes" in fault(trust_anchors=str(aimless))
+    assert fault(qr="maybe").startswith(f"{wallet}qr")
+    assert fault(scheme="openid4vp://").startswith(f"{wallet}scheme")
+    assert fault(colour="red").startswith(f"{wallet}colour")
 
 
 def checked() -> list[str]:

@@ -3,32 +3,35 @@
 import base64
 import json
 import zlib
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infra import base64url
 from infra.outbound.calls import Outbound
 from tests.wallet.providers.pids import (
+    LIST_SIGNER,
     NORA_AS_IN_HER_PID,
+    OF_SERVERS,
+    PID_ISSUER,
     Authority,
     OtherPersonsWallet,
     encrypted,
     status_server,
     world,
 )
-from wallet.claims import Identity, IdentityError
-from wallet.evidence import Assurance, EvidenceError
-from wallet.providers.other_wallet import answers, identities, statuses
-from wallet.providers.other_wallet.answers import AnswerError, UnsuitableError
+from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.evidence import Assurance, EvidenceError
+from wallet.providers.other_wallet import identities, responses, statuses
 from wallet.providers.other_wallet.request_objects import QUERY
+from wallet.providers.other_wallet.responses import AnswerError, UnsuitableError
 from wallet.providers.other_wallet.statuses import StatusUnknownError
 from wallet.providers.other_wallet.transactions import LINK, Transaction
-from wallet.providers.other_wallet.trust_anchors import TrustAnchors
+from wallet.providers.other_wallet.trust_anchors import AnchorError, TrustAnchors, UnknownIssuerError
 from wallet.sd_jwt.issuance import SdJwtError
 
 CLIENT = "x509_hash:us"
@@ -50,9 +53,9 @@ JSON = st.recursive(
 
 def read(response: str) -> Any:
     """What it gives, or None where it is refused."""
-    anchors = TrustAnchors((world().authority.certificate,))
+    anchors = TrustAnchors([(world().authority.certificate, [PID_ISSUER])])
     try:
-        return answers.read(response, TRANSACTION, anchors, now=datetime.now(UTC)).person
+        return responses.read(response, TRANSACTION, anchors, now=datetime.now(UTC)).person
     except (AnswerError, UnsuitableError):
         return None
 
@@ -60,7 +63,7 @@ def read(response: str) -> Any:
 def test_a_good_answer_is_read() -> None:
     vp_token = {"pid": [OtherPersonsWallet().presentation(REQUEST)]}
     person = read(encrypted(REQUEST, {"vp_token": vp_token}))
-    assert person == {name: NORA_AS_IN_HER_PID[name] for name in answers.KEPT}
+    assert person == {name: NORA_AS_IN_HER_PID[name] for name in responses.KEPT}
 
 
 @given(st.text() | st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode() + "...."))
@@ -104,16 +107,16 @@ def test_a_changed_presentation_gives_no_other_claims(place: int, character: str
 @pytest.mark.parametrize("body", [b"a=1&a=2", b"a=1&a=1", b"&".join(b"%d=" % n for n in range(11)), b"a=%ff"])
 def test_a_form_has_each_field_once_and_not_too_many(body: bytes) -> None:
     with pytest.raises(AnswerError):
-        answers.fields(body, answers.FORM)
+        responses.fields(body, responses.FORM)
 
 
 @given(
     st.binary() | st.text().map(str.encode),
-    st.sampled_from([answers.FORM, answers.FORM + "; charset=utf-8", ""]),
+    st.sampled_from([responses.FORM, responses.FORM + "; charset=utf-8", ""]),
 )
 def test_every_body_is_a_form_or_refused(body: bytes, content_type: str) -> None:
     try:
-        found = answers.fields(body, content_type)
+        found = responses.fields(body, content_type)
     except AnswerError:
         return
     assert all(isinstance(value, str) for value in found.values())
@@ -132,14 +135,47 @@ LEAF = base64.b64decode(Authority.make("Leaf").x5c[0])
     )
 )
 def test_no_chain_but_one_to_an_anchor_is_believed(x5c: Any) -> None:
-    anchors = TrustAnchors((world().authority.certificate,))
+    anchors = TrustAnchors([(world().authority.certificate, [PID_ISSUER])])
     with pytest.raises(SdJwtError):
         anchors.issuer({"x5c": x5c}, NOW)
 
 
+@pytest.mark.parametrize(
+    ("named", "purpose", "signs_pids", "signs_lists"),
+    [
+        ([PID_ISSUER], {"usage": PID_ISSUER}, True, True),
+        ([PID_ISSUER], {"policy": PID_ISSUER}, True, True),
+        ([LIST_SIGNER, PID_ISSUER], {"policy": PID_ISSUER, "usage": OF_SERVERS}, True, True),
+        ([PID_ISSUER], {"usage": OF_SERVERS}, False, False),
+        ([PID_ISSUER], {"usage": "2.5.29.37.0"}, False, False),
+        ([PID_ISSUER, f"status:{LIST_SIGNER}"], {"usage": LIST_SIGNER}, False, True),
+        ([f"status:{LIST_SIGNER}"], {"policy": LIST_SIGNER}, False, True),
+        (["any"], {"usage": OF_SERVERS}, True, True),
+    ],
+)
+def test_a_certificate_counts_only_for_the_purposes_that_its_anchor_names(
+    named: list[str], purpose: dict[str, str], signs_pids: bool, signs_lists: bool
+) -> None:
+    anchors = TrustAnchors([(world().authority.certificate, named)])
+    leaf = world().authority.certifies("One of them", **purpose)
+    for lists, counts in ((False, signs_pids), (True, signs_lists)):
+        with nullcontext() if counts else pytest.raises(UnknownIssuerError):
+            anchors.issuer({"x5c": leaf.x5c}, datetime.now(UTC), lists=lists)
+
+
+@given(st.lists(st.text()))
+@example([])
+@example(["1.3.6.1", "status:any"])
+@example(["3.1"])
+@example(["1.03"])
+def test_an_anchor_names_purposes_or_is_refused(named: list[str]) -> None:
+    with pytest.raises(AnchorError):
+        TrustAnchors([(world().authority.certificate, named)])
+
+
 def test_a_list_counts_only_for_pids_of_the_same_country() -> None:
     france = Authority.make("PID authority of France", "FR")
-    anchors = TrustAnchors((world().authority.certificate, france.certificate))
+    anchors = TrustAnchors([(each.certificate, ["any"]) for each in (world().authority, france)])
     facts: dict[str, Any] = {
         "outbound": Outbound(loopback=True),
         "anchors": anchors,
@@ -175,7 +211,7 @@ def test_every_list_has_a_status_or_is_not_understood(status_list: Any, idx: int
         assert 0 <= statuses._entry(status_list, idx) <= 255
 
 
-@given(st.dictionaries(st.sampled_from(answers.KEPT), JSON))
+@given(st.dictionaries(st.sampled_from(responses.KEPT), JSON))
 def test_every_person_is_an_identity_or_refused(person: dict[str, Any]) -> None:
     with suppress(IdentityError):
         assert isinstance(identities.identity_of(person), Identity)

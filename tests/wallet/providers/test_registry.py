@@ -6,7 +6,7 @@ import pytest
 from django.core.management import call_command
 from django.core.management.base import SystemCheckError
 
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.providers import registry
 from wallet.providers.contract import Provider
 from wallet.providers.in_person import InPerson
@@ -58,12 +58,12 @@ def test_only_providers_that_reach_what_is_demanded_are_offered(settings, demand
 @pytest.mark.parametrize(
     ("configured", "sentence"),
     [
-        ({"nobody": {}}, "IDENTITY_NOBODY_TYPE is neither one of"),
-        ({"a": {"type": "no.such.Module"}}, "IDENTITY_A_TYPE is neither one of"),
-        ({"a": {"type": "wallet.evidence.Evidence"}}, "IDENTITY_A_TYPE is not a class derived from"),
-        ({"a": {"type": "wallet.evidence.METHODS"}}, "IDENTITY_A_TYPE is not a class derived from"),
-        ({"in_person": {"plaze": "secret-value"}}, "IDENTITY_IN_PERSON_PLAZE: this provider has no such"),
-        ({"in_person": {"assurance": "a b c"}}, "IDENTITY_IN_PERSON_ASSURANCE must be a trust framework"),
+        ({"nobody": {}}, "nobody.type is neither one of"),
+        ({"a": {"type": "no.such.Module"}}, "No module named 'no'"),
+        ({"a": {"type": "wallet.credential.evidence.Evidence"}}, "a.type is not a class derived from"),
+        ({"a": {"type": "wallet.credential.evidence.METHODS"}}, "a.type is not a class derived from"),
+        ({"in_person": {"plaze": "secret-value"}}, "in_person.plaze: this provider has no such"),
+        ({"in_person": {"assurance": "a b c"}}, "in_person.assurance must be a trust framework"),
     ],
 )
 def test_check_refuses_what_would_fail_a_person_later(settings, configured, sentence):

@@ -8,10 +8,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wallet.providers.test_stripe_webhooks import values
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.providers.findings import NeedsReview, Verified
-from wallet.providers.stripe_identity.answers import OddAnswerError, results, session
 from wallet.providers.stripe_identity.findings import of_error, of_results
+from wallet.providers.stripe_identity.responses import OddResponseError, results, session
 
 ASSURANCE = Assurance("https://id.example/assurance", "document_and_selfie")
 SESSION = {"id": "vs_1Test", "status": "requires_input", "livemode": False}
@@ -57,14 +57,14 @@ def test_results_are_read():
 
 @pytest.mark.parametrize("member", ["verified_outputs", "last_verification_report"])
 def test_results_need_both_parts(member):
-    with pytest.raises(OddAnswerError):
+    with pytest.raises(OddResponseError):
         results(RESULTS | {member: None})
 
 
 @given(values | st.dictionaries(st.sampled_from([*SESSION, "last_error", "redaction", "url"]), values))
 def test_any_answer_is_a_session_or_refused(answer):
     for facts in (answer, SESSION | answer if isinstance(answer, dict) else answer):
-        with contextlib.suppress(OddAnswerError):
+        with contextlib.suppress(OddResponseError):
             session(facts)
 
 
@@ -72,7 +72,7 @@ def test_any_answer_is_a_session_or_refused(answer):
 def test_any_results_are_an_identity_or_reviewed_or_refused(answer):
     try:
         read = results(answer)
-    except OddAnswerError:
+    except OddResponseError:
         return
     finding = of_results(read, assurance=ASSURANCE, verified_by="Stripe")
     assert isinstance(finding, Verified | NeedsReview)

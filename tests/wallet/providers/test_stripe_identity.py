@@ -20,7 +20,7 @@ from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
 from tests.wallet.providers.stripe_play import NAME, StripePlay
 from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
-from wallet.claims import Identity
+from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.state_machine import State
 from wallet.identity.sweeping import STALE_BEGUN, sweep
@@ -31,6 +31,7 @@ from wallet.providers.findings import REASONS
 from wallet.providers.options import OptionError
 from wallet.providers.stripe_identity import findings
 
+pytestmark = pytest.mark.slow
 MINUTE = timedelta(minutes=1)
 LIVE = {"type": "stripe", "key": "rk_live_of_the_tests", "webhook_secret": SECRET}
 EVERY_CODE = {
@@ -674,23 +675,23 @@ def test_a_live_key_is_all_that_production_needs(settings):
 
 def test_production_refuses_a_test_key(settings):
     settings.IDENTITY_TEST_MODE = False
-    with pytest.raises(OptionError, match="IDENTITY_STRIPE_KEY must be a live key"):
+    with pytest.raises(OptionError, match="IDENTITY_PROVIDERS_FILE: stripe.key must be a live key"):
         loaded(settings, key="rk_test_x")
 
 
 @pytest.mark.parametrize(
     ("values", "complaint"),
     [
-        ({"key": ""}, "KEY must be set"),
-        ({"key": "sk_live_secret"}, "KEY must be a restricted key"),
-        ({"key": "rk_live_a b"}, "KEY must be a restricted key"),
-        ({"webhook_secret": ""}, "WEBHOOK_SECRET must be set"),
-        ({"webhook_secret": "whsec_a nonsense"}, "WEBHOOK_SECRET must be signing secrets"),
-        ({"document_types": "passport library_card"}, "DOCUMENT_TYPES must be some of"),
-        ({"live_capture": "maybe"}, "LIVE_CAPTURE must be one of"),
-        ({"assurance": "eidas substantial"}, "ASSURANCE must not be of eidas"),
-        ({"address": "https://stripe.example"}, "ADDRESS is for tests only"),
-        ({"surprise": "1"}, "IDENTITY_STRIPE_SURPRISE: this provider has no such setting"),
+        ({"key": ""}, "key must be set"),
+        ({"key": "sk_live_secret"}, "key must be a restricted key"),
+        ({"key": "rk_live_a b"}, "key must be a restricted key"),
+        ({"webhook_secret": ""}, "webhook_secret must be set"),
+        ({"webhook_secret": "whsec_a nonsense"}, "webhook_secret must be signing secrets"),
+        ({"document_types": "passport library_card"}, "document_types must be some of"),
+        ({"live_capture": "maybe"}, "live_capture must be one of"),
+        ({"assurance": "eidas substantial"}, "assurance must not be of eidas"),
+        ({"address": "https://stripe.example"}, "address is for tests only"),
+        ({"surprise": "1"}, "IDENTITY_PROVIDERS_FILE: stripe.surprise: this provider has no such option"),
     ],
 )
 def test_a_mistake_in_the_settings_is_found_before_people_come(settings, values, complaint):
@@ -701,7 +702,7 @@ def test_a_mistake_in_the_settings_is_found_before_people_come(settings, values,
 
 def test_in_production_no_other_address_is_called(settings):
     settings.LOOPBACK_CALLS = False
-    with pytest.raises(OptionError, match="ADDRESS must be an https address"):
+    with pytest.raises(OptionError, match="address must be an https address"):
         loaded(settings, address="http://127.0.0.1:1234")
 
 

@@ -16,17 +16,13 @@ from django.db.models import F
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit, LimitReachedError, RollingLimit, take
-from wallet import known_browsers, letters
 from wallet.account.address import reserved
 from wallet.account.address.reserved import AddressReservedError
+from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
-from wallet.sign_in import (
-    RESEND_AFTER,
-    NoCodeError,
-    WalletSuspendedError,
-    WrongCodeError,
-)
-from wallet.sign_in_allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, TRIES_PER_CLIENT, take_code
+from wallet.sign_in import known_browsers
+from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, TRIES_PER_CLIENT, take_code
+from wallet.sign_in.codes import RESEND_AFTER, NoCodeError, WalletSuspendedError, WrongCodeError
 
 log = structlog.get_logger(__name__)
 

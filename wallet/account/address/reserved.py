@@ -1,4 +1,4 @@
-"""Addresses that nobody else gets for now: their mailbox can still undo a change (`undoing`)."""
+"""Former addresses that no other wallet may take while their mailbox can undo the change (`undoing`)."""
 
 from datetime import datetime
 

@@ -3,21 +3,24 @@
 import re
 import secrets
 from datetime import datetime
+from functools import partial
 
 import structlog
 from django.conf import settings
 from django.db import transaction
+from django.db.models import F, QuerySet
 from django.urls import reverse
 
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
-from wallet import letters, sessions
 from wallet.account import ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.address.reserved import undoable
 from wallet.account.closing import closures
 from wallet.identity.batches import each
+from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
+from wallet.sign_in import sessions
 
 log = structlog.get_logger(__name__)
 
@@ -25,7 +28,7 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class UndoGoneError(Exception):
-    """The link is unknown, or was used, or its time is over."""
+    """The link is unknown, was used, or has expired."""
 
 
 def tell(former: FormerAddress, *, now: datetime) -> bool:
@@ -46,16 +49,21 @@ def tell(former: FormerAddress, *, now: datetime) -> bool:
 
 def tell_all(*, now: datetime, batch: int = 500) -> int:
     """Send the e-mails that are due; gives how many were sent."""
-    return sum(tell(former, now=now) for former in each(undoable(now=now).filter(told_at=None), batch))
+    due = undoable(now=now).filter(told_at=None)
+    return sum(each(due, batch, partial(tell, now=now), failure="address_notice_not_sent"))
 
 
 def find(secret: str, *, now: datetime) -> FormerAddress:
     """The former address that this link puts back; changes nothing. Raises `UndoGoneError`."""
-    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
-    former = undoable(now=now).exclude(undo_digest="").filter(undo_digest=digest).first()
+    former = (undoable(now=now) & _of(secret)).first()
     if former is None:
         raise UndoGoneError
     return former
+
+
+def undone(secret: str, *, now: datetime) -> FormerAddress | None:
+    """The former address that this link has put back, while the wallet has it and the link would last."""
+    return _of(secret).exclude(closed_at=None).filter(expires_at__gt=now, wallet__email=F("email")).first()
 
 
 def undo(secret: str, *, now: datetime) -> FormerAddress:
@@ -83,8 +91,13 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
     return former
 
 
+def _of(secret: str) -> QuerySet[FormerAddress]:
+    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
+    return FormerAddress.objects.exclude(undo_digest="").filter(undo_digest=digest)
+
+
 def _tell_the_other(wallet: Wallet, email: str) -> None:
-    """Best effort: who undid the change knows it, and the other one finds out when they sign in."""
+    """E-mails the address that lost the wallet. Never fails; the person finds out at the next sign-in too."""
     try:
         letters.send_notice(email, "address_put_back", wallet=wallet)
     except EmailAddressError:

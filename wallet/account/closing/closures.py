@@ -15,11 +15,12 @@ import structlog
 from django.db import transaction
 from django.utils.translation import gettext as _t
 
+from infra.operations import WrongStateError
 from infra.sealing import seal_column, unseal_column
-from wallet import revocation
 from wallet.account import ways_in
 from wallet.account.address.reserved import undoable
 from wallet.account.recovery import recoveries
+from wallet.credential import revocation
 from wallet.models import (
     Credential,
     EmailChange,
@@ -30,17 +31,12 @@ from wallet.models import (
     Wallet,
     WalletClosure,
 )
-from wallet.revocation import CredentialMoveError
 from wallet.status_lists.changes import HOLDER
 
 log = structlog.get_logger(__name__)
 Reason = WalletClosure.Reason
 
 DAY = timedelta(days=1)  # to change one's mind
-
-
-class ClosingError(Exception):
-    """The wallet is about to close already, or is not; another request was faster."""
 
 
 def earliest(wallet: Wallet, *, now: datetime) -> datetime:
@@ -60,15 +56,15 @@ def ask(
     operator_id: int | None = None,
     reason: Reason = Reason.OWN_WISH,
 ) -> WalletClosure:
-    """Let the wallet close, in a day if `closes_at` is None. Until then nothing is shared from it.
+    """Schedule the closing, for `closes_at` or else in a day. Until then nothing is shared from the wallet.
 
-    Raises `ClosingError`.
+    Raises `WrongStateError`.
     """
     closes_at = closes_at or now + DAY
     with transaction.atomic():
         rows = Wallet.objects.filter(id=wallet.id, closes_at=None, closed_at=None)
         if rows.update(closes_at=closes_at) != 1:
-            raise ClosingError("It closes already.")
+            raise WrongStateError("It closes already.")
         closure = WalletClosure.objects.create(
             wallet=wallet.id,
             reason=reason,
@@ -83,12 +79,12 @@ def ask(
 
 
 def undo(wallet: Wallet, *, now: datetime, operator_id: int | None = None) -> WalletClosure:
-    """Keep the wallet. Raises `ClosingError` if it does not close, or has closed."""
+    """Cancel the closing. Raises `WrongStateError` if none is scheduled, or the wallet is closed."""
     with transaction.atomic():
         # The sweep locks the wallet first as well, so that only one of the two finds it open.
         rows = Wallet.objects.filter(id=wallet.id, closed_at=None).exclude(closes_at=None)
         if rows.update(closes_at=None) != 1:
-            raise ClosingError("It does not close, or has closed.")
+            raise WrongStateError("It does not close, or has closed.")
         closure = WalletClosure.objects.get(wallet=wallet.id, undone_at=None)
         closure.undone_at, closure.undone_by, closure.notice_due = now, operator_id, "kept"
         closure.save(update_fields=["undone_at", "undone_by", "notice_due"])
@@ -100,7 +96,7 @@ def undo(wallet: Wallet, *, now: datetime, operator_id: int | None = None) -> Wa
 def close(closure: WalletClosure, *, now: datetime) -> bool:
     """Close the wallet, if its day is over; False if it was undone or closed meanwhile. One transaction."""
     with transaction.atomic():
-        # In this order, as the statement that allocates status entries locks them.
+        # In the order of locks, see docs/architecture.md.
         credential = Credential.objects.select_for_update().filter(wallet=closure.wallet).first()
         due = Wallet.objects.select_for_update().filter(closes_at__lte=now, closed_at=None)
         wallet = due.filter(id=closure.wallet).first()
@@ -132,7 +128,7 @@ def _end_ways_in(wallet: Wallet, *, now: datetime) -> None:
 
 def _end(credential: Credential, *, actor: str, now: datetime) -> None:
     """Revoke the credential and everything presented from it, and erase the identity."""
-    with suppress(CredentialMoveError):  # it was revoked before
+    with suppress(WrongStateError):  # it was revoked before
         revocation.revoke(credential, actor=actor, reason=_t("The wallet was closed."), now=now)
     IdentityMark.objects.filter(credential=credential).delete()
     Credential.objects.filter(id=credential.id).update(sealed_identity=b"", erased_at=now, notice="")
@@ -143,7 +139,7 @@ def _actor(closure: WalletClosure) -> str:
 
 
 def address_of(closure: WalletClosure) -> str:
-    """The address to write to; empty if it is not known any more. Raises `SealError`."""
+    """The e-mail address of the wallet, also once it is closed; empty once erased. Raises `SealError`."""
     if closure.sealed_address is not None:
         return unseal_column(closure, "sealed_address").decode()
     if closure.closed_at is not None:

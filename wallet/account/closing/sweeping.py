@@ -1,22 +1,23 @@
-"""Goes on with the wallets that close: closes those whose day is over, erases, and sends the e-mails.
+"""Continues each closing: closes wallets after their day, erases what they left, and sends the e-mails.
 
 Each step may be repeated, so any number of sweeps may run at once and one may be stopped at any time.
 """
 
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from django.db.models import Q, QuerySet
 from django.utils.timezone import localtime
 
-from infra import localised, personal_data
+from infra import localised, personal_data, runs
 from infra.email_addresses import EmailAddressError
 from infra.personal_data import Person
 from infra.sealing import SealError
-from wallet import letters
 from wallet.account.closing import closures
 from wallet.identity.batches import each
+from wallet.letters import letters
 from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
 
 log = structlog.get_logger(__name__)
@@ -28,21 +29,18 @@ ROW_KEPT = timedelta(hours=1)
 
 
 def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
-    """Does what is due; how many wallets were closed, and how many are finished.
-
-    A wallet in trouble is logged and does not stop the others.
-    """
-    done: Counter[str] = Counter()
-    unfinished = WalletClosure.objects.filter(finished_at=None, undone_at=None)
-    for closure in each(unfinished.filter(closes_at__lte=now), batch):
-        try:
-            done["closed wallets"] += closure.closed_at is None and closures.close(closure, now=now)
-            done["erased wallets"] += _finish(closure, now=now, batch=batch)
-        except Exception:
-            log.exception("wallet_not_closed", closure=str(closure.id))
-    for closure in each(WalletClosure.objects.exclude(notice_due=""), batch):
-        send_owed(closure, now=now)
+    """Takes all due steps; returns how many wallets were closed, and how many are finished."""
+    due = WalletClosure.objects.filter(finished_at=None, undone_at=None, closes_at__lte=now)
+    owed = WalletClosure.objects.exclude(notice_due="")
+    close = partial(_go_on, now=now, batch=batch)
+    done = sum(each(due, batch, close, failure="wallet_not_closed"), Counter[str]())
+    sum(each(owed, batch, partial(send_owed, now=now), failure="closing_notice_not_sent"))
     return +done
+
+
+def _go_on(closure: WalletClosure, *, now: datetime, batch: int) -> Counter[str]:
+    closed = closure.closed_at is None and closures.close(closure, now=now)
+    return Counter({"closed wallets": closed, "erased wallets": _finish(closure, now=now, batch=batch)})
 
 
 def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
@@ -50,10 +48,14 @@ def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
     if closure.closed_at is None or not _take(closure, now=now):
         return False
     try:
-        for person in _people(closure, closure.closed_at):
-            for erase in personal_data.erasers():
-                erase(person, now=now, batch=batch)
-        return _forget_row(closure, now=now)
+        people = _people(closure, closure.closed_at)
+        erasures = [partial(erase, person) for person in people for erase in personal_data.erasers()]
+        left = len(erasures)
+        for erase in erasures:
+            with runs.isolated("person_not_erased", closure=str(closure.id)):
+                erase(now=now, batch=batch)
+                left -= 1
+        return not left and _delete_row(closure, now=now)
     finally:
         _rows(closure).update(taken_until=None)
 
@@ -65,8 +67,8 @@ def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
     return [*earlier, Person(closure.wallet, closures.address_of(closure), closed_at)]
 
 
-def _forget_row(closure: WalletClosure, *, now: datetime) -> bool:
-    """Delete the row of the wallet once nothing refers to it and everybody who had to be told was."""
+def _delete_row(closure: WalletClosure, *, now: datetime) -> bool:
+    """Delete the row of the wallet once nothing refers to it and all notifications were sent."""
     wallet = closure.wallet
     waits = (
         closure.closed_at is None

@@ -1,21 +1,25 @@
 """The parts of a holder’s download that the wallet’s own tables give. Their members are documented in
 docs/data-protection.md; a test compares."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import date, datetime
+from operator import attrgetter
 from typing import Any
 
+from django.db.models import QuerySet
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
 from infra.sealing import SealError
-from wallet import credentials
-from wallet.claims import CLAIMS, GROUPS
-from wallet.evidence import DOCUMENT_KINDS, METHODS
-from wallet.models import Credential, Evidence, IdentityVerification, Picture, Wallet
+from wallet.credential import credentials
+from wallet.credential.claims import CLAIMS, GROUPS
+from wallet.credential.evidence import DOCUMENT_KINDS, METHODS
+from wallet.models import Credential, IdentityVerification, Picture, Wallet
 
 BATCH = 200
+# The members of an entry in their order: for each what people read in its place, and its value from the row.
+Members = Mapping[str, tuple[Any, Callable[[Any], Any]]]
 
 
 def time(when: datetime | date | None) -> str | None:
@@ -23,17 +27,85 @@ def time(when: datetime | date | None) -> str | None:
     return when.isoformat() if when else None
 
 
+def at(name: str) -> Callable[[Any], str | None]:
+    """The value of a member that is a time or a day."""
+    return lambda row: time(getattr(row, name))
+
+
+def given(name: str) -> Callable[[Any], Any]:
+    """The value of a member that is null where the row has nothing."""
+    return lambda row: getattr(row, name) or None
+
+
+def described(row: Any, members: Members) -> Entry:
+    """The entry of a row."""
+    return {name: value(row) for name, (_label, value) in members.items()}
+
+
+def labels(members: Members) -> dict[str, Any]:
+    """What people read in place of the names of the members."""
+    return {name: label for name, (label, _value) in members.items()}
+
+
+WALLET: Members = {
+    "id": (_("Number of the wallet"), lambda wallet: str(wallet.id)),
+    "email": (_("E-mail address"), attrgetter("email")),
+    "state": (_("State"), lambda wallet: "closing" if wallet.closes_at else wallet.state),
+    "opened_at": (_("Opened"), at("created_at")),
+    "closes_at": (_("Closes"), at("closes_at")),
+    "share_emails": (_("An e-mail each time you share something"), attrgetter("share_emails")),
+}
+IDENTITY: Members = {
+    "state": (_("State"), attrgetter("state")),
+    "issued_at": (_("Issued"), at("issued_at")),
+    "expires_at": (_("Valid until"), at("expires_at")),
+    "revoked_at": (_("Revoked"), at("revoked_at")),
+    "erased_at": (_("Erased"), at("erased_at")),
+}
+PICTURE: Members = {
+    "kind": (_("Picture"), attrgetter("kind")),
+    "uploaded_at": (_("Sent"), at("uploaded_at")),
+}
+EVIDENCE: Members = {
+    "method": (_("Method"), attrgetter("method")),
+    "method_in_words": (
+        _("Method in words"),
+        lambda row: str(METHODS[row.method][0]) if row.method in METHODS else None,
+    ),
+    "trust_framework": (_("Rules of the identity check"), attrgetter("trust_framework")),
+    "assurance_level": (_("Assurance level of the identity check"), given("assurance_level")),
+    "verified_by": (_("Verified by"), attrgetter("verified_by")),
+    "verified_at": (_("Verified"), at("verified_at")),
+    "document": (
+        _("Document"),
+        lambda row: str(DOCUMENT_KINDS.get(row.document_kind, "")) if row.document_kind else None,
+    ),
+    "issuing_country": (_("Issuing country"), given("issuing_country")),
+    "document_expires_on": (_("Document expires"), at("document_expires_on")),
+}
+CHECK: Members = {
+    "id": (_("Number of the check"), lambda check: str(check.id)),
+    "begun_at": (_("Begun"), at("created_at")),
+    "state": (_("State"), attrgetter("state")),
+    "changed_at": (_("Last change"), at("changed_at")),
+    "provider": (_("Checked with"), attrgetter("provider")),
+    "provider_reference": (_("Number there"), given("provider_reference")),
+    "reason": (_("Reason for the outcome"), given("reason")),
+    "pictures": (
+        _("Pictures that are kept"),
+        lambda check: [described(one, PICTURE) for one in _pictures(check)],
+    ),
+    "evidence": (
+        _("How your identity was verified"),
+        lambda check: described(check.evidence, EVIDENCE) if hasattr(check, "evidence") else None,
+    ),
+}
+
+
 def wallet_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The wallet itself: one entry."""
     for wallet in Wallet.objects.filter(id=person.id):
-        yield {
-            "id": str(wallet.id),
-            "email": wallet.email,
-            "state": "closing" if wallet.closes_at else wallet.state,
-            "opened_at": time(wallet.created_at),
-            "closes_at": time(wallet.closes_at),
-            "share_emails": wallet.share_emails,
-        }
+        yield described(wallet, WALLET)
 
 
 def identity_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
@@ -43,50 +115,18 @@ def identity_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
             values: dict[str, Any] | None = credentials.disclosed(credential, today=localdate(now))
         except SealError:  # its key is lost, or it is erased
             values = None
-        yield {
-            "state": credential.state,
-            "issued_at": time(credential.issued_at),
-            "expires_at": time(credential.expires_at),
-            "revoked_at": time(credential.revoked_at),
-            "erased_at": time(credential.erased_at),
-            "values": values,
-        }
+        yield {**described(credential, IDENTITY), "values": values}
 
 
 def check_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The identity checks, the newest first."""
     checks = IdentityVerification.objects.filter(wallet=person.id).select_related("evidence")
     for check in in_batches(checks, "-created_at", "pk", batch=BATCH):
-        yield {
-            "id": str(check.id),
-            "begun_at": time(check.created_at),
-            "state": check.state,
-            "changed_at": time(check.changed_at),
-            "provider": check.provider,
-            "provider_reference": check.provider_reference or None,
-            "reason": check.reason or None,
-            "pictures": [
-                {"kind": kind, "uploaded_at": time(at)}
-                for kind, at in check.pictures.order_by("kind").values_list("kind", "uploaded_at")
-            ],
-            "evidence": _evidence(getattr(check, "evidence", None)),
-        }
+        yield described(check, CHECK)
 
 
-def _evidence(evidence: Evidence | None) -> dict[str, Any] | None:
-    if evidence is None:
-        return None
-    return {
-        "method": evidence.method,
-        "method_in_words": str(METHODS[evidence.method][0]) if evidence.method in METHODS else None,
-        "trust_framework": evidence.trust_framework,
-        "assurance_level": evidence.assurance_level or None,
-        "verified_by": evidence.verified_by,
-        "verified_at": time(evidence.verified_at),
-        "document": str(DOCUMENT_KINDS.get(evidence.document_kind, "")) if evidence.document_kind else None,
-        "issuing_country": evidence.issuing_country or None,
-        "document_expires_on": time(evidence.document_expires_on),
-    }
+def _pictures(check: IdentityVerification) -> QuerySet[Picture]:
+    return check.pictures.order_by("kind").defer("sealed_jpeg")
 
 
 SECTIONS = (
@@ -94,14 +134,7 @@ SECTIONS = (
         "wallet",
         _("Your wallet"),
         wallet_entries,
-        {
-            "id": _("Number of the wallet"),
-            "email": _("E-mail address"),
-            "state": _("State"),
-            "opened_at": _("Opened"),
-            "closes_at": _("Closes"),
-            "share_emails": _("An e-mail each time you share something"),
-        },
+        labels(WALLET),
         codes={"state": {**dict(Wallet.State.choices), "closing": _("about to close")}},
     ),
     Section(
@@ -109,11 +142,7 @@ SECTIONS = (
         _("Your verified identity"),
         identity_entries,
         {
-            "state": _("State"),
-            "issued_at": _("Issued"),
-            "expires_at": _("Valid until"),
-            "revoked_at": _("Revoked"),
-            "erased_at": _("Erased"),
+            **labels(IDENTITY),
             "values": _("Values"),
             **{path[-1]: claim.label for path, claim in CLAIMS.items()},
             **{path[-1]: label for path, (label, _description) in GROUPS.items()},
@@ -124,28 +153,7 @@ SECTIONS = (
         "identity_checks",
         _("Your identity checks"),
         check_entries,
-        {
-            "id": _("Number of the check"),
-            "begun_at": _("Begun"),
-            "state": _("State"),
-            "changed_at": _("Last change"),
-            "provider": _("Checked with"),
-            "provider_reference": _("Number there"),
-            "reason": _("Reason for the outcome"),
-            "pictures": _("Pictures that are kept"),
-            "kind": _("Picture"),
-            "uploaded_at": _("Sent"),
-            "evidence": _("How your identity was verified"),
-            "method": _("Method"),
-            "method_in_words": _("Method in words"),
-            "trust_framework": _("Rules of the identity check"),
-            "assurance_level": _("Assurance level of the identity check"),
-            "verified_by": _("Verified by"),
-            "verified_at": _("Verified"),
-            "document": _("Document"),
-            "issuing_country": _("Issuing country"),
-            "document_expires_on": _("Document expires"),
-        },
+        labels({**CHECK, **PICTURE, **EVIDENCE}),
         codes={
             "state": dict(IdentityVerification.State.choices),
             "kind": dict(Picture.Kind.choices),

@@ -5,39 +5,46 @@ Their members are documented in docs/data-protection.md; a test compares.
 
 from collections.abc import Iterator
 from datetime import datetime
+from operator import attrgetter
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
-from wallet.account.download.entries import BATCH, time
+from wallet.account.download.entries import BATCH, Members, at, described, labels, time
 from wallet.account.recovery.recoveries import STOPPERS
 from wallet.account.user_agents import UserAgent
 from wallet.models import EmailChange, FormerAddress, HolderSession, Passkey, Recovery
+
+BROWSER: Members = {
+    "name": (_("Browser"), lambda row: str(UserAgent(row.browser_name, row.system_name))),
+    "first_signed_in_at": (
+        _("Signed in"),
+        lambda row: time(row.first_signed_in_at or row.signed_in_at),
+    ),
+    "signed_in_at": (_("Confirmed that it is you"), at("signed_in_at")),
+    "last_seen_at": (_("Last used"), at("last_seen_at")),
+    "expires_at": (_("Signed in until"), at("expires_at")),
+}
+PASSKEY: Members = {
+    "name": (_("Name"), attrgetter("name")),
+    "created_at": (_("Added"), at("created_at")),
+    "last_used_at": (_("Last used"), at("last_used_at")),
+    "backed_up": (_("Copied by your password manager"), attrgetter("backed_up")),
+}
 
 
 def browser_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The browsers that are signed in. Their cookies are not in it."""
     living = HolderSession.objects.filter(wallet=person.id, expires_at__gt=now)
     for session in in_batches(living, "-signed_in_at", "pk", batch=BATCH):
-        yield {
-            "name": str(UserAgent(session.browser_name, session.system_name)),
-            "first_signed_in_at": time(session.first_signed_in_at or session.signed_in_at),
-            "signed_in_at": time(session.signed_in_at),
-            "last_seen_at": time(session.last_seen_at),
-            "expires_at": time(session.expires_at),
-        }
+        yield described(session, BROWSER)
 
 
 def passkey_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The passkeys without their keys, which say nothing to the holder."""
     for passkey in in_batches(Passkey.objects.filter(wallet=person.id), "created_at", "pk", batch=BATCH):
-        yield {
-            "name": passkey.name,
-            "created_at": time(passkey.created_at),
-            "last_used_at": time(passkey.last_used_at),
-            "backed_up": passkey.backed_up,
-        }
+        yield described(passkey, PASSKEY)
 
 
 def address_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
@@ -81,7 +88,7 @@ def recovery_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
             "due_at": time(move.due_at),
             "ended_at": time(move.ended_at),
             "decided_by": decided_by or None,
-            # Not told to somebody who named a wallet of others, nor what an operator wrote.
+            # Left out for a person who named a wallet that is not theirs, as is the text of an operator.
             "reason": move.reason if move.old_id == person.id and decided_by != "operator" else None,
         }
 
@@ -91,24 +98,13 @@ SECTIONS = (
         "browsers",
         _("Signed-in browsers"),
         browser_entries,
-        {
-            "name": _("Browser"),
-            "first_signed_in_at": _("Signed in"),
-            "signed_in_at": _("Confirmed that it is you"),
-            "last_seen_at": _("Last used"),
-            "expires_at": _("Signed in until"),
-        },
+        labels(BROWSER),
     ),
     Section(
         "passkeys",
         _("Your passkeys"),
         passkey_entries,
-        {
-            "name": _("Name"),
-            "created_at": _("Added"),
-            "last_used_at": _("Last used"),
-            "backed_up": _("Copied by your password manager"),
-        },
+        labels(PASSKEY),
     ),
     Section(
         "address_changes",

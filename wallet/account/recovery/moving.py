@@ -11,10 +11,10 @@ import structlog
 from django.db import transaction
 
 from infra.sealing import seal_column, unseal_column
-from wallet import credentials
 from wallet.account import merging, ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.recovery import recoveries
+from wallet.credential import credentials
 from wallet.identity import state_machine
 from wallet.identity.state_machine import MOVES, OPEN, move_to
 from wallet.models import (
@@ -52,7 +52,7 @@ def move(waiting: Recovery, *, now: datetime) -> tuple[str, str] | None:
         current = row.first()
         if current is None:
             raise MovedError
-        why = "the new wallet is gone" if old is None or new is None else _why_not(current, old, new, now=now)
+        why = "the new wallet is gone" if old is None or new is None else _why_not(current, old, new)
         if old is None or new is None or why:
             recoveries.stop(current, by="sweep", reason=why, now=now)
             return None
@@ -64,16 +64,17 @@ def move(waiting: Recovery, *, now: datetime) -> tuple[str, str] | None:
 
 
 def _lock(waiting: Recovery) -> tuple[Wallet | None, Wallet | None]:
-    """The old and the new wallet. Checks are locked before wallets, as by an approval, and rows by ID."""
+    """The old and the new wallet. For the order of the locks see docs/architecture.md."""
     ids = [each for each in (waiting.old_id, waiting.new_id) if each]
     list(IdentityVerification.objects.select_for_update().filter(wallet_id__in=ids).order_by("id"))
+    list(Credential.objects.select_for_update().filter(wallet__in=ids).order_by("id"))
     locked = {each.id: each for each in Wallet.objects.select_for_update().filter(id__in=ids).order_by("id")}
     old, new = (locked.get(each) if each else None for each in (waiting.old_id, waiting.new_id))
     return old, new
 
 
-def _why_not(current: Recovery, old: Wallet, new: Wallet, *, now: datetime) -> str:
-    """What speaks against the move by now; "" if nothing does. Levels are compared again."""
+def _why_not(current: Recovery, old: Wallet, new: Wallet) -> str:
+    """The reason why the wallet may no longer move; "" if it may. Compares the levels of assurance again."""
     fresh = Credential.objects.filter(wallet=new, state=Credential.State.VALID).first()
     if not new.can_share or fresh is None or fresh.erased_at is not None:
         return "the new wallet or its identity is suspended, revoked, erased or about to be closed"
@@ -84,7 +85,7 @@ def _why_not(current: Recovery, old: Wallet, new: Wallet, *, now: datetime) -> s
 
 
 def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:
-    _end_open_checks(into, now=now)
+    _end_open_attempts(into, now=now)
     _give_identity(source, into, now=now)
     merging.bring_all(source, into)
     for wallet in (source, into):
@@ -95,7 +96,7 @@ def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:
     set_address(into, address, now=now)
 
 
-def _end_open_checks(wallet: Wallet, *, now: datetime) -> None:
+def _end_open_attempts(wallet: Wallet, *, now: datetime) -> None:
     """A check that somebody else has begun in the old wallet must not replace its identity later."""
     for attempt in IdentityVerification.objects.filter(wallet=wallet, state__in=OPEN):
         to = Attempt.DECLINED if attempt.state == Attempt.REVIEW else Attempt.CANCELLED
@@ -106,8 +107,7 @@ def _end_open_checks(wallet: Wallet, *, now: datetime) -> None:
 
 def _give_identity(source: Wallet, into: Wallet, *, now: datetime) -> None:
     """The credential of `into` gets the identity of that of `source`, which is deleted."""
-    fresh = Credential.objects.select_for_update().get(wallet=source)
-    kept = Credential.objects.select_for_update().get(wallet=into)
+    fresh, kept = Credential.objects.get(wallet=source), Credential.objects.get(wallet=into)
     for replaced in IdentityVerification.objects.filter(wallet=into, state=Attempt.APPROVED):
         state_machine.move_to(replaced, Attempt.EXPIRED, actor="sweep", note="replaced", now=now)
     IdentityVerification.objects.filter(wallet=source).update(wallet=into)

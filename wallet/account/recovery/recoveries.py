@@ -15,10 +15,11 @@ from django.db.models import Q
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit
+from infra.operations import WrongStateError
 from infra.sealing import SealError
-from wallet import credentials
 from wallet.account.address.reserved import undoable
-from wallet.evidence import Assurance, Evidence, at_least
+from wallet.credential import credentials
+from wallet.credential.evidence import Assurance, Evidence, at_least
 from wallet.identity import duplicates
 from wallet.models import Credential, IdentityVerification, Recovery, Wallet
 
@@ -32,7 +33,7 @@ STOPPERS = ("old mailbox", "holder", "new wallet", "sweep")  # besides operators
 RECOVERIES_PER_WALLET = Limit.from_settings("recoveries-per-wallet")
 
 
-class RecoveryOverError(Exception):
+class RecoveryOverError(WrongStateError):
     """The recovery does not wait any more: it was stopped, or the wallet has moved."""
 
 
@@ -63,7 +64,7 @@ def waiting_for(old: Wallet) -> Recovery | None:
 
 
 def on_verified(verification: IdentityVerification, evidence: Evidence, *, now: datetime) -> None:
-    """Decide what the holder asked for, if they did. Call it in the transaction that enrols them."""
+    """Decide the holder's recovery, if there is one. Call it in the transaction that enrols them."""
     asked = Recovery.objects.filter(
         new_id=verification.wallet_id, state=State.ASKED, asked_at__gt=now - ASKED_FOR
     ).first()

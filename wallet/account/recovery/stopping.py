@@ -5,11 +5,12 @@ from datetime import datetime
 
 import structlog
 from django.contrib.auth.models import AbstractUser
+from django.db.models import QuerySet
 
 from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
-from wallet import letters
 from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
+from wallet.letters import letters
 from wallet.models import Recovery, StopLink, Wallet
 
 log = structlog.get_logger(__name__)
@@ -19,12 +20,15 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 def find(secret: str, *, now: datetime) -> Recovery:
     """The move that this link stops; changes nothing. Raises `RecoveryOverError`."""
-    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
-    links = StopLink.objects.filter(digest=digest, expires_at__gt=now, recovery__state=State.WAITING)
-    link = links.select_related("recovery__old").first()
+    link = _links(secret, State.WAITING, now=now).select_related("recovery__old").first()
     if link is None:
         raise RecoveryOverError
     return link.recovery
+
+
+def is_stopped(secret: str, *, now: datetime) -> bool:
+    """Whether the move that this link stops is stopped already."""
+    return _links(secret, State.STOPPED, now=now).exists()
 
 
 def by_link(secret: str, *, now: datetime) -> Recovery:
@@ -52,6 +56,11 @@ def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now:
     """Stop the move with a reason. Raises `RecoveryOverError`."""
     stop(recovery, by=operator.get_username(), reason=reason, now=now)
     _tell(recovery)
+
+
+def _links(secret: str, state: State, *, now: datetime) -> QuerySet[StopLink]:
+    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
+    return StopLink.objects.filter(digest=digest, expires_at__gt=now, recovery__state=state)
 
 
 def _tell(recovery: Recovery) -> None:

@@ -8,6 +8,7 @@ import secrets
 import uuid
 from collections import Counter
 from datetime import datetime, timedelta
+from functools import partial
 
 import structlog
 from django.conf import settings
@@ -20,13 +21,13 @@ from infra.email_addresses import EmailAddressError
 from infra.mail import outbox
 from infra.mail.outbox import Outcome
 from infra.retention import Due, delete
-from infra.sealing import SealError, sha256_hex
-from wallet import letters
+from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
 from wallet.account.recovery.moving import MovedError, NotNowError
 from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
+from wallet.letters import letters
 from wallet.models import Recovery, StopLink
 
 log = structlog.get_logger(__name__)
@@ -44,15 +45,14 @@ NOTICES = (
 LINKS_KEPT = WAITING_TIME * 2
 
 
-def sweep(*, now: datetime, batch: int = 500) -> list[str]:
+def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     """Send the e-mails that are due and move the wallets that are due; says how many of each."""
-    done: Counter[str] = Counter()
-    for recovery in each(Recovery.objects.filter(state=State.WAITING).select_related("old"), batch):
-        done["e-mails about moves"] += _notify(recovery, now=now)
-    due = Recovery.objects.filter(state=State.WAITING, due_at__lte=now, notices__gte=len(NOTICES))
-    for recovery in each(due.filter(notified_at__lte=now - LAST_NOTICE), batch):
-        done["wallets moved"] += _move(recovery, now=now)
-    return [f"{count} {what}" for what, count in sorted((+done).items())]
+    waiting = Recovery.objects.filter(state=State.WAITING)
+    due = waiting.filter(due_at__lte=now, notices__gte=len(NOTICES), notified_at__lte=now - LAST_NOTICE)
+    old = waiting.select_related("old")
+    told = sum(each(old, batch, partial(_notify, now=now), failure="recovery_notice_not_sent"))
+    moved = sum(each(due, batch, partial(_move, now=now), failure="wallet_not_moved"))
+    return +Counter({"e-mails about moves": told, "wallets moved": moved})
 
 
 def clear(*, now: datetime, batch: int) -> int:
@@ -93,7 +93,7 @@ def _waiting(recovery: Recovery) -> QuerySet[Recovery]:
 
 
 def _count(recovery: Recovery, *, now: datetime) -> bool:
-    """Whether the e-mail that was put into the outbox reached the mailbox, or there is none; counts it then.
+    """Counts the e-mail from the outbox if it was delivered or its mailbox does not exist; says whether.
 
     If it was not sent for another reason, the next sweep sends it again.
     """
@@ -106,7 +106,7 @@ def _count(recovery: Recovery, *, now: datetime) -> bool:
 
 
 def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid.UUID:
-    """Put the e-mail into the outbox; gives its number, or that of none if nobody can be reached there."""
+    """Put the e-mail into the outbox; gives its number, or NO_MAILBOX for an address that is not accepted."""
     secret = secrets.token_urlsafe(16)
     StopLink.objects.create(digest=sha256_hex(secret), recovery=recovery, expires_at=now + LINKS_KEPT)
     link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
@@ -118,13 +118,10 @@ def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid
 
 
 def _move(recovery: Recovery, *, now: datetime) -> bool:
-    """Move one wallet and tell both addresses; a recovery that cannot move must not stop the others."""
+    """Move one wallet and tell both addresses."""
     try:
         addresses = moving.move(recovery, now=now)
     except (MovedError, NotNowError):
-        return False
-    except SealError:
-        log.exception("wallet_not_moved", recovery=str(recovery.id))
         return False
     if addresses is None:
         return False

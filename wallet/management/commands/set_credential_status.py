@@ -12,9 +12,12 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from infra.audit.commands import RecordedCommand
+from infra.operations import WrongStateError
+from infra.reasons import visible
 from keys.rotation.key_events import shell_user
-from wallet import revocation, suspension
+from wallet.credential import revocation
 from wallet.models import Credential, StatusEntry, Wallet
+from wallet.operations import suspension
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action
 from wallet.status_lists.standing import unexpired
@@ -25,7 +28,7 @@ OF_CREDENTIAL = {
     "suspended": revocation.suspend,
     "valid": revocation.reinstate,
 }
-REFUSALS = (changes.NothingToChangeError, revocation.CredentialMoveError, suspension.WalletMoveError)
+REFUSALS = (changes.NothingToChangeError, WrongStateError)
 
 # The affected entries, and the use case, which takes actor, reason and time.
 Target = tuple[QuerySet[StatusEntry], Callable[..., Any]]
@@ -41,7 +44,9 @@ class Command(RecordedCommand):
         parser.add_argument("status", choices=ACTIONS, help="the new status; invalid is final")
         target = parser.add_mutually_exclusive_group(required=True)
         target.add_argument("--presented", metavar="LIST/INDEX", help="one presented credential, as 7/123456")
-        target.add_argument("--receipt", type=UUID, metavar="ID", help="the same, by the ID of its receipt")
+        target.add_argument(
+            "--receipt", type=UUID, metavar="ID", help="all that one receipt is about, by its ID"
+        )
         target.add_argument("--credential", type=UUID, metavar="ID", help="the credential of a wallet")
         target.add_argument("--wallet", type=UUID, metavar="ID", help="a wallet; invalid: its credential")
         target.add_argument("--key", type=UUID, metavar="KID", help="everything that the key has signed")
@@ -50,7 +55,7 @@ class Command(RecordedCommand):
 
     def handle(self, *args: Any, status: str, reason: str, yes: bool, **options: Any) -> None:
         now = timezone.now()
-        if not reason.strip():
+        if not visible(reason):
             raise CommandError("Give a reason, for the record.")
         entries, run = self._target(status, now, options)
         self.stdout.write(f"{entries.count()} unexpired presented credentials.")
@@ -89,7 +94,6 @@ class Command(RecordedCommand):
                 raise CommandError("Give list and index, as in 7/123456; both are in the token's status.")
             where = {"status_list": int(numbers[1]), "idx": int(numbers[2])}
         rows = unexpired(now).filter(**where)
-        entry = rows.first()
-        if entry is None:
+        if not rows.exists():
             raise CommandError("There is no such presented credential, or it has expired.")
-        return changes.affected(rows, action), partial(changes.change_presented, entry, action)
+        return changes.affected(rows, action), partial(changes.change_each, rows, action)

@@ -1,6 +1,8 @@
 """`manage.py sweep_identity_verifications`: polls, abandons and expires idle identity verifications."""
 
 from argparse import ArgumentParser
+from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 from django.core.management.base import BaseCommand
@@ -12,6 +14,14 @@ from wallet.account.closing import sweeping as closing
 from wallet.account.recovery import sweeping as recovery
 from wallet.identity import notices
 from wallet.identity.sweeping import sweep
+
+JOBS: dict[str, Callable[..., Counter[str]]] = {
+    "identity checks": sweep,
+    "e-mails about identities": lambda **due: Counter({"e-mails": notices.send_due(**due).total()}),
+    "e-mails about addresses": lambda **due: Counter({"e-mails": undoing.tell_all(**due)}),
+    "moves": recovery.sweep,
+    "closings": closing.sweep,
+}
 
 
 class Command(BaseCommand):
@@ -27,13 +37,12 @@ class Command(BaseCommand):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("--batch", type=int, default=500, help="rows read at a time (500)")
 
+    @runs.recording("sweep_identity_verifications")
     def handle(self, *args: Any, **options: Any) -> None:
         now, batch = timezone.now(), max(options["batch"], 1)
-        done = [f"{count} {state}" for state, count in sorted(sweep(now=now, batch=batch).items())]
-        sent = notices.send_due(now=now, batch=batch).total() + undoing.tell_all(now=now, batch=batch)
-        done += recovery.sweep(now=now, batch=batch)
-        if sent:
-            done.append(f"{sent} e-mails")
-        done += [f"{count} {what}" for what, count in closing.sweep(now=now, batch=batch).items()]
-        runs.record("sweep_identity_verifications", now=now)
-        self.stdout.write(", ".join(done) or "nothing due")
+        done: Counter[str] = Counter()
+        for name, job in JOBS.items():
+            with runs.isolated("sweep_job_failed", job=name):
+                done += job(now=now, batch=batch)
+        parts = [f"{count} {what}" for what, count in sorted(done.items())]
+        self.stdout.write(", ".join(parts) or "nothing due")

@@ -1,12 +1,8 @@
-"""The authorization request (OpenID Connect Core §3.1.2.1, Identity Assurance §5, RFC 7636). Pure."""
+"""The `claims` parameter (OpenID Connect Core §5.5, OpenID Connect for Identity Assurance §5). Pure."""
 
-import json
 from typing import Any
-from urllib.parse import urlencode
 
-from authlib.oauth2.rfc7636 import create_s256_code_challenge
-
-from wallet.evidence import Assurance
+from wallet.credential.evidence import Assurance
 from wallet.providers.openid_connect.metadata import Metadata
 from wallet.providers.openid_connect.settings import Settings
 
@@ -23,34 +19,8 @@ _DETAILS: dict[str, dict[str, Any]] = {
 }
 
 
-def parameters(
-    settings: Settings, metadata: Metadata, *, state: str, nonce: str, verifier: str, redirect_uri: str
-) -> dict[str, str]:
-    """The parameters of one request."""
-    asked = {
-        "response_type": "code",
-        "client_id": settings.client.id,
-        "redirect_uri": redirect_uri,
-        "scope": settings.scope,
-        "state": state,
-        "nonce": nonce,
-        "code_challenge": create_s256_code_challenge(verifier),
-        "code_challenge_method": "S256",
-    }
-    if settings.acr_values:
-        asked["acr_values"] = settings.acr_values
-    if settings.identity_assurance or metadata.takes_claims:
-        asked["claims"] = json.dumps(claims_request(settings, metadata), separators=(",", ":"))
-    return asked
-
-
-def address(endpoint: str, asked: dict[str, str]) -> str:
-    """The authorization endpoint with the parameters; it may have a query of its own (RFC 6749 §3.1)."""
-    return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}"
-
-
 def claims_request(settings: Settings, metadata: Metadata) -> dict[str, Any]:
-    """The `claims` parameter: where the claims are asked for, and under which conditions they count."""
+    """Where the claims are asked for, and under which conditions they count."""
     wanted: dict[str, Any] = {}
     for path in settings.claims.values():
         wanted[path[0]] = None

@@ -1,18 +1,18 @@
-"""Calls to an OpenID provider: Authlib makes and signs them, `infra.outbound` carries them.
+"""Calls to an OpenID provider: `infra.outbound` carries them, jwcrypto signs the assertions.
 
 So each has a time limit, a size limit, no redirects, no proxy, and no cookies.
 """
 
 import base64
+import json
 import re
+import secrets
 import time
+from collections.abc import Callable
 from typing import Any
-from urllib.parse import quote_plus
+from urllib.parse import quote_plus, urlencode
 
-from authlib.integrations.requests_client import OAuth2Session
-from authlib.oauth2.rfc7523 import PrivateKeyJWT
-from requests import PreparedRequest, Response
-from requests.adapters import BaseAdapter
+from jwcrypto.jws import JWS
 
 from infra import strict_json
 from infra.outbound.calls import Answer, Outbound, OutboundError
@@ -22,6 +22,7 @@ from wallet.providers.contract import ProviderError
 from wallet.providers.openid_connect.client import Client
 
 ASSERTION_LIFETIME = 60  # seconds; some providers refuse more than two minutes
+_ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 _CODE = re.compile(r"[a-z_]{1,60}")
 
 
@@ -33,62 +34,35 @@ class RefusedError(Exception):
         self.code = code
 
 
-class Carrier(BaseAdapter):
-    """Carries what a `requests` session sends by `infra.outbound`."""
-
-    def __init__(self, outbound: Outbound) -> None:
-        super().__init__()
-        self._outbound = outbound
-
-    def send(self, request: PreparedRequest, *_settings: Any, **_more: Any) -> Response:
-        """Raises OutboundError. Time limits and the like are those of `infra.outbound`."""
-        headers = {
-            name: text
-            for name in ("Accept", "Authorization")
-            if isinstance(text := request.headers.get(name), str)
-        }
-        if request.method == "GET":
-            accept = headers.pop("Accept", "*/*")
-            return _response(request, self._outbound.get(request.url or "", accept=accept, headers=headers))
-        body = request.body if isinstance(request.body, bytes) else str(request.body or "").encode()
-        form = "application/x-www-form-urlencoded"
-        answer = self._outbound.post(request.url or "", body, content_type=form, headers=headers)
-        return _response(request, answer)
-
-    def close(self) -> None:
-        """Nothing stays open."""
-
-
 class Calls:
     """Makes the calls to one provider. party: what threads that wait for it are counted under."""
 
     def __init__(self, party: str, client: Client, outbound: Outbound) -> None:
-        self._party, self._client, self._carrier = party, client, Carrier(outbound)
+        self._party, self._client, self._outbound = party, client, outbound
 
     def document(self, url: str) -> Any:
         """The JSON at a public address. Raises ProviderError."""
-        response = self._send("GET", url, headers={"Accept": "application/json"})
-        if response.status_code != 200:
-            raise ProviderError(f"A document has the status {response.status_code}.")
-        return _json(response.content)
+        answer = self._send(lambda: self._outbound.get(url, accept="application/json"))
+        if answer.status != 200:
+            raise ProviderError(f"A document has the status {answer.status}.")
+        return _json(answer.body)
 
     def form(self, url: str, parameters: dict[str, str], *, audience: str) -> dict[str, Any]:
         """The JSON object that answers a form; this service authenticates itself.
 
         audience: whom a client assertion is for. Raises ProviderError, or RefusedError.
         """
-        session = self._session(audience)
-        auth = session.client_auth(self._client.method)
-        if self._client.method == "client_secret_post":  # brings it along, and it may occur only once
-            parameters = {name: value for name, value in parameters.items() if name != "client_id"}
-        headers = {"Accept": "application/json"}
-        response = self._send("POST", url, session=session, data=parameters, auth=auth, headers=headers)
-        if response.status_code >= 500 or response.status_code == 429:
-            raise ProviderError(f"The provider answers with the status {response.status_code}.")
-        answer = _json(response.content)
+        more, headers = self._authentication(audience)
+        body = urlencode(parameters | more).encode()
+        headers["Accept"] = "application/json"
+        form = "application/x-www-form-urlencoded"
+        got = self._send(lambda: self._outbound.post(url, body, content_type=form, headers=headers))
+        if got.status >= 500 or got.status == 429:
+            raise ProviderError(f"The provider answers with the status {got.status}.")
+        answer = _json(got.body)
         if not isinstance(answer, dict):
             raise ProviderError("The answer is not an object.")
-        if response.status_code >= 400 or "error" in answer:
+        if got.status >= 400 or "error" in answer:
             code = answer.get("error")
             known = isinstance(code, str) and _CODE.fullmatch(code)
             raise RefusedError(str(code) if known else "unreadable")
@@ -96,57 +70,54 @@ class Calls:
 
     def userinfo(self, url: str, access_token: str) -> tuple[str, bytes]:
         """Media type and body of the UserInfo response. Raises ProviderError."""
-        headers = {"Authorization": f"Bearer {access_token}", "Accept": "application/json, application/jwt"}
-        response = self._send("GET", url, headers=headers)
-        if response.status_code != 200:
-            raise ProviderError(f"UserInfo has the status {response.status_code}.")
-        return response.headers["Content-Type"], response.content
+        headers = {"Authorization": f"Bearer {access_token}"}
+        accept = "application/json, application/jwt"
+        answer = self._send(lambda: self._outbound.get(url, accept=accept, headers=headers))
+        if answer.status != 200:
+            raise ProviderError(f"UserInfo has the status {answer.status}.")
+        return answer.content_type, answer.body
 
-    def _send(self, method: str, url: str, *, session: OAuth2Session | None = None, **more: Any) -> Response:
-        session = session or self._session("")
+    def _send(self, call: Callable[[], Answer]) -> Answer:
         try:
             with waiting_for(self._party):
-                response: Response = session.request(method, url, withhold_token=True, **more)
-                return response
+                return call()
         except OutboundError as error:
             raise ProviderError(str(error)) from error
-        except (OSError, ValueError) as error:  # no thread may wait, or `requests` refuses a header
+        except (OSError, ValueError) as error:  # no thread may wait, or a header is malformed
             raise ProviderError(f"A call could not be made: {type(error).__name__}.") from error
 
-    def _session(self, audience: str) -> OAuth2Session:
-        client, key = self._client, self._client.key
-        session = OAuth2Session(
-            client.id,
-            client_secret=key.key if key else client.secret,
-            token_endpoint_auth_method=client.method,
-        )
-        session.trust_env = False
-        session.mount("https://", self._carrier)
-        session.mount("http://", self._carrier)
-        session.register_client_auth_method(("client_secret_basic", _basic))
-        if key is not None:
-            until = int(time.time()) + ASSERTION_LIFETIME
-            assertion = PrivateKeyJWT(
-                audience, claims={"exp": until}, headers={"kid": key.kid}, alg=key.algorithm
-            )
-            session.register_client_auth_method(assertion)
-        return session
+    def _authentication(self, audience: str) -> tuple[dict[str, str], dict[str, str]]:
+        """Parameters of the form and headers that authenticate this service (RFC 6749 §2.3.1, RFC 7523)."""
+        client = self._client
+        if client.key is not None:
+            return {
+                "client_id": client.id,
+                "client_assertion_type": _ASSERTION,
+                "client_assertion": _assertion(client, audience),
+            }, {}
+        if client.method == "client_secret_post":
+            return {"client_id": client.id, "client_secret": client.secret}, {}
+        text = f"{quote_plus(client.id)}:{quote_plus(client.secret)}"
+        return {}, {"Authorization": f"Basic {base64.b64encode(text.encode()).decode()}"}
 
 
-def _basic(client: Any, method: str, uri: str, headers: Any, body: Any) -> tuple[str, Any, Any]:
-    """ID and secret are form-encoded first (RFC 6749 §2.3.1), which Authlib leaves out."""
-    text = f"{quote_plus(client.client_id)}:{quote_plus(client.client_secret)}"
-    headers["Authorization"] = f"Basic {base64.b64encode(text.encode()).decode()}"
-    return uri, headers, body
-
-
-def _response(request: PreparedRequest, answer: Answer) -> Response:
-    response = Response()
-    response.request, response.url = request, request.url or ""
-    response.status_code = answer.status
-    response.headers["Content-Type"] = answer.content_type
-    response._content = answer.body
-    return response
+def _assertion(client: Client, audience: str) -> str:
+    now, key = int(time.time()), client.key
+    assert key is not None
+    claims = {
+        "iss": client.id,
+        "sub": client.id,
+        "aud": audience,
+        "iat": now,
+        "exp": now + ASSERTION_LIFETIME,
+        "jti": secrets.token_urlsafe(16),
+    }
+    token = JWS(json.dumps(claims))
+    token.add_signature(
+        key.key, key.algorithm, json.dumps({"alg": key.algorithm, "kid": key.kid, "typ": "JWT"})
+    )
+    signed: str = token.serialize(compact=True)
+    return signed
 
 
 def _json(body: bytes) -> Any:

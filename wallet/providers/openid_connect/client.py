@@ -1,4 +1,4 @@
-"""Who this service is to an OpenID provider: its client ID, and its secret or private key (RFC 7523)."""
+"""The credentials of this service at an OpenID provider: client ID, and secret or private key (RFC 7523)."""
 
 import json
 from dataclasses import dataclass, field
@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, EllipticCurvePrivateKey
 from cryptography.hazmat.primitives.asymmetric.rsa import RSAPrivateKey
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
-from joserfc.jwk import ECKey, RSAKey
+from jwcrypto.jwk import JWK
 
 from wallet.providers.options import Options
 
@@ -18,13 +18,13 @@ SHORTEST_RSA = 2048
 class ClientKey:
     """A private key that signs client assertions. The provider knows its public half by `kid`."""
 
-    key: ECKey | RSAKey
+    key: JWK
     kid: str
     algorithm: str
 
     def public(self) -> dict[str, object]:
         """The public half as a JWK."""
-        return {**self.key.as_dict(private=False), "kid": self.kid, "alg": self.algorithm, "use": "sig"}
+        return {**self.key.export_public(as_dict=True), "kid": self.kid, "alg": self.algorithm, "use": "sig"}
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,23 @@ class Client:
         """The public keys as a JWK set: the one in use, and the one that will follow it."""
         keys = [key.public() for key in (self.key, self.next_key) if key]
         return json.dumps({"keys": keys}).encode()
+
+
+@dataclass(frozen=True)
+class Registration:
+    """What the settings of every OpenID provider have, whatever it is there for.
+
+    algorithms: the signatures that are accepted. private_network: whether the provider may be there.
+    loopback: whether it may be at http on this machine.
+    """
+
+    issuer: str
+    client: Client
+    scope: str
+    acr_values: str
+    algorithms: tuple[str, ...]
+    private_network: bool
+    loopback: bool
 
 
 def read(options: Options) -> Client:
@@ -68,11 +85,11 @@ def _key(options: Options, name: str, rsa_algorithm: str) -> ClientKey:
         private = load_pem_private_key(pem, password=None)
     except (ValueError, TypeError):  # TypeError: it has a password
         raise options.error(name, must) from None
-    key: ECKey | RSAKey
     if isinstance(private, EllipticCurvePrivateKey) and isinstance(private.curve, SECP256R1):
-        key, algorithm = ECKey.import_key(pem), "ES256"
+        algorithm = "ES256"
     elif isinstance(private, RSAPrivateKey) and private.key_size >= SHORTEST_RSA:
-        key, algorithm = RSAKey.import_key(pem), rsa_algorithm
+        algorithm = rsa_algorithm
     else:
         raise options.error(name, must)
+    key = JWK.from_pyca(private)
     return ClientKey(key, options.text(f"{name}_id", "") or key.thumbprint(), algorithm)

@@ -1,13 +1,15 @@
-"""What is known of a provider: its metadata and its keys, read again from time to time."""
+"""A provider's metadata and keys, cached and fetched again from time to time."""
 
 from collections.abc import Callable
 from time import monotonic
 from typing import Any, Generic, TypeVar
 
+from jwcrypto.jwk import JWK
+
 from wallet.providers.contract import ProviderError
 from wallet.providers.openid_connect import metadata as metadatas
 from wallet.providers.openid_connect.calls import Calls
-from wallet.providers.openid_connect.key_set import Key, KeySet
+from wallet.providers.openid_connect.key_set import KeySet
 from wallet.providers.openid_connect.metadata import Metadata, MetadataError
 
 GOOD_FOR = 3600.0  # seconds
@@ -41,15 +43,15 @@ class Discovery:
         self._keys = Kept(self._read_keys)
 
     def metadata(self) -> Metadata:
-        """Raises ProviderError, also where the metadata is that of somebody else."""
+        """The provider's metadata. Raises ProviderError, also for the metadata of another issuer."""
         return self._metadata.get()
 
     def keys(self) -> KeySet:
         """Raises ProviderError."""
         return self._keys.get()
 
-    def find_key(self, kid: Any, algorithm: str) -> Key | None:
-        """The key that a token names, which may be newer than what is kept. Raises ProviderError."""
+    def find_key(self, kid: Any, algorithm: str) -> JWK | None:
+        """The key that a token names; fetches the keys again if it is not cached. Raises ProviderError."""
         found = self._keys.get().fitting(kid, algorithm)
         return found or self._keys.get(good_for=KEYS_AGAIN_AFTER).fitting(kid, algorithm)
 

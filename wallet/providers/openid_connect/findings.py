@@ -6,8 +6,8 @@ from datetime import datetime
 from hashlib import sha256
 from typing import Any
 
-from wallet.claims import Identity, IdentityError
-from wallet.evidence import Assurance, Evidence, EvidenceError
+from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Verified
 from wallet.providers.openid_connect import people, verified_claims
 from wallet.providers.openid_connect.people import Document
@@ -24,7 +24,7 @@ _ENDS = {
 
 @dataclass(frozen=True, repr=False)
 class Told:
-    """What the provider said of one person, all of it checked: ID token and UserInfo have the same `sub`."""
+    """The checked claims of one person, from the ID token and from UserInfo, which have the same `sub`."""
 
     id_token: Mapping[str, Any]
     userinfo: Mapping[str, Any] = field(default_factory=dict)
@@ -41,7 +41,7 @@ class _Claims:
 
 
 def of_error(code: str) -> Finding:
-    """What an error means that the provider sent instead of a code."""
+    """The finding for an error that the provider sent instead of a code."""
     return NotHere(_ENDS[code]) if code in _ENDS else Failed()
 
 

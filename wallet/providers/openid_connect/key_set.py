@@ -3,14 +3,13 @@
 from collections.abc import Mapping
 from typing import Any
 
-from joserfc.errors import JoseError
-from joserfc.jwk import ECKey, RSAKey
+from jwcrypto.common import JWException
+from jwcrypto.jwk import JWK
 
 MOST = 100
 SHORTEST_MODULUS = 342  # characters of base64url: 2048 bits
 
-Key = ECKey | RSAKey
-_KINDS: dict[str, type[ECKey] | type[RSAKey]] = {"EC": ECKey, "RSA": RSAKey}
+_KINDS = ("EC", "RSA")
 _PREFIXES = {"ES": "EC", "RS": "RSA", "PS": "RSA"}  # of an `alg`: the `kty` that it needs
 
 
@@ -26,7 +25,7 @@ class KeySet:
         )
         self._keys = [(member, key) for member in found if (key := _key(member)) is not None]
 
-    def fitting(self, kid: Any, algorithm: str) -> Key | None:
+    def fitting(self, kid: Any, algorithm: str) -> JWK | None:
         """The one key that a token with this header names; None if there is none, or no way to tell which."""
         fitting = [
             key
@@ -38,7 +37,7 @@ class KeySet:
         return fitting[0] if len(fitting) == 1 else None
 
 
-def _key(member: Mapping[str, Any]) -> Key | None:
+def _key(member: Mapping[str, Any]) -> JWK | None:
     kind = member.get("kty")
     if not isinstance(kind, str) or kind not in _KINDS or member.get("use", "sig") != "sig":
         return None
@@ -46,6 +45,6 @@ def _key(member: Mapping[str, Any]) -> Key | None:
         return None
     public = {name: member[name] for name in ("kty", "crv", "x", "y", "n", "e") if name in member}
     try:
-        return _KINDS[kind].import_key(public)
-    except (JoseError, ValueError, TypeError, KeyError, AttributeError):
+        return JWK(**public)
+    except (JWException, ValueError, TypeError, KeyError, AttributeError):
         return None

@@ -8,8 +8,8 @@ from typing import Any
 from babel import Locale
 from babel.core import get_global
 
-from wallet.claims import MAX_NATIONALITIES, Identity, IdentityError
-from wallet.evidence import MAX_TEXT, EvidenceError
+from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
+from wallet.credential.evidence import MAX_TEXT, EvidenceError
 from wallet.providers.openid_connect.verified_claims import Path, at
 
 # ICAO Doc 9303-3 §5 has codes of its own; those of people without a known nationality stand for none.
@@ -22,7 +22,7 @@ _OLD_KINDS = {"residence_title": "residence_permit", "de_idcard": "idcard", "id_
 
 @dataclass(frozen=True, repr=False)
 class Document:
-    """What was shown, as the fields of `wallet.evidence.Evidence`."""
+    """The document that the person showed, in the fields of `wallet.credential.evidence.Evidence`."""
 
     kind: str = ""
     country: str = ""
@@ -86,7 +86,7 @@ def _number(details: Mapping[str, Any]) -> Any:
 
 
 def _expiry(details: Mapping[str, Any]) -> date | None:
-    """When it ends. A date that nobody can read must not become "never"."""
+    """The document's expiry. Raises `EvidenceError` for an unreadable date, which must not mean "never"."""
     value = details.get("date_of_expiry")
     expires_on = _date(value)
     if value is not None and expires_on is None:

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
-from wallet.evidence import Assurance, EvidenceError
+from wallet.credential.evidence import Assurance, EvidenceError
 from wallet.providers.openid_connect import client as clients
-from wallet.providers.openid_connect.client import Client
+from wallet.providers.openid_connect.client import Registration
 from wallet.providers.options import Options
 
 ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
@@ -16,7 +16,7 @@ REQUIRED = ("given_name", "family_name", "birth_date")
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(Registration):
     """What an operator has set for one provider.
 
     identity_assurance: whether claims count only inside `verified_claims`; otherwise all claims of this
@@ -25,20 +25,13 @@ class Settings:
     have any. claims: the path of each of MEMBERS among the provider's claims.
     """
 
-    issuer: str
-    client: Client
-    scope: str
     identity_assurance: bool
     accepted: tuple[Assurance, ...]
-    acr_values: str
     acr_levels: Mapping[str, str] | None
     evidence: tuple[str, ...]
     claims: Mapping[str, tuple[str, ...]]
-    algorithms: tuple[str, ...]
     organisation: str
     pushed: bool
-    private_network: bool
-    loopback: bool
 
 
 def read(options: Options) -> Settings:

@@ -6,22 +6,22 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from joserfc import jws
-from joserfc.errors import JoseError
+from jwcrypto.common import JWException
+from jwcrypto.jwk import JWK
+from jwcrypto.jws import JWS
 
-from infra import base64url, strict_json
-from infra.strict_json import StrictJsonError
-from wallet.providers.openid_connect.key_set import Key
+from infra import base64url
+from keys.jws import JwsError, decode_segment, octets
 
 LEEWAY = 60  # seconds by which clocks may differ
 OLDEST = 600  # seconds since `iat`
 _HASHES = {"256": "sha256", "384": "sha384", "512": "sha512"}  # by the end of `alg`
 
-FindKey = Callable[[Any, str], Key | None]  # the provider's key, by `kid` and `alg`
+FindKey = Callable[[Any, str], JWK | None]  # the provider's key, by `kid` and `alg`
 
 
 class TokenError(ValueError):
-    """The token proves nothing; the text says why, and repeats nothing of it."""
+    """The token is not valid; the text says why and repeats none of its content."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +37,9 @@ def opened(token: Any, find_key: FindKey, algorithms: Collection[str]) -> Opened
     if not isinstance(token, str) or not token.isascii():
         raise TokenError("There is no signed token.")
     try:
-        compact = jws.extract_compact(token.encode())
-        header = compact.headers()
-    except (JoseError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        first, payload, third = token.split(".")
+        header, _, _ = decode_segment(first), octets(payload), octets(third)
+    except (JwsError, ValueError):
         raise TokenError("The token cannot be read.") from None
     algorithm = header.get("alg")
     if not isinstance(algorithm, str) or algorithm not in algorithms:
@@ -48,18 +48,16 @@ def opened(token: Any, find_key: FindKey, algorithms: Collection[str]) -> Opened
     if key is None:
         raise TokenError("The token is signed with an unknown key.")
     try:
-        good = jws.validate_compact(compact, key, algorithms=[algorithm])
-    except (JoseError, ValueError, TypeError, KeyError):
-        good = False
-    if not good:
-        raise TokenError("The signature is wrong.")
+        read = JWS()
+        read.allowed_algs = [algorithm]
+        read.deserialize(token)
+        read.verify(key)
+    except (JWException, ValueError, TypeError, KeyError, UnicodeDecodeError):
+        raise TokenError("The signature is wrong.") from None
     try:
-        claims = strict_json.read(compact.payload)
-    except StrictJsonError:
-        claims = None
-    if not isinstance(claims, dict):
-        raise TokenError("The content is not a JSON object.")
-    return Opened(algorithm, claims)
+        return Opened(algorithm, decode_segment(payload))
+    except JwsError:
+        raise TokenError("The content is not a JSON object.") from None
 
 
 def check_id_token(

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from wallet.evidence import Assurance, EvidenceError
+from wallet.credential.evidence import Assurance, EvidenceError
 
 MOST = 20  # elements of an array; further ones are not looked at
 AHEAD = timedelta(minutes=5)  # by which a provider's clock may be fast

@@ -29,7 +29,7 @@ UNREADABLE = (
 
 
 class AccessError(ValueError):
-    """Key and certificate cannot be used. `setting` is the wrong one, the text says what it must do."""
+    """The key or certificate cannot be used. `setting` names the wrong setting, the text what it needs."""
 
     def __init__(self, setting: str, must: str) -> None:
         super().__init__(must)

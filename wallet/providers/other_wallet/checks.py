@@ -1,4 +1,4 @@
-"""What must be right about access certificates: told by `manage.py check --deploy`."""
+"""System checks of access certificates, for `manage.py check --deploy`."""
 
 from datetime import timedelta
 from typing import Any
@@ -31,13 +31,13 @@ def access_certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []  # `wallet.checks` says so
     found: list[CheckMessage] = []
     for provider in providers:
-        prefix = f"IDENTITY_{provider.name.upper()}_"
+        prefix = f"IDENTITY_PROVIDERS_FILE: {provider.name}."
         if _signs_credentials(provider):
-            message = f"{prefix}REQUEST_KEY is a key that signs credentials. Make another one for requests."
+            message = f"{prefix}request_key is a key that signs credentials. Make another one for requests."
             found.append(Error(message, id="wallet.E002"))
         ends = min(each.not_valid_after_utc for each in provider.access.chain)
         if ends < timezone.now() + SOON:
-            message = f"{prefix}ACCESS_CERTIFICATE ends on {moment(ends)}. Nobody can begin a check then."
+            message = f"{prefix}access_certificate ends on {moment(ends)}. Nobody can begin a check then."
             found.append(Info(message, id="wallet.I002"))
     return found
 

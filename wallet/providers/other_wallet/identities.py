@@ -1,12 +1,12 @@
-"""Who a PID says that somebody is, how that is known, and whether it fits what they typed. Pure."""
+"""The identity and evidence in a PID, and whether they match what the person typed. Pure."""
 
 import unicodedata
 from collections.abc import Mapping
 from datetime import date, datetime
 from typing import Any
 
-from wallet.claims import Identity, IdentityError
-from wallet.evidence import Assurance, Evidence, EvidenceError
+from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 
 # ISO 3166-1 codes for private use: no known nationality, and stateless (PID Rulebook §2).
 NO_NATIONALITY = frozenset({"QU", "QS"})
@@ -17,7 +17,7 @@ _LETTERS = str.maketrans(
 
 
 def identity_of(person: Mapping[str, Any]) -> Identity:
-    """Raises `IdentityError`: the issuer is believed, and may still say what is no identity here."""
+    """The identity in a PID. Raises `IdentityError`: even a trusted issuer's data may not be valid here."""
     nationalities = person.get("nationalities")
     if not isinstance(nationalities, list) or not all(isinstance(code, str) for code in nationalities):
         raise IdentityError("nationalities are not texts")

@@ -14,8 +14,8 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound.calls import Outbound
-from wallet.claims import IdentityError
-from wallet.evidence import EvidenceError
+from wallet.credential.claims import IdentityError
+from wallet.credential.evidence import EvidenceError
 from wallet.providers.contract import (
     Check,
     Find,
@@ -29,9 +29,9 @@ from wallet.providers.contract import (
 )
 from wallet.providers.findings import Finding, NeedsReview, NotHere, Pending, Refused, Verified
 from wallet.providers.options import Options
-from wallet.providers.other_wallet import answers, identities, request_objects, statuses
+from wallet.providers.other_wallet import identities, request_objects, responses, statuses
 from wallet.providers.other_wallet.access import PREFIXES, AccessCertificate, AccessError
-from wallet.providers.other_wallet.answers import AnswerError, UnsuitableError
+from wallet.providers.other_wallet.responses import AnswerError, UnsuitableError
 from wallet.providers.other_wallet.statuses import StatusUnknownError
 from wallet.providers.other_wallet.transactions import CODE, HANDLE, LINK, PRESENTED, WAITING, Transaction
 from wallet.providers.other_wallet.trust_anchors import AnchorError, TrustAnchors
@@ -55,7 +55,7 @@ class OtherWallet(Provider):
         super().__init__(name, options)
         self.assurance = options.assurance("assurance", "eidas high")
         self.assurances = (self.assurance,)
-        self.qr = options.choice("qr", ("on", "review", "off"), "on")
+        self.qr = options.choice("qr", ("on", "review", "off"), "review")
         self.scheme = options.text("scheme", "openid4vp")
         if not request_objects.SCHEME.fullmatch(self.scheme):
             raise options.error("scheme", "must be a scheme of addresses, such as openid4vp, without ://")
@@ -151,10 +151,10 @@ class OtherWallet(Provider):
 
     def _after(self, sent: Mapping[str, str], transaction: Transaction, now: datetime) -> Transaction:
         try:
-            if error := answers.error_in(sent, transaction):
+            if error := responses.error_in(sent, transaction):
                 log.info("other_wallet_gave_an_error", error=error)
                 return transaction.answered("stopped", now=now)
-            shown = answers.read(sent.get("response", ""), transaction, self.anchors, now=now)
+            shown = responses.read(sent.get("response", ""), transaction, self.anchors, now=now)
         except UnsuitableError as unsuitable:
             return transaction.answered(unsuitable.outcome, now=now)
         except AnswerError as error:
@@ -162,7 +162,7 @@ class OtherWallet(Provider):
         return transaction.answered(PRESENTED, person=shown.person, proof=shown.proof, now=now)
 
     def _finding(self, transaction: Transaction, now: datetime) -> Finding:
-        """What a PID comes to that was shown where it counts."""
+        """The finding for a PID that was presented in the right browser."""
         person, proof, at = transaction.person, transaction.proof, transaction.at(transaction.answered_at)
         identity = evidence = None
         with suppress(IdentityError):
@@ -199,7 +199,7 @@ def _page(check: Check) -> str:
 
 def _sent(message: Message) -> Mapping[str, str]:
     try:
-        return answers.fields(message.body, message.headers.get("content-type", ""))
+        return responses.fields(message.body, message.headers.get("content-type", ""))
     except AnswerError as error:
         raise MessageRefusedError(f"The form was refused: {error}.") from None
 
@@ -214,7 +214,7 @@ def _waiting(handle: str, find: Find, now: datetime, *, status: int) -> tuple[Ch
 
 
 def _way_back(check: Check, transaction: Transaction) -> Mapping[str, str]:
-    """Where the wallet leads the person: nowhere after a QR code, because the browser is elsewhere."""
+    """The `redirect_uri` for the wallet; none after a QR code, because the browser is on another device."""
     if transaction.kind == CODE:
         return {}
     if not transaction.needs_return():
@@ -224,7 +224,7 @@ def _way_back(check: Check, transaction: Transaction) -> Mapping[str, str]:
 
 
 def _returned(query: Mapping[str, str], find: Find, now: datetime) -> Received:
-    """The browser comes back from a wallet on the same device; the core looks which browser it is."""
+    """The browser's return from a wallet on the same device. The caller checks which browser it is."""
     reference = query.get("check", "")
     if not HANDLE.fullmatch(reference):
         raise MessageRefusedError("There is no reference.")

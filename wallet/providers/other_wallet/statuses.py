@@ -29,7 +29,7 @@ class StatusUnknownError(Exception):
 
 
 def place_in(payload: Mapping[str, Any]) -> dict[str, Any]:
-    """Where the status is, as JSON: nothing if it has none, and no `uri` if it is where we cannot look."""
+    """The place of the status, as JSON: empty without a status, without `uri` for other kinds of status."""
     if "status" not in payload:
         return {}
     status = payload["status"]
@@ -48,7 +48,7 @@ def look_up(
     try:
         token = _fetched(uri, outbound)
         unverified = take_apart(token, longest=LONGEST)
-        issuer = anchors.issuer(unverified.header, now)
+        issuer = anchors.issuer(unverified.header, now, lists=True)
         if issuer.country != country:
             raise StatusUnknownError("signed in another country")
         payload = unverified.verified(issuer.key, typ=TYP)

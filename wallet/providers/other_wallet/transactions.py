@@ -94,7 +94,7 @@ class Transaction:
         return self.kind == LINK and self.outcome == PRESENTED and not self.confirmed
 
     def is_settled(self) -> bool:
-        """Whether a result can be given: nothing more is to come from the person."""
+        """Whether the result is known, because nothing more is expected from the person."""
         return self.outcome != WAITING and not self.needs_return()
 
     def may_return(self, now: datetime) -> bool:

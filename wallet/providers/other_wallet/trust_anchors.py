@@ -1,12 +1,13 @@
-"""Whose PIDs are believed: certificates of authorities, from a folder that the operator keeps. Pure.
+"""Trusted issuers of PIDs: certificates of authorities, from a folder that the operator maintains. Pure.
 
 The key that signed a PID has to lead up to one of them by the certificates in `x5c` (HAIP 1.0 §6.1.1). Each
-belongs to one country, and its issuers can vouch only for PIDs of that country.
+belongs to one country, and its issuers can vouch only for PIDs of that country. An authority may certify
+others than PID issuers, so each names what the certificate of a PID issuer has to say of its purpose.
 """
 
 import re
 from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -24,6 +25,7 @@ from cryptography.x509.verification import (
     VerificationError,
 )
 
+from keys.certificates.chain import extension
 from wallet.providers.other_wallet.access import UNREADABLE
 from wallet.sd_jwt.issuance import SdJwtError
 
@@ -31,6 +33,11 @@ ENDINGS = (".pem", ".crt", ".cer", ".der")
 MOST_ANCHORS = 500
 MOST_IN_CHAIN = 4
 MOST_BETWEEN = 2  # authorities between the anchor and the issuer
+# Beside the certificate of an anchor: object identifiers (RFC 5280 §4.2.1.4, §4.2.1.12) between white space.
+PURPOSES = ".purposes"
+ANY = "any"  # in place of them, for an authority that certifies nobody but PID issuers
+FOR_LISTS = "status:"  # before one that a certificate may have that signs status lists, and no PIDs
+_PURPOSE = re.compile(rf"{ANY}|(?:{FOR_LISTS})?[0-2](?:\.(?:0|[1-9][0-9]*))+", re.ASCII)
 
 
 class AnchorError(ValueError):
@@ -38,7 +45,7 @@ class AnchorError(ValueError):
 
 
 class UnknownIssuerError(SdJwtError):
-    """The token may be genuine, but its issuer is none that the operator trusts."""
+    """The operator does not trust the issuer of the token."""
 
     def __init__(self) -> None:
         super().__init__("x5c does not lead up to a trust anchor", "certificate-chain")
@@ -56,29 +63,39 @@ class Issuer:
 class TrustAnchors:
     """The authorities that the operator trusts."""
 
-    def __init__(self, certificates: tuple[x509.Certificate, ...]) -> None:
-        """Raises `AnchorError` if one of them cannot be an anchor, or if there are none."""
-        if not 1 <= len(certificates) <= MOST_ANCHORS:
+    def __init__(self, anchors: Sequence[tuple[x509.Certificate, Collection[str]]]) -> None:
+        """anchors: each with what its PURPOSES file says.
+
+        Raises `AnchorError` if one of them cannot be an anchor, or if there are none.
+        """
+        if not 1 <= len(anchors) <= MOST_ANCHORS:
             raise AnchorError(f"must hold 1 to {MOST_ANCHORS} certificates, in files {' '.join(ENDINGS)}")
-        for certificate in certificates:
+        for certificate, purposes in anchors:
+            if not purposes or not all(map(_PURPOSE.fullmatch, purposes)):
+                raise AnchorError(f"must hold beside each file one that ends in {PURPOSES}, with identifiers")
             country = _name(certificate, NameOID.COUNTRY_NAME)
             if not _COUNTRY.fullmatch(country) or not _is_authority(certificate):
                 raise AnchorError("must hold only certificates of authorities that name their country")
-        self._store = Store(list(certificates))
+        self._store = Store([certificate for certificate, _purposes in anchors])
+        self._purposes = dict(anchors)
 
     @classmethod
     def from_folder(cls, folder: str) -> "TrustAnchors":
         """The certificates in its files, PEM or DER. Raises `AnchorError`."""
         try:
             files = sorted(path for path in Path(folder).iterdir() if path.suffix in ENDINGS)
-            return cls(tuple(certificate for path in files for certificate in _read(path)))
+            return cls([anchor for path in files for anchor in _read(path)])
         except AnchorError:
             raise
         except (OSError, Warning, *UNREADABLE):
-            raise AnchorError("must be a folder of certificates that can be read, as PEM or DER") from None
+            text = f"must be a folder of certificates, as PEM or DER, each with a {PURPOSES} file beside it"
+            raise AnchorError(text) from None
 
-    def issuer(self, header: Mapping[str, Any], now: datetime) -> Issuer:
-        """The issuer of a token with this header. Raises `UnknownIssuerError`, or `SdJwtError` for no x5c."""
+    def issuer(self, header: Mapping[str, Any], now: datetime, *, lists: bool = False) -> Issuer:
+        """The issuer of a token with this header. Raises `UnknownIssuerError`, or `SdJwtError` for no x5c.
+
+        lists: the token is a status list.
+        """
         leaf, *between = _chain(header.get("x5c"))
         verifier = (
             PolicyBuilder()
@@ -90,9 +107,11 @@ class TrustAnchors:
         )
         try:
             anchor = verifier.verify(leaf, between).chain[-1]
-            key = leaf.public_key()
+            key, purposes = leaf.public_key(), _purposes(leaf, lists=lists)
         except (VerificationError, Warning, *UNREADABLE):
             raise UnknownIssuerError from None
+        if purposes.isdisjoint(self._purposes[anchor]):
+            raise UnknownIssuerError
         if not isinstance(key, ec.EllipticCurvePublicKey):
             raise SdJwtError("the issuer's key is not on an elliptic curve", "x5c")
         name = _name(anchor, NameOID.ORGANIZATION_NAME) or _name(anchor, NameOID.COMMON_NAME)
@@ -118,11 +137,20 @@ def _chain(x5c: Any) -> list[x509.Certificate]:
         raise SdJwtError("x5c holds what is no certificate", "x5c") from None
 
 
-def _read(path: Path) -> list[x509.Certificate]:
-    data = path.read_bytes()
+def _read(path: Path) -> list[tuple[x509.Certificate, Collection[str]]]:
+    data, purposes = path.read_bytes(), path.with_suffix(PURPOSES).read_text("ascii").split()
     if b"-----BEGIN" in data:
-        return x509.load_pem_x509_certificates(data)
-    return [x509.load_der_x509_certificate(data)]
+        return [(certificate, purposes) for certificate in x509.load_pem_x509_certificates(data)]
+    return [(x509.load_der_x509_certificate(data), purposes)]
+
+
+def _purposes(leaf: x509.Certificate, *, lists: bool) -> set[str]:
+    """Its extended key usages and policies, and ANY, as a PURPOSES file names them."""
+    found = {ANY, *(usage.dotted_string for usage in extension(leaf, x509.ExtendedKeyUsage) or ())}
+    found |= {
+        each.policy_identifier.dotted_string for each in extension(leaf, x509.CertificatePolicies) or ()
+    }
+    return found | {FOR_LISTS + purpose for purpose in found if lists}
 
 
 def _name(certificate: x509.Certificate, part: ObjectIdentifier) -> str:
@@ -133,8 +161,5 @@ def _name(certificate: x509.Certificate, part: ObjectIdentifier) -> str:
 
 
 def _is_authority(certificate: x509.Certificate) -> bool:
-    try:
-        found = certificate.extensions.get_extension_for_class(x509.BasicConstraints)
-    except x509.ExtensionNotFound:
-        return False
-    return found.value.ca
+    found = extension(certificate, x509.BasicConstraints)
+    return found is not None and found.ca

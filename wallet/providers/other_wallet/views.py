@@ -7,23 +7,59 @@ from typing import Any
 
 import segno
 import structlog
-from django.http import Http404, HttpRequest, HttpResponse
-from django.shortcuts import render
+from django import forms
+from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
+from django.utils.timezone import localdate
+from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from infra.again import again_after
-from wallet import errands
+from wallet.credential.claims import MAX_NAME
+from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
+from wallet.identity import page as pages
+from wallet.identity.day_field import DayField, DayInput
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
-from wallet.pages import for_holder, see_other
-from wallet.providers import registry
 from wallet.providers.contract import ProviderError
-from wallet.providers.other_wallet.forms import AboutYouForm
 from wallet.providers.other_wallet.provider import OtherWallet
 from wallet.providers.other_wallet.transactions import CODE, Transaction
+
+
+def _name_field(label: Any, **attributes: Any) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        max_length=MAX_NAME,
+        required=False,
+        widget=forms.TextInput(attrs={"spellcheck": "false", **attributes}),
+    )
+
+
+class AboutYouForm(forms.Form):
+    """What the person types. An operator reviews the check if the PID differs from it."""
+
+    given_name = _name_field(_("Given names"), autocomplete="given-name")
+    family_name = _name_field(_("Family name"), autocomplete="family-name")
+    birth_date = DayField(
+        label=_("Birth date"),
+        widget=DayInput("bday"),
+        error_messages={"required": _("Enter your birth date.")},
+    )
+
+    def clean(self) -> dict[str, Any]:
+        """Adds `typed`, as a transaction keeps it."""
+        cleaned = super().clean() or {}
+        born = cleaned.get("birth_date")
+        if born and born >= localdate():
+            self.add_error("birth_date", _("A birth date lies in the past."))
+        if not cleaned.get("given_name") and not cleaned.get("family_name"):
+            self.add_error("given_name", _("Enter your name as in your wallet."))
+        if born and not self.errors:
+            names = {name: cleaned[name] for name in ("given_name", "family_name")}
+            cleaned["typed"] = {**names, "birth_date": born.isoformat()}
+        return cleaned
+
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -33,33 +69,23 @@ State = IdentityVerification.State
 @for_holder
 def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """What the person can do now; a click begins a request for this device or for another one."""
-    verification = attempts.latest(wallet)
-    provider = registry.by_name(verification.provider) if verification else None
-    if verification is None or not isinstance(provider, OtherWallet):
-        raise Http404
+    verification, provider = pages.latest_with(wallet, OtherWallet)
     if verification.state == State.STARTED:
         attempts.for_errand(verification, errand)
         progress.refresh(verification, now=now)
     if verification.state != State.STARTED:
         return see_other("wallet_identity", errand.id)
     form = AboutYouForm(request.POST if request.POST.get("device") == "other" else None)
-    facts: dict[str, Any] = {
-        "errand": errand,
-        "signed_in_as": wallet.email,
-        "provider": provider,
-        "form": form,
-        "providers": registry.reaching(errands.demanded(errand)),
-    }
+    facts: dict[str, Any] = {"provider": provider, "form": form}
     if request.method == "POST" and (start := _chosen(provider, form, request.POST.get("device", ""))):
         try:
             with suppress(ForbiddenMoveError):  # something came in: the page shows it
                 progress.go_on(verification, now=now, start=start)
         except ProviderError as error:
-            log.warning("identity_check_not_begun", why=str(error))
-            facts["providers"] = {}
-            return again_after(60, render(request, "wallet/identity_error.html", facts, status=503))
+            return pages.failed(request, errand, wallet, error, **facts, providers={})
         return see_other("wallet_identity_other_wallet", errand.id)
-    return render(request, "wallet/other_wallet.html", facts | _shown(verification, provider, form, now))
+    facts |= _shown(verification, provider, form, now)
+    return pages.show(request, "other_wallet", errand, wallet, **facts)
 
 
 def _chosen(provider: OtherWallet, form: AboutYouForm, device: str) -> Start | None:
@@ -74,7 +100,7 @@ def _chosen(provider: OtherWallet, form: AboutYouForm, device: str) -> Start | N
 def _shown(
     verification: IdentityVerification, provider: OtherWallet, form: AboutYouForm, now: datetime
 ) -> dict[str, Any]:
-    """Which part of the page, and what it says. Never anything that was read from a wallet."""
+    """The template's part to show, and its context, which never has anything that a wallet presented."""
     check = progress.check_of(verification)
     transaction = Transaction.kept_in(check.reference, check.memory)
     if transaction is None or form.is_bound:

@@ -9,7 +9,7 @@ import stripe
 from infra.outbound.calls import Outbound, OutboundError
 from infra.waiting import waiting_for
 from wallet.providers.contract import ProviderError
-from wallet.providers.stripe_identity.answers import OddAnswerError, Session, session
+from wallet.providers.stripe_identity.responses import OddResponseError, Session, session
 
 VERSION = "2026-10-28.endive"  # of the API; the library's own types are of this one
 PUBLIC = "https://api.stripe.com"
@@ -33,7 +33,7 @@ class NoSuchSessionError(ProviderError):
 
 
 class WithheldError(ProviderError):
-    """Stripe does not give the sensitive results to this key, or not any more."""
+    """Stripe withholds the sensitive results: the key lacks the permission, or 48 hours are over."""
 
 
 class Calls:
@@ -82,7 +82,7 @@ class Calls:
         """The session in an answer."""
         try:
             read = session(facts)
-        except OddAnswerError as error:
+        except OddResponseError as error:
             raise ProviderError(f"Stripe's answer makes no sense: {error}.") from error
         if read.live is not self.live:
             raise ProviderError("Stripe's answer is of the other mode, live or test, than the key.")
@@ -123,7 +123,7 @@ class _Client(stripe.HTTPClient):
 
 
 def _asked(call: Callable[[], Any]) -> Mapping[str, Any]:
-    """The object that Stripe answers with. Its own messages may repeat what was sent, so none is kept."""
+    """The object in Stripe's answer. Stripe's own messages may repeat what was sent, so they are dropped."""
     try:
         answer = call()
         facts = answer.to_dict() if isinstance(answer, stripe.StripeObject) else None

@@ -1,7 +1,7 @@
 """What an outcome at Stripe means for an attempt. Pure."""
 
-from wallet.claims import Identity, IdentityError
-from wallet.evidence import Assurance, Evidence, EvidenceError
+from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import (
     Failed,
     Finding,
@@ -11,7 +11,7 @@ from wallet.providers.findings import (
     SubmitAgain,
     Verified,
 )
-from wallet.providers.stripe_identity.answers import Results
+from wallet.providers.stripe_identity.responses import Results
 
 TRIES = 2  # inconclusive submissions; after the last of them an operator decides
 

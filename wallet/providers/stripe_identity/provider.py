@@ -22,8 +22,8 @@ from wallet.providers.contract import (
 from wallet.providers.findings import Failed, Finding, Pending
 from wallet.providers.options import Options
 from wallet.providers.stripe_identity import findings
-from wallet.providers.stripe_identity.answers import OddAnswerError, Session, results
 from wallet.providers.stripe_identity.calls import PUBLIC, Calls, NoSuchSessionError, WithheldError
+from wallet.providers.stripe_identity.responses import OddResponseError, Session, results
 from wallet.providers.stripe_identity.webhooks import ForgedEventError, session_of
 
 log = structlog.get_logger(__name__)
@@ -163,7 +163,7 @@ class StripeIdentity(Provider):
         return session
 
     def _memory(self, check: Check, session: Session) -> dict[str, Any]:
-        """A failure stays with the session. It was settled if the person has begun anew since."""
+        """The memory of this round: "seen" is the failure in the session that was settled before it began."""
         if check.memory.get("round") == check.submissions:
             return dict(check.memory)
         return {"round": check.submissions, "seen": session.outcome}
@@ -178,6 +178,6 @@ class StripeIdentity(Provider):
             return Failed()
         try:
             read = results(facts)
-        except OddAnswerError as error:
+        except OddResponseError as error:
             raise ProviderError(f"Stripe's answer makes no sense: {error}.") from error
         return findings.of_results(read, assurance=self._assurance, verified_by=self._verified_by)

@@ -10,7 +10,7 @@ from typing import Any
 from stripe import SignatureVerificationError, WebhookSignature
 
 from infra.strict_json import StrictJsonError, loads
-from wallet.providers.stripe_identity.answers import is_session_id
+from wallet.providers.stripe_identity.responses import is_session_id
 
 TOLERANCE = 300  # seconds that an event may be old
 LONGEST = 32_768  # bytes; an event about a session has less than 4,000

@@ -1,0 +1,83 @@
+"""Writes docs/reference.md, the tables for operators, from the code and the alert rules."""
+
+import json
+import re
+from collections.abc import Iterable
+from typing import Any
+
+from django.conf import settings
+from django.core.management.base import BaseCommand, CommandError, no_translations
+
+from config import limits
+from config.metrics import REGISTRY
+from infra import retention, runs
+from infra.moments import in_words
+from presentation.jobs import DUE
+
+HEAD = """# Reference
+
+`ENVIRONMENT=sandbox manage.py reference > docs/reference.md` writes this file; a test compares the two.
+[settings.md](settings.md#how-often-something-may-be-done) explains the limits, and
+[operate.md](operate.md#alerts) metrics and alerts. "Sealed" means encrypted under `KEY_SEALING_KEYS` and
+bound to its row.
+"""
+DEPLOY = settings.BASE_DIR / "deploy"
+TEXT = r'"(?:[^"\\]|\\.)*"'  # over several lines, as YAML allows
+ALERT = re.compile(rf"alert: (\w+).*?severity: (\w+).*?summary: ({TEXT}).*?action: ({TEXT})", re.DOTALL)
+Rows = Iterable[tuple[object, ...]]
+
+
+class Command(BaseCommand):
+    """Reads some metrics from the database; the tables do not depend on what is in it."""
+
+    help = "Print docs/reference.md: limits, metrics, alerts, stored data and regular jobs."
+
+    @no_translations
+    def handle(self, *args: Any, **options: Any) -> None:
+        self.stdout.write(HEAD)
+        heads = "limit | default | changed by | in | what is limited | shared client address"
+        self._table("Limits", heads, _limits())
+        self._table("Metrics", "metric | kind | what it says", _metrics())
+        self._table("Alerts", "alert | severity | fires when | what to do", alerts())
+        self._table("What is stored", "what | table | how | why | for how long", _kept())
+        self._table("Regular jobs", "job | every | while it does not run", _jobs())
+
+    def _table(self, title: str, heads: str, rows: Rows) -> None:
+        lines = [" | ".join(str(cell).replace("|", "\\|") for cell in row) for row in rows]
+        rule = "|".join("---" for _head in heads.split("|"))
+        table = "\n".join(f"| {line} |" for line in lines)
+        self.stdout.write(f"\n## {title}\n\n| {heads} |\n|{rule}|\n{table}")
+
+
+def _limits() -> Rows:
+    for each in limits.SETTINGS:
+        number = (each.most, each.changed_by, in_words(each.window))
+        yield f"`{each.purpose}`", *number, each.what, each.shared
+
+
+def _metrics() -> Rows:
+    """Each with its labels, also while it has no sample."""
+    found = {family.name: family for family in REGISTRY.collect()}
+    if "signing_keys" not in found:
+        raise CommandError("The database does not answer, so its metrics are missing.")
+    for family in found.values():
+        labels = ",".join(getattr(family, "_labelnames", ()))
+        name = f"{family.name}_total" if family.type == "counter" else family.name
+        yield f"`{name}{{{labels}}}`" if labels else f"`{name}`", family.type, family.documentation
+
+
+def alerts() -> Rows:
+    """Production has no library for YAML; a test compares this with what such a library reads."""
+    for name, severity, *texts in ALERT.findall((DEPLOY / "prometheus" / "rules.yml").read_text()):
+        summary, action = (json.loads(re.sub(r"\s*\n\s*", " ", text)) for text in texts)
+        yield f"`{name}`", severity, re.sub(r"\{\{.*?\}\}", "…", summary), action
+
+
+def _kept() -> Rows:
+    for each in retention.entries():
+        yield each.what, f"`{each.model}`", each.how, each.why, each.how_long
+
+
+def _jobs() -> Rows:
+    for job in DUE:
+        yield f"`{job.name}`", in_words(job.every), runs.COMMANDS[job.name]

@@ -1,0 +1,169 @@
+"""The second step of the sign-in of operators, and its reset by another superuser.
+
+A session that has proved only the password reaches no other page of the admin (`ServiceAdminSite`).
+"""
+
+from base64 import b64decode, b64encode
+from datetime import datetime
+from typing import Any, cast
+
+import segno
+from django import forms
+from django.conf import settings
+from django.contrib import admin, messages
+from django.contrib.auth import get_user_model
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import PermissionDenied
+from django.db import transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.shortcuts import get_object_or_404
+from django.template.response import TemplateResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.http import urlencode
+from django.utils.translation import gettext_lazy as _
+
+from infra import second_factors
+from infra.again import again_after
+from infra.audit.recording import record
+from infra.limits import LimitReachedError
+from infra.reasons import ReasonField
+from infra.sealing import SealError, seal, unseal
+from infra.second_factors import SetUpAlreadyError, WrongCodeError
+from operators.sign_in import next_page, sign_in_step
+
+MARK = "second_factor"  # in the session: the enrolment of the factor that was proved
+PROVED_AT_PROVIDER = "second_factor_at_provider"  # in the session: single sign-on proved one already
+_NEW = "new_second_factor"  # in the session: the sealed secret that is being set up
+
+
+class CodeForm(forms.Form):
+    """A code of the app; once it is set up also a recovery code."""
+
+    code = forms.CharField(
+        label=_("Code"),
+        max_length=30,
+        widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "autofocus": True}),
+    )
+
+
+class ResetForm(forms.Form):
+    """Asks for the reason."""
+
+    reason = ReasonField(help_text=_("For the audit record. Do not type names."))
+
+
+def is_proved(request: HttpRequest) -> bool:
+    """Whether this session has proved the operator's present second factor, and so may use the admin.
+
+    Or single sign-on has proved one, where the settings let it.
+    """
+    if not settings.OPERATOR_SECOND_FACTOR:
+        return True
+    if request.session.get(PROVED_AT_PROVIDER) is True:
+        return True
+    mark = request.session.get(MARK)
+    factor = second_factors.of(cast(AbstractUser, request.user)) if mark else None
+    return factor is not None and factor.enrolment == mark
+
+
+def step(request: HttpRequest) -> HttpResponse:
+    """The page that asks for the code, or sets up the app of an operator who has none."""
+    operator = cast(AbstractUser, request.user)
+    if not (operator.is_active and operator.is_staff):
+        return HttpResponseRedirect(reverse("admin:login"))
+    now, factor = timezone.now(), second_factors.of(operator)
+    if is_proved(request) and factor:
+        return HttpResponseRedirect(next_page(request))
+    form = CodeForm(request.POST or None)
+    status, seconds = 200, 0
+    if form.is_valid():
+        try:
+            second_factors.count_try(operator, now)
+            with transaction.atomic():
+                return _accepted(request, operator, form.cleaned_data["code"], now)
+        except LimitReachedError as reached:
+            status, seconds = 429, max(1, int((reached.retry_at - now).total_seconds()) + 1)
+            form.add_error(None, _("Too many attempts. Try again later, or ask a superuser to reset it."))
+        except (WrongCodeError, SetUpAlreadyError):
+            status = 403
+            record(request, "second_factor_refused")
+            form.add_error("code", _("That is not the code of this moment, or it was used already."))
+    return _page(request, form, factor is None, status, seconds)
+
+
+def reset(request: HttpRequest, user_id: int) -> HttpResponse:
+    """Removes the factor of another operator and signs them out; superusers only, and never for oneself."""
+    operator = cast(AbstractUser, request.user)
+    other = get_object_or_404(get_user_model(), pk=user_id)
+    if not operator.is_superuser or other.pk == operator.pk:
+        raise PermissionDenied
+    back = reverse("admin:auth_user_change", args=[other.pk])
+    form = ResetForm(request.POST or None)
+    if form.is_valid():
+        with transaction.atomic():
+            second_factors.reset(other)
+            record(request, "second_factor_reset", other, form.cleaned_data["reason"])
+        messages.success(request, _("The second factor is reset, and the operator is signed out."))
+        return HttpResponseRedirect(back)
+    context = {**admin.site.each_context(request), "form": form, "other": other, "back": back}
+    title = _("Reset the second factor")
+    return TemplateResponse(request, "admin/second_factor_reset.html", {**context, "title": title})
+
+
+def address(request: HttpRequest) -> str:
+    """The address of the second step, which afterwards leads to the page that was requested."""
+    wanted = request.GET.get("next") or request.POST.get("next") or request.get_full_path()
+    return f"{reverse('admin:second_factor')}?{urlencode({'next': wanted})}"
+
+
+def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: datetime) -> HttpResponse:
+    """Checks the code and marks the session as proved; shows new recovery codes. Raises WrongCodeError."""
+    factor = second_factors.of(operator)
+    codes: list[str] = []
+    if factor is None:
+        secret = _secret(request, operator)
+        factor, codes = second_factors.set_up(operator, secret, code, now=now)
+        request.session.pop(_NEW, None)
+        action = "second_factor_set_up"
+    else:
+        action = second_factors.prove(factor, code, now=now)
+    record(request, action)
+    request.session.cycle_key()
+    request.session[MARK] = factor.enrolment
+    if not codes:
+        return HttpResponseRedirect(next_page(request))
+    return _rendered(request, title=_("Your recovery codes"), codes=codes, go_on=next_page(request))
+
+
+def _page(
+    request: HttpRequest, form: CodeForm, new: bool, status: int = 200, seconds: int = 0
+) -> HttpResponse:
+    operator = cast(AbstractUser, request.user)
+    shown: dict[str, Any] = {"title": _("Second step"), "form": form, "next": next_page(request)}
+    if new:
+        secret = _secret(request, operator)
+        uri = second_factors.address(secret, operator, str(settings.OPERATOR.name))
+        shown |= {"title": _("Set up your second factor"), "typed": second_factors.typed(secret)}
+        shown |= {"picture": segno.make_qr(uri, error="m").svg_data_uri(scale=5, light="#fff")}
+    if form.errors:
+        shown["title"] = _("Error: %(title)s") % {"title": shown["title"]}
+    response = _rendered(request, status=status, **shown)
+    if seconds:
+        again_after(seconds, response)
+    return response
+
+
+def _rendered(request: HttpRequest, *, status: int = 200, **shown: Any) -> TemplateResponse:
+    return sign_in_step(request, "admin/second_factor.html", status=status, **shown)
+
+
+def _secret(request: HttpRequest, operator: AbstractUser) -> bytes:
+    """The secret that this session is setting up; no other session with the password gets it."""
+    context = f"session.{_NEW}:{operator.pk}"
+    try:
+        return unseal(b64decode(request.session.get(_NEW, "")), context=context)
+    except SealError:
+        secret = second_factors.new_secret()
+        request.session[_NEW] = b64encode(seal(secret, context=context)).decode()
+        return secret

@@ -1,0 +1,141 @@
+"""Pages for requests that cannot continue: untrusted, refused, without a match, closed, or being posted."""
+
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from django.http import HttpRequest, HttpResponse
+from django.shortcuts import render
+from django.urls import reverse
+
+from consent.models import Consent
+from consent.question_page import REVIEW_CSP
+from infra.again import again_after
+from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
+from presentation.models import Delivery, Interaction, RelyingParty
+from presentation.requests.answers import issuer
+from presentation.requests.client import ReturnAddress, is_registered
+from presentation.requests.delivery import deliveries
+from presentation.requests.interactions import InteractionGoneError, OpenInteraction
+
+
+def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
+    """The page for a request without a proven return address; never a redirect (RFC 6749 §4.2.2.1)."""
+    response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
+    return response if error.seconds is None else again_after(error.seconds, response)
+
+
+def refused(
+    request: HttpRequest, party: RelyingParty, error: AuthorizationError, *, accepted: bool
+) -> HttpResponse:
+    """400 for an invalid request whose refusal was posted. accepted: by the relying party."""
+    context = {"relying_party": party.name, "told": accepted, "hint": error.description}
+    return render(request, "presentation/refused.html", context, status=400)
+
+
+def refused_later(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> HttpResponse:
+    """503 when too many threads wait for relying parties; the same request, sent again, posts the refusal."""
+    response = refused(request, party, error, accepted=False)
+    response.status_code = 503
+    return again_after(1, response)
+
+
+def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
+    """Tells the holder that no credential matches. The relying party gets the usual refusal after a click."""
+    context = {
+        "relying_party": opened.relying_party.name,
+        "leave": reverse("leave", args=[opened.row.id]),
+    }
+    return _kept_nowhere(render(request, "presentation/unavailable.html", context))
+
+
+def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
+    """410: the outcome of a closed interaction, and a link back to the relying party.
+
+    An answered interaction may still need the link, because the redirect with the answer may have been lost.
+    """
+    context: dict[str, object] = {}
+    if gone.interaction is not None:
+        context |= {
+            "relying_party": gone.interaction.relying_party.name,
+            "way_back": way_back(gone.interaction, own=gone.own),
+        }
+        if gone.own:
+            context |= {"own": True} | _answered(gone.interaction)
+    return _kept_nowhere(render(request, "presentation/gone.html", context, status=410))
+
+
+def _answered(interaction: Interaction) -> dict[str, object]:
+    """The outcome and the holder's decision, for the browser that began the interaction."""
+    consent = interaction.consent
+    decision = consent.decision if consent and consent.decision != Consent.Decision.ASKED else ""
+    return {
+        "ended": bool(interaction.outcome),
+        "answered": decision if interaction.outcome else "",
+        "shared": interaction.outcome == Interaction.Outcome.TOKEN,
+    }
+
+
+def delivery(
+    request: HttpRequest, interaction: Interaction, kept: Delivery, *, now: datetime
+) -> HttpResponse:
+    """The state of an answer that is posted, with buttons to retry or to give up."""
+    context = {
+        "relying_party": interaction.relying_party.name,
+        "standing": deliveries.standing(kept, now=now).name.lower(),
+        "refusal": interaction.outcome == Interaction.Outcome.ERROR,
+        "expired": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
+        "may_have_arrived": kept.left_here,
+        "last_try": _last_try(kept),
+        "held_for": deliveries.held_for(kept, now=now),
+        "front_page": _front_page(interaction.relying_party),
+    }
+    response = _kept_nowhere(render(request, "presentation/delivery.html", context))
+    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
+
+
+def _last_try(kept: Delivery) -> str:
+    """The result of the last try. If its process was killed, the result is “unconfirmed”."""
+    if kept.tries == 0:
+        return "none"
+    if kept.refused:
+        return "refused"
+    return "unconfirmed" if kept.left_here else "unreached"
+
+
+def _kept_nowhere(response: HttpResponse) -> HttpResponse:
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
+def way_back(interaction: Interaction, *, own: bool) -> str:
+    """The link to the relying party on the page about a closed interaction; empty if there is none.
+
+    own: the browser began the interaction. Then, if nothing was answered, the link carries the refusal with
+    `state`. Otherwise it leads to the front page, without any data of the request. There is no link if the
+    relying party is suspended or the address is no longer registered.
+    """
+    party = interaction.relying_party
+    if interaction.response_uri:
+        return _front_page(party)
+    registered = party.redirect_uris.values_list("uri", flat=True)
+    if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
+        return ""
+    if own and not interaction.outcome:
+        address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
+        return address.with_answer({"error": AccessDeniedError.error, **issuer()})
+    return _front_page_of(interaction.redirect_uri)
+
+
+def _front_page(party: RelyingParty) -> str:
+    """The front page of a relying party whose answer is posted; empty if unknown or suspended.
+
+    A response URI is for machines, so the page is derived from the first redirect URI.
+    """
+    uri = party.redirect_uris.values_list("uri", flat=True).first()
+    return _front_page_of(uri) if uri and party.state == RelyingParty.State.ACTIVE else ""
+
+
+def _front_page_of(uri: str) -> str:
+    parts = urlsplit(uri)
+    return f"{parts.scheme}://{parts.netloc}/" if parts.netloc else uri

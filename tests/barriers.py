@@ -1,0 +1,32 @@
+"""What axe finds on a page in Chromium. The same page is not searched twice in one run."""
+
+import json
+import re
+from typing import Any
+
+from axe_playwright_python.sync_playwright import Axe
+
+AXE = Axe()
+EVERY_RULE: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+CONTRAST = EVERY_RULE | {"runOnly": ["color-contrast"]}
+DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
+VARYING = re.compile(r"[\w-]*\d[\w-]*")  # tokens, identifiers, times and other words with digits
+_searched: set[tuple[Any, ...]] = set()
+
+
+def assert_no_barriers(page: Any, options: dict[str, Any] = EVERY_RULE) -> None:
+    """Axe finds no violation on the page as it is shown now."""
+    markup = VARYING.sub("0", page.content())
+    key = (json.dumps(options), page.viewport_size["width"], page.evaluate(DARK), hash(markup))
+    if key in _searched:
+        return
+    found = AXE.run(page, options=options)
+    assert not found.response["violations"], f"{page.url}: {found.generate_report()}"
+    _searched.add(key)
+
+
+def assert_no_barriers_in_both_schemes(page: Any) -> None:
+    """Every rule in the light scheme; in the dark one, what differs there: the contrast of colours."""
+    for scheme, options in (("dark", CONTRAST), ("light", EVERY_RULE)):
+        page.emulate_media(color_scheme=scheme)
+        assert_no_barriers(page, options)

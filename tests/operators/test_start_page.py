@@ -1,0 +1,204 @@
+"""The start page of the operators: what waits, by role, and what it costs."""
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import Group, User
+from django.core.management import CommandError, call_command
+from django.test import Client
+from django.utils import timezone
+
+from infra import runs
+from infra.audit.recording import record
+from infra.models import DatabaseMark
+from presentation.models import Interaction, RelyingParty
+from presentation.webhooks.models import WebhookEndpoint
+from tests.infra.audit.test_commands import tamper
+from tests.people import register
+from tests.presentation.test_figures import requests_of
+from tests.wallet.test_identity_verification import attempt_in
+from wallet.models import IdentityVerification, Wallet
+
+pytestmark = pytest.mark.django_db
+PANELS = {
+    "Relying parties": {"webhooks", "commands", "answers", "errors"},
+    "Identity review": {"reviews"},
+    "Keys": {"keys", "commands"},
+    "Audit (read only)": {"reviews", "keys", "webhooks", "commands", "answers", "errors"},
+}
+
+
+def start_page(group: str = "") -> str:
+    """The page as an operator of this group sees it; as a superuser without one."""
+    user = User.objects.create(username=group or "olga", is_staff=True, is_superuser=not group)
+    user.groups.set(Group.objects.filter(name=group))
+    client = Client()
+    client.force_login(user)
+    return client.get("/admin/").content.decode()
+
+
+def panels_of(page: str) -> set[str]:
+    return set(re.findall(r'<section class="panel (\w+)', page))
+
+
+def panel(page: str, name: str) -> str:
+    """The text of one panel."""
+    found = re.search(rf'<section class="panel {name}.*?</section>', page, re.DOTALL)
+    assert found
+    return " ".join(re.sub(r"<[^>]+>", " ", found[0]).split())
+
+
+@pytest.mark.parametrize("group", PANELS)
+def test_each_role_sees_its_own_panels_and_no_others(group: str, signing_key: Any) -> None:
+    assert panels_of(start_page(group)) == PANELS[group]
+
+
+def test_an_operator_without_a_role_sees_no_panel(signing_key: Any) -> None:
+    user = User.objects.create(username="nobody", is_staff=True)
+    client = Client()
+    client.force_login(user)
+    page = client.get("/admin/").content.decode()
+    assert panels_of(page) == set()
+    assert "You don’t have permission" in page
+
+
+def test_reviews_say_how_many_wait_and_for_how_long(alice: Wallet, bob: Wallet, signing_key: Any) -> None:
+    now = timezone.now()
+    for wallet, age in ((alice, timedelta(hours=3)), (bob, timedelta(minutes=2))):
+        IdentityVerification.objects.create(
+            wallet=wallet, state="review", provider="in_person", created_at=now, changed_at=now - age
+        )
+    page = start_page("Identity review")
+    assert "2 identity checks wait for a decision." in panel(page, "reviews")
+    assert "The oldest has waited for 3\N{NO-BREAK SPACE}hours." in page
+    assert "?state__exact=review" in page
+    assert "alice@" not in page
+
+
+def test_a_failing_webhook_address_is_named_with_its_delivery_log(signing_key: Any) -> None:
+    told = register(
+        "Told",
+        "https://told.example/",
+        webhook_url="https://told.example/w",
+        webhook_events=["presentation.completed"],
+    )
+    fine = register("Fine", "https://fine.example/", webhook_url="https://fine.example/w", webhook_events=[])
+    now = timezone.now()
+    WebhookEndpoint.objects.create(
+        relying_party=told, next_call_at=now, failures=4, failing_since=now - timedelta(hours=2)
+    )
+    WebhookEndpoint.objects.create(relying_party=fine, next_call_at=now)
+    page = start_page("Relying parties")
+    said = panel(page, "webhooks")
+    assert "Told: 4 failed tries, failing for 2 hours." in said.replace("\N{NO-BREAK SPACE}", " ")
+    assert "Fine" not in said
+    assert f"?q={told.client_id}" in page
+
+
+def test_all_failing_webhook_addresses_are_counted_although_some_are_listed(signing_key: Any) -> None:
+    now = timezone.now()
+    for number in range(14):
+        host = f"told-{number}.example"
+        events = ["presentation.completed"]
+        told = register(host, f"https://{host}/", webhook_url=f"https://{host}/w", webhook_events=events)
+        WebhookEndpoint.objects.create(relying_party=told, next_call_at=now, failures=1, failing_since=now)
+    said = panel(start_page("Relying parties"), "webhooks")
+    assert "The addresses of 14 relying parties do not take webhooks." in said
+
+
+def test_requests_of_today_are_drawn_and_listed_with_the_same_figures(
+    acme_bank: RelyingParty, signing_key: Any
+) -> None:
+    requests_of(acme_bank, timezone.now(), token=3, declined=2, failed=1, left=4)
+    page = start_page("Relying parties")
+    said = panel(page, "answers")
+    assert "10 requests today." in said
+    assert "credential given 3 declined 2 failed 1 open or left 4" in said
+    assert said.endswith("Today 10 3 2 1 4 Interactions")
+    assert {"granted", "declined", "failed", "unanswered"} == set(re.findall(r'<rect class="(\w+)"', page))
+    assert 'role="img"' in page
+
+
+def test_the_last_errors_have_code_and_reference_and_nothing_of_the_person(
+    acme_bank: RelyingParty, signing_key: Any
+) -> None:
+    requests_of(acme_bank, timezone.now(), failed=1, declined=1)
+    failed = Interaction.objects.get(error="server_error")
+    page = start_page("Relying parties")
+    said = panel(page, "errors")
+    assert f"server_error · {acme_bank.name}" in said
+    assert f"reference {str(failed.id)[:8]}" in said
+    assert f"/admin/presentation/interaction/{failed.id}/change/" in page
+    assert "access_denied" not in said
+
+
+def test_a_regular_command_that_is_late_is_named(signing_key: Any) -> None:
+    DatabaseMark.objects.update_or_create(
+        only=True, defaults={"environment": "sandbox", "marked_at": timezone.now() - timedelta(days=2)}
+    )
+    page = start_page("Keys")
+    assert "clear_expired has not run to its end for 2" in panel(page, "commands")
+    assert '<section class="panel commands waits"' in page
+
+
+def test_a_regular_command_that_failed_is_named(signing_key: Any) -> None:
+    runs.record("clear_expired", now=timezone.now(), failures=1)
+    page = start_page("Keys")
+    assert "clear_expired failed when it last ran" in panel(page, "commands")
+    assert '<section class="panel commands waits"' in page
+
+
+def test_faults_of_the_audit_record_are_shown(signing_key: Any) -> None:
+    record(None, "seen", "wallet.wallet:1")
+    tamper("UPDATE infra_auditline SET operator_id = 99")
+    with pytest.raises(CommandError):
+        call_command("sign_audit_record")
+    page = start_page("Audit (read only)")
+    said = panel(page, "commands")
+    assert "The audit record is not as it was written: faults 1. See verify_audit_record." in said
+    assert '<section class="panel commands waits"' in page
+
+
+def test_a_review_that_waits_longer_than_its_holder_was_promised_is_urgent(
+    alice: Wallet, bob: Wallet, signing_key: Any
+) -> None:
+    now = timezone.now()
+    attempt_in("review", alice, now)
+    assert "Now:" not in panel(start_page("Identity review"), "reviews")
+    attempt_in("review", bob, now - timedelta(days=6))
+    assert "Now:" in panel(start_page(), "reviews")
+
+
+def test_a_missing_signing_key_is_due_now(db: None) -> None:
+    page = start_page("Keys")
+    assert "No key signs" in panel(page, "keys")
+    assert '<section class="panel keys waits"' in page
+
+
+def test_what_waits_comes_before_what_is_calm(alice: Wallet, signing_key: Any) -> None:
+    now = timezone.now()
+    IdentityVerification.objects.create(
+        wallet=alice, state="review", provider="in_person", created_at=now, changed_at=now
+    )
+    waiting = [
+        " waits" in classes for classes in re.findall(r'<section class="panel ([\w ]+)"', start_page())
+    ]
+    assert waiting == sorted(waiting, reverse=True)
+    assert waiting[0]
+
+
+def test_the_page_costs_the_same_statements_however_much_there_is(
+    acme_bank: RelyingParty, signing_key: Any, statements: Any
+) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("olga"))
+    client.get("/admin/")
+    with statements() as few:
+        client.get("/admin/")
+    requests_of(acme_bank, timezone.now(), token=20, declined=20, failed=20)
+    with statements() as many:
+        client.get("/admin/")
+    assert len(many.texts) == len(few.texts)
+    assert len(few.texts) <= 26

@@ -1,0 +1,55 @@
+"""The commands of "Backup and restore" in docs/operate.md, executed as they stand there."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.deployment_check import production_environment
+from tests.own_databases import ROOT, manage, own_database
+
+pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
+SECTION = (
+    (ROOT / "docs" / "operate.md").read_text().partition("\n## Backup and restore\n")[2].partition("\n## ")[0]
+)
+
+
+def shell(command: str, url: str, folder: Path) -> str:
+    """What a command prints, with the database of the URL."""
+    environment = {"PATH": os.environ["PATH"], "DATABASE_URL": url}
+    run = subprocess.run(
+        ["sh", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert run.returncode == 0, run.stderr
+    return run.stdout
+
+
+def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: Path) -> None:
+    dump, restore, analyze, *ours = re.findall(r"^# (.+)$", SECTION, re.MULTILINE)
+    environment = production_environment()
+    with own_database() as before, own_database() as after:
+        for words in (["migrate"], ["stage_signing_key"]):
+            assert manage(environment | {"DATABASE_URL": before}, *words).returncode == 0
+        keys = manage(environment | {"DATABASE_URL": before}, "list_signing_keys").stdout
+
+        shell(dump, before, tmp_path)
+        shell(restore, after, tmp_path)
+        shell(analyze, after, tmp_path)
+        for command in ours:
+            run = manage(environment | {"DATABASE_URL": after}, *command.split("manage.py ")[1].split())
+            assert run.returncode == 0, run.stderr
+
+        assert len(ours) == 3
+        assert "staged" in keys
+        assert manage(environment | {"DATABASE_URL": after}, "list_signing_keys").stdout == keys
+
+
+def test_the_question_whether_the_database_writes_is_answered_also_when_it_does_not(tmp_path: Path) -> None:
+    """The command under "It is down"."""
+    [command] = re.findall(r"`(psql .+?)`", (ROOT / "docs" / "operate.md").read_text())
+    with own_database() as url:
+        assert shell(command, url, tmp_path) == "CREATE TABLE\n"
+        with pytest.raises(AssertionError, match="read-only transaction"):
+            shell(f"PGOPTIONS='-c default_transaction_read_only=on' {command}", url, tmp_path)

@@ -1,0 +1,67 @@
+"""The results of drills as a table, on the terminal and in docs/faults.md."""
+
+import re
+from collections.abc import Sequence
+from datetime import date
+from pathlib import Path
+
+from tools.drills.drill import Result
+
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "faults.md"
+HEADINGS = (
+    "fault",
+    "flows",
+    "clean",
+    "answered after trouble",
+    "not answered, told how to go on",
+    "doubled",
+    "lost",
+    "stuck",
+    "5xx",
+    "figures",
+)
+_BEGIN, _END = "<!-- written by `make drill WRITE=1` -->", "<!-- end of the table -->"
+
+
+def cells(result: Result) -> tuple[str, ...]:
+    """One line of the table."""
+    count = result.count
+    lost = count.unrecorded + count.unnoticed
+    figures = [*result.said, *(f"**missed: {text}**" for text in result.missed)]
+    if count.refused:
+        figures.append(f"**{count.refused} answers were refused by the relying party**")
+    if count.bare:
+        figures.append(f"{count.bare} of the 5xx without a page of ours")
+    numbers = (
+        count.flows,
+        count.clean,
+        count.after_trouble,
+        count.told,
+        count.doubled,
+        lost,
+        count.stuck,
+        count.server_errors,
+    )
+    return (result.name, *map(str, numbers), "; ".join(figures))
+
+
+def markdown(results: Sequence[Result]) -> str:
+    """The table in Markdown."""
+    rows = [HEADINGS, ("---", *("--:" for _ in HEADINGS[1:-1]), "---"), *(cells(one) for one in results)]
+    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+
+
+def written(text: str, results: Sequence[Result], day: date) -> str:
+    """The document with a new table. Raises ValueError if its place is missing."""
+    table = f"{_BEGIN}\nMeasured on {day.isoformat()}.\n\n{markdown(results)}\n{_END}"
+    changed, places = re.subn(
+        f"{re.escape(_BEGIN)}.*?{re.escape(_END)}", lambda _: table, text, flags=re.DOTALL
+    )
+    if places != 1:
+        raise ValueError("the place of the table is missing")
+    return changed
+
+
+def write(results: Sequence[Result]) -> None:
+    """Puts the table into docs/faults.md."""
+    DOCUMENT.write_text(written(DOCUMENT.read_text(), results, date.today()))

@@ -1,0 +1,85 @@
+"""`python -m tools.mutants [--jobs 2] [words of a name …]`: try every mutant."""
+
+import argparse
+import sys
+from collections.abc import Iterable
+from concurrent.futures import ThreadPoolExecutor
+from queue import SimpleQueue
+from time import monotonic
+
+from tests.project_copy import ROOT
+from tools.mutants.copies import Outcome, ProjectCopy, Verdict, copies, database_server
+from tools.mutants.mutant import Mutant, problems
+from tools.mutants.tables import MUTANTS
+
+Row = tuple[Mutant, Outcome, float]  # with the duration in seconds
+
+
+def main() -> int:
+    """Prints the table; 0 when every mutant was killed."""
+    arguments = _arguments()
+    words = arguments.words or [""]
+    chosen = [mutant for mutant in MUTANTS if any(word in mutant.name for word in words)]
+    if stale := [problem for mutant in chosen for problem in problems(mutant, ROOT)]:
+        print("\n".join(stale), file=sys.stderr)
+        return 1
+    begun = monotonic()
+    with database_server() as cluster, copies(arguments.jobs, cluster) as made:
+        if not _pass_as_they_are(made, chosen):
+            return 1
+        rows = list(_tried(chosen, made))
+    return _report(rows, monotonic() - begun)
+
+
+def _arguments() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tried at a time")
+    parser.add_argument("words", nargs="*", help="only mutants whose name contains one of these")
+    return parser.parse_args()
+
+
+def _pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool:
+    """Checks that the tests pass without a mutant; otherwise they would seem to detect every mutant."""
+    tests = sorted({test for mutant in chosen for test in mutant.tests})
+    shares = [tests[index :: len(made)] for index in range(len(made))]
+    with ThreadPoolExecutor(len(made)) as threads:
+        outcomes = list(threads.map(ProjectCopy.run, made, shares))
+    for before in outcomes:
+        if before.verdict is not Verdict.SURVIVED:
+            print(f"The tests do not pass as they are:\n{before.about}", file=sys.stderr)
+    return all(before.verdict is Verdict.SURVIVED for before in outcomes)
+
+
+def _tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
+    """Tries each mutant in the next free copy."""
+    free: SimpleQueue[ProjectCopy] = SimpleQueue()
+    for copy in made:
+        free.put(copy)
+
+    def try_out(mutant: Mutant) -> Row:
+        copy, begun = free.get(), monotonic()
+        try:
+            return mutant, copy.try_out(mutant), monotonic() - begun
+        finally:
+            free.put(copy)
+
+    with ThreadPoolExecutor(len(made)) as threads:
+        for row in threads.map(try_out, chosen):
+            print(".", end="", file=sys.stderr, flush=True)
+            yield row
+    print(file=sys.stderr)
+
+
+def _report(rows: list[Row], seconds: float) -> int:
+    width = max((len(mutant.name) for mutant, _, _ in rows), default=0)
+    for mutant, outcome, took in rows:
+        print(f"{mutant.name:{width}}  {outcome.verdict.value:8}  {took:5.1f} s  {mutant.file}")
+    alive = [row for row in rows if row[1].verdict is not Verdict.KILLED]
+    for mutant, outcome, _ in alive:
+        print(f"\n{outcome.verdict.value}: {mutant.name} ({mutant.file})\n{outcome.about}")
+    print(f"\n{len(rows) - len(alive)} of {len(rows)} mutants were killed, in {seconds:.0f} seconds.")
+    return 1 if alive or not rows else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,268 @@
+"""Interactions and answers: one browser, one answer, and only what the holder has agreed to."""
+
+from tools.mutants.mutant import mutant
+
+_PACKAGE, _TESTS = "presentation/requests", "presentation/requests"
+_INTERACTIONS, _NEXT = f"{_PACKAGE}/interactions.py", f"{_PACKAGE}/next_step.py"
+_ANSWERS, _DELIVERIES = f"{_PACKAGE}/answers.py", f"{_PACKAGE}/delivery/deliveries.py"
+_FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
+_POSTED = f"{_TESTS}/test_direct_post.py"
+_SETTLEMENT, _SETTLING = f"{_PACKAGE}/settlement.py", f"{_TESTS}/test_settlement.py"
+
+MUTANTS = (
+    mutant(
+        "interaction: continued in another browser",
+        _INTERACTIONS,
+        "    if row is None or row.browser != browser:\n        raise InteractionGoneError(row)\n"
+        "    if row.outcome",
+        "    if row is None:\n        raise InteractionGoneError(row)\n    if row.outcome",
+        f"{_FLOW}::test_another_browser_cannot_go_on_with_an_interaction",
+    ),
+    mutant(
+        "interaction: open at the instant at which it expires",
+        _INTERACTIONS,
+        "if row.outcome or row.expires_at <= now:",
+        "if row.outcome or row.expires_at < now:",
+        f"{_TESTS}/test_instants.py::test_an_interaction_is_over_from_the_instant_at_which_it_expires",
+        f"{_TESTS}/test_instants.py::"
+        "test_a_yes_is_not_acted_on_from_the_instant_at_which_the_interaction_expires",
+    ),
+    mutant(
+        "delivery: another browser looks at it",
+        _INTERACTIONS,
+        "    if row is None or row.browser != browser:\n        raise InteractionGoneError(row)\n"
+        "    if not row.answer_is_posted",
+        "    if row is None:\n        raise InteractionGoneError(row)\n    if not row.answer_is_posted",
+        f"{_POSTED}::test_another_browser_can_neither_look_nor_try_again",
+        f"{_POSTED}::test_another_browser_does_not_learn_where_the_application_sent_this_one",
+    ),
+    mutant(
+        "payment: a factor that is a moment too old",
+        _NEXT,
+        "FRESH_FACTOR = fresh.FRESH_FOR",
+        "FRESH_FACTOR = fresh.FRESH_FOR + fresh.FRESH_FOR.resolution",
+        f"{_TESTS}/test_instants.py::test_a_factor_of_exactly_five_minutes_is_fresh_enough_for_a_payment",
+    ),
+    mutant(
+        "payment: a factor of exactly the age that is allowed is refused",
+        _NEXT,
+        "session.signed_in_at < fresh_since",
+        "session.signed_in_at <= fresh_since",
+        f"{_TESTS}/test_instants.py::test_a_factor_of_exactly_five_minutes_is_fresh_enough_for_a_payment",
+    ),
+    mutant(
+        "payment: no fresh factor is asked for",
+        _NEXT,
+        "return opened.row.created_at - FRESH_FACTOR if consequential else None",
+        "return None",
+        f"{_FLOW}::test_a_payment_asks_for_a_fresh_sign_in_and_session_data_does_not",
+    ),
+    mutant(
+        "next step: another person's wallet is asked",
+        _NEXT,
+        'if session is None or request.login_hint not in ("", session.wallet.email):',
+        "if session is None:",
+        f"{_FLOW}::test_another_wallet_than_the_hinted_one_is_asked_to_sign_in",
+    ),
+    mutant(
+        "next step: answered without consent",
+        _NEXT,
+        "    if decisions.granted_for(\n",
+        "    if consent.asked_at or decisions.granted_for(\n",
+        f"{_DECIDING}::test_without_a_consent_there_is_nothing_to_decide",
+        f"{_DECIDING}::test_an_unknown_decision_decides_nothing",
+        f"{_TESTS}/test_instants.py::test_an_interaction_is_over_from_the_instant_at_which_it_expires",
+    ),
+    mutant(
+        "answer: of a credential that was revoked after the consent",
+        _NEXT,
+        "    credential = credentials.valid_credential(session.wallet, now=now)\n",
+        '    credential = getattr(session.wallet, "credential", None)\n',
+        f"{_FLOW}::test_a_grant_does_not_outlive_the_credential",
+    ),
+    mutant(
+        "answer: to a client that was suspended after the request",
+        _INTERACTIONS,
+        "        if self.relying_party.state != RelyingParty.State.ACTIVE:\n",
+        "        if not self.relying_party.state:\n",
+        f"{_FLOW}::test_suspended_in_mid_flow_nothing_is_redirected",
+    ),
+    mutant(
+        "answer: to a redirect URI that is no longer registered",
+        _INTERACTIONS,
+        "        if not self.still_registered:",
+        "        if not self.return_address.uri:",
+        f"{_FLOW}::test_a_redirect_uri_removed_during_the_flow_gets_no_answer",
+    ),
+    mutant(
+        "answer: to a request that was changed after the consent",
+        _ANSWERS,
+        "if parameters_hash(opened.parameters) != row.request_hash:",
+        "if not row.request_hash:",
+        f"{_FLOW}::test_a_grant_for_another_request_is_worth_nothing",
+    ),
+    mutant(
+        "answer: with claims that were not shown",
+        _ANSWERS,
+        "if (shown, optional) != (match.selection.claims, match.selection.optional):",
+        "if optional != match.selection.optional:",
+        "test_attacks.py::test_a_consent_does_not_cover_claims_that_were_not_shown",
+    ),
+    mutant(
+        "answer: with a credential that was issued after the question",
+        _ANSWERS,
+        "if match.credential.issued_at > consent.asked_at:",
+        "if match.credential.issued_at is None:",
+        "test_attacks.py::test_a_consent_does_not_cover_what_a_later_identity_check_found",
+    ),
+    mutant(
+        "answer: with the age of another day than was shown",
+        _ANSWERS,
+        "        today=day_of(consent.asked_at),\n",
+        "        today=day_of(now),\n",
+        f"{_FLOW}::test_an_age_is_signed_as_it_was_shown_over_midnight_too",
+    ),
+    mutant(
+        "answer: two tokens when tabs race",
+        _ANSWERS,
+        'Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE)',
+        'Interaction.objects.filter(id=value("id"))',
+        f"{_FLOW}::test_racing_requests_to_an_interaction_get_one_token",
+    ),
+    mutant(
+        "answer at once: to a redirect URI that was removed",
+        _SETTLEMENT,
+        "        opened.checked_address  # noqa: B018 (raises if it is no longer registered)\n",
+        "",
+        f"{_SETTLING}::test_a_redirect_uri_that_was_removed_gets_no_answer",
+    ),
+    mutant(
+        "answer at once: a place without a yes",
+        _SETTLEMENT,
+        '"EXISTS (SELECT FROM granted)"',
+        '"TRUE"',
+        f"{_SETTLING}::test_a_no_from_another_tab_meanwhile_stays_a_no",
+    ),
+    mutant(
+        "answer at once: closed without a place",
+        _SETTLEMENT,
+        "({close} AND EXISTS (SELECT FROM placed) RETURNING 1)",
+        "({close} RETURNING 1)",
+        f"{_SETTLING}::test_a_place_that_another_takes_meanwhile_costs_nothing_but_the_careful_way",
+    ),
+    mutant(
+        "answer at once: given although not all was written",
+        _SETTLEMENT,
+        "    if not _settle(grant, match.credential, term, place, row, now=now):\n        return None\n",
+        "    _settle(grant, match.credential, term, place, row, now=now)\n",
+        f"{_SETTLING}::test_what_is_set_aside_meanwhile_is_not_shared",
+    ),
+    mutant(
+        "answer: what was asked is kept",
+        _ANSWERS,
+        '        "parameters": {},\n',
+        '        "parameters": interaction.parameters,\n',
+        f"{_FLOW}::test_the_answer_erases_the_parameters",
+    ),
+    mutant(
+        "CSRF: a decision without a CSRF token",
+        "presentation/views.py",
+        '@require_http_methods(["GET", "POST"])\ndef resume(',
+        '@csrf_exempt\n@require_http_methods(["GET", "POST"])\ndef resume(',
+        f"{_DECIDING}::test_a_form_without_its_token_decides_nothing",
+    ),
+    mutant(
+        "CSRF: an answer is posted again without a CSRF token",
+        "presentation/views.py",
+        '@require_http_methods(["GET", "POST"])\ndef delivery(',
+        '@csrf_exempt\n@require_http_methods(["GET", "POST"])\ndef delivery(',
+        f"{_POSTED}::test_trying_again_needs_the_token_of_our_page",
+    ),
+    mutant(
+        "caches: keep the answer that the browser carries",
+        "presentation/views.py",
+        '            "Cache-Control": "no-store",\n',
+        "",
+        f"{_DECIDING}::test_a_signed_in_holder_needs_three_requests",
+    ),
+    mutant(
+        "delivery: to a response URI that is no longer registered",
+        _DELIVERIES,
+        "        uri=interaction.response_uri,\n",
+        "",
+        f"{_POSTED}::test_a_response_uri_removed_during_the_flow_gets_no_answer",
+    ),
+    mutant(
+        "delivery: to a client that was suspended meanwhile",
+        _DELIVERIES,
+        "        relying_party__state=RelyingParty.State.ACTIVE,\n",
+        "",
+        f"{_POSTED}::test_suspended_meanwhile_nothing_is_posted_any_more",
+    ),
+    mutant(
+        "delivery: posted at the instant at which it expires",
+        _DELIVERIES,
+        "return rows.filter(expires_at__gt=now, tries__lt=MOST_TRIES)",
+        "return rows.filter(expires_at__gte=now, tries__lt=MOST_TRIES)",
+        f"{_POSTED}::test_an_answer_is_not_posted_from_the_instant_at_which_it_expires",
+    ),
+    mutant(
+        "delivery: posted by two requests at once",
+        _DELIVERIES,
+        "rows = Delivery.objects.filter(Q(taken_until=None) | Q(taken_until__lte=now), pk=interaction.pk)",
+        "rows = Delivery.objects.filter(pk=interaction.pk)",
+        f"{_POSTED}::test_racing_tries_post_the_answer_once",
+    ),
+    mutant(
+        "delivery: the browser is redirected to any address",
+        f"{_PACKAGE}/delivery/posting.py",
+        '    if address.partition(":")[0] not in {"https", *schemes}:\n        return False\n',
+        "",
+        f"{_POSTED}::test_an_answer_that_may_not_be_followed_leads_to_the_page_that_says_done",
+    ),
+    mutant(
+        "encryption: the answer is posted in clear",
+        f"{_PACKAGE}/delivery/posting.py",
+        'if recipient and "vp_token" in fields:',
+        'if recipient and "vp_token" not in fields:',
+        f"{_POSTED}::test_direct_post_jwt_is_encrypted_to_the_key_of_the_request",
+    ),
+    mutant(
+        "encryption: to a registered key in place of that of the request",
+        f"{_PACKAGE}/encryption.py",
+        'usable = [*_usable(metadata.get("jwks", {"keys": []})), *registered]',
+        'usable = [*registered, *_usable(metadata.get("jwks", {"keys": []}))]',
+        f"{_TESTS}/test_response_encryption.py::test_a_registered_key_is_used_if_the_request_has_none",
+    ),
+    mutant(
+        "encryption: to a key that is not for it",
+        f"{_PACKAGE}/encryption.py",
+        "return [key for key in keys if is_for_encryption(key)]",
+        "return list(keys)",
+        f"{_TESTS}/test_response_encryption.py::test_a_key_that_cannot_be_used_is_passed_over",
+    ),
+    mutant(
+        "outcome: shown to another client",
+        "presentation/outcomes.py",
+        "            relying_party__client_id=client_id,\n",
+        "",
+        f"{_TESTS}/test_outcomes.py::test_another_partys_request_is_as_unknown_as_one_that_was_never_made",
+    ),
+    mutant(
+        "verification: for a client to whom it was not presented",
+        "presentation/verification.py",
+        "audience=client_id, nonce=asked.nonce",
+        "audience=__import__('json').loads("
+        "__import__('base64').urlsafe_b64decode(one.split('.')[-2] + '=='))['aud'], nonce=asked.nonce",
+        "presentation/test_verification.py::"
+        "test_a_presentation_to_another_application_is_not_valid_for_this_one",
+    ),
+    mutant(
+        "retention: a nonce that gave a token is forgotten too early",
+        "presentation/retention.py",
+        "NONCE_REMEMBERED = timedelta(days=400)",
+        "NONCE_REMEMBERED = timedelta(days=300)",
+        "presentation/test_clearing.py::"
+        "test_a_nonce_that_gave_a_token_is_remembered_for_a_year_and_the_consent_for_ever",
+    ),
+)

@@ -1,0 +1,94 @@
+"""The holder's decision: whose it is, what it is good for, and that it is made once."""
+
+from tools.mutants.mutant import mutant
+
+_DECISIONS, _TESTS = "consent/decisions.py", "consent/test_decisions.py"
+
+MUTANTS = (
+    mutant(
+        "consent: good for another request",
+        _DECISIONS,
+        " and consent.request_hash == request_hash",
+        "",
+        f"{_TESTS}::test_a_yes_is_good_for_exactly_its_request_and_wallet",
+    ),
+    mutant(
+        "consent: of another wallet",
+        _DECISIONS,
+        " and consent.wallet_id == wallet.pk\n",
+        "\n",
+        f"{_TESTS}::test_a_yes_is_good_for_exactly_its_request_and_wallet",
+    ),
+    mutant(
+        "consent: declining counts as agreeing",
+        _DECISIONS,
+        "        consent.decision == wanted and",
+        "        consent.decision != Consent.Decision.ASKED and",
+        f"{_TESTS}::test_a_no_is_good_for_nothing",
+    ),
+    mutant(
+        "consent: given at the instant the question expires",
+        _DECISIONS,
+        'expires_at__gt=value("now")',
+        'expires_at__gte=value("now")',
+        f"{_TESTS}::test_a_question_cannot_be_answered_from_the_moment_it_expires",
+    ),
+    mutant(
+        "consent: given from another wallet",
+        _DECISIONS,
+        '        WithoutIndex(Exact(F("wallet"), value("wallet"))),\n        id=value("id"),\n',
+        '        WithoutIndex(Exact(F("wallet"), F("wallet"))),\n        id=value("id"),\n',
+        f"{_TESTS}::test_a_question_cannot_be_answered_from_another_wallet",
+    ),
+    mutant(
+        "consent: decided twice",
+        _DECISIONS,
+        "        decision=Consent.Decision.ASKED,\n        expires_at__gt",
+        "        expires_at__gt",
+        f"{_TESTS}::test_a_second_answer_changes_nothing",
+    ),
+    mutant(
+        "consent page: shows the question of another holder",
+        "consent/views.py",
+        "    if consent.wallet_id != session.wallet_id:\n"
+        '        return _closed(request, consent, session, "other")\n'
+        "    if consent.decision",
+        "    if consent.decision",
+        "consent/test_review.py::test_another_holders_question_shows_nothing_of_it",
+    ),
+    mutant(
+        "consent page: shows a question at the instant it expires",
+        "consent/views.py",
+        "    if consent.expires_at <= now:\n",
+        "    if consent.expires_at < now:\n",
+        "presentation/requests/test_instants.py::test_a_question_is_over_from_the_instant_at_which_it_expires",
+    ),
+    mutant(
+        "consent page: Back shows a decided question",
+        "consent/views.py",
+        "    rotate_token(request)\n    chosen",
+        "    chosen",
+        "presentation/requests/test_deciding.py::test_a_decision_rotates_the_csrf_token_so_that_back_cannot_revive_the_page",
+    ),
+    mutant(
+        "consent page: caches keep the claims",
+        "consent/views.py",
+        '    response.headers["Cache-Control"] = "no-store"\n',
+        "",
+        "consent/test_review.py::test_nothing_about_a_question_is_kept_by_a_cache",
+    ),
+    mutant(
+        "receipt: taken back by another holder",
+        "consent/history.py",
+        "consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)",
+        "consent = get_object_or_404(Consent, id=consent_id)",
+        "consent/test_invalidating.py::test_nobody_takes_back_what_is_not_theirs",
+    ),
+    mutant(
+        "record: the transactions open in another row",
+        "infra/sealing.py",
+        "return str(row.SEALED[column].format(pk=row.pk))",
+        "return str(row.SEALED[column])",
+        "test_personal_data_at_rest.py::test_a_sealed_value_does_not_open_in_another_row",
+    ),
+)

@@ -1,0 +1,57 @@
+"""Mutants of verifying who a holder is."""
+
+from tools.mutants.mutant import mutant
+
+_PROGRESS = "wallet/identity/progress.py"
+
+MUTANTS = (
+    mutant(
+        "identity: several processes ask a provider at once",
+        _PROGRESS,
+        "rows.filter(free, state__in=WAITING)",
+        "rows.filter(state__in=WAITING)",
+        "wallet/test_moving_on.py::test_while_one_asks_nobody_else_does",
+    ),
+    mutant(
+        "identity: a result from before the person began again counts",
+        "wallet/identity/settling.py",
+        "if begun and begun_at not in (None, verification.changed_at):",
+        "if False:",
+        "wallet/test_moving_on.py::test_an_old_answer_is_dropped_once_the_person_has_begun_again",
+    ),
+    mutant(
+        "identity: what a stranger's browser brings back is accepted",
+        _PROGRESS,
+        "if message.from_browser and not _in_its_browser(verification, browser):",
+        "if False:",
+        "wallet/test_moving_on.py::test_what_a_browser_brings_that_did_not_begin_ends_the_check",
+    ),
+    mutant(
+        "identity: two wallets get the result of one reference",
+        _PROGRESS,
+        "if reference and rows.exclude(wallet_id=verification.wallet_id).exists():",
+        "if False:",
+        "wallet/test_moving_on.py::test_two_wallets_that_got_one_reference_at_once_get_no_result_of_it",
+    ),
+    mutant(
+        "identity: attempts are abandoned while their provider is down",
+        "wallet/identity/sweeping.py",
+        "if not answered and verification.changed_at > now - LONGEST_IDLE:",
+        "if False:",
+        "wallet/test_moving_on.py::test_while_the_provider_cannot_be_asked_nobody_is_abandoned_for_a_week",
+    ),
+    mutant(
+        "identity: a try that came to nothing stays charged",
+        "wallet/identity/settling.py",
+        "reason, charge = finding.reason, -1 if charged else 0",
+        "reason, charge = finding.reason, 0",
+        "wallet/test_moving_on.py::test_what_ends_without_a_result_is_not_charged",
+    ),
+    mutant(
+        "identity: the sandbox's provider believes forged callbacks",
+        "sandbox/identity_provider/provider.py",
+        'if not constant_time_compare(message.headers.get(SIGNATURE, ""), signature(message.body)):',
+        "if False:",
+        "wallet/providers/test_contract.py::test_a_forged_callback_is_refused_and_changes_nothing",
+    ),
+)

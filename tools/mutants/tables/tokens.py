@@ -1,0 +1,221 @@
+"""Signed tokens: JWS, SD-JWT, key binding, and what is believed of a credential."""
+
+from tools.mutants.mutant import mutant
+
+_VERIFICATION, _PROCESSING = "wallet/sd_jwt/verification.py", "wallet/sd_jwt/processing.py"
+_TESTS = "wallet/test_sd_jwt_verification.py"
+_BINDINGS = f"{_TESTS}::test_a_key_binding_that_does_not_fit_is_refused"
+_DISCLOSURES = f"{_TESTS}::test_disclosures_and_digests_that_do_not_belong_together_are_refused"
+_POLICY = (
+    "wallet/test_trust_policy.py::test_every_forgery_is_refused_by_the_check_it_breaks_after_those_before_it"
+)
+
+MUTANTS = (
+    mutant(
+        "JWS: alg none or another algorithm",
+        "keys/jws.py",
+        'if self.header.get("alg") != "ES256":',
+        'if "alg" not in self.header:',
+        "keys/test_jws.py::test_a_header_that_is_not_accepted_is_refused_despite_a_valid_signature",
+    ),
+    mutant(
+        "JWS: a token of another kind (typ)",
+        "keys/jws.py",
+        'if self.header.get("typ") != typ:',
+        'if "typ" not in self.header:',
+        "keys/test_jws.py::test_a_header_that_is_not_accepted_is_refused_despite_a_valid_signature",
+    ),
+    mutant(
+        "JWS: an extension that is not understood (crit)",
+        "keys/jws.py",
+        'if "crit" in self.header or "b64" in self.header:',
+        'if "b64" in self.header:',
+        "keys/test_jws.py::test_a_header_that_is_not_accepted_is_refused_despite_a_valid_signature",
+    ),
+    mutant(
+        "JWS: the signature is not looked at",
+        "keys/jws.py",
+        '        if not verify_signature(signature, self.signed.encode("ascii"), public_key):\n',
+        "        if not signature:\n",
+        "keys/test_jws.py::test_the_key_of_someone_else_does_not_verify",
+    ),
+    mutant(
+        "JWS: a token of any length",
+        "keys/jws.py",
+        "if len(token) > longest:",
+        "if len(token) > 2 * MAX_LENGTH:",
+        "keys/test_jws.py::test_a_token_over_the_size_limit_is_refused_unread",
+    ),
+    mutant(
+        "SD-JWT: a token of any length",
+        "wallet/sd_jwt/parsing.py",
+        "if len(token) > MAX_TOKEN:",
+        "if len(token) > 2 * MAX_TOKEN:",
+        f"{_TESTS}::test_what_is_no_sd_jwt_is_not_parsed",
+    ),
+    mutant(
+        "SD-JWT: digests by another algorithm",
+        _VERIFICATION,
+        'signed.pop("_sd_alg", "sha-256") != "sha-256"',
+        'not signed.pop("_sd_alg", "sha-256")',
+        f"{_TESTS}::test_a_wrong_header_or_hash_algorithm_is_refused",
+    ),
+    mutant(
+        "SD-JWT: a disclosure that no digest refers to",
+        _VERIFICATION,
+        "    if processing.waiting:\n",
+        "    if processing.waiting and not received.disclosures:\n",
+        _DISCLOSURES,
+    ),
+    mutant(
+        "SD-JWT: a digest twice",
+        _VERIFICATION,
+        "if received.repeats or processing.repeats:",
+        "if received.repeats:",
+        _DISCLOSURES,
+    ),
+    mutant(
+        "SD-JWT: a disclosure in place of a claim that is there",
+        _PROCESSING,
+        "        if name in members:\n",
+        "        if name in members and not path:\n            return\n        if name in members:\n",
+        _DISCLOSURES,
+    ),
+    mutant(
+        "SD-JWT: a claim that verifiers rely on was withheld",
+        _PROCESSING,
+        "if not path and name in ALWAYS_PLAIN:",
+        "if path and name in ALWAYS_PLAIN:",
+        f"{_TESTS}::test_a_claim_that_verifiers_rely_on_is_refused_when_it_was_withheld",
+    ),
+    mutant(
+        "SD-JWT: nested without a limit",
+        _PROCESSING,
+        "if len(path) > MAX_DEPTH:",
+        "if len(path) > 2 * MAX_DEPTH:",
+        f"{_TESTS}::test_nothing_is_nested_beyond_measure",
+    ),
+    mutant(
+        "SD-JWT: expired (exp)",
+        _VERIFICATION,
+        'if payload.get("exp", math.inf) <= moment - LEEWAY:',
+        'if payload.get("exp", math.inf) < moment - LEEWAY:',
+        f"{_TESTS}::test_times_are_kept",
+        f"{_TESTS}::test_clocks_may_differ_a_little",
+    ),
+    mutant(
+        "SD-JWT: not valid yet (nbf, iat)",
+        _VERIFICATION,
+        'if max(payload.get("nbf", 0), payload.get("iat", 0)) > moment + LEEWAY:',
+        'if payload.get("nbf", 0) > moment + LEEWAY:',
+        f"{_TESTS}::test_times_are_kept",
+    ),
+    mutant(
+        "key binding: left out",
+        _VERIFICATION,
+        '        raise SdJwtError("there is no key binding")\n',
+        "        return verify_issuer_signed(received, issuer_key, now, typ, required, passed)\n",
+        f"{_TESTS}::test_a_presentation_without_key_binding_is_refused",
+        _BINDINGS,
+    ),
+    mutant(
+        "key binding: for another audience",
+        _VERIFICATION,
+        '_compare(claims, "aud", audience, ',
+        '_compare(claims, "aud", claims.get("aud"), ',
+        _BINDINGS,
+    ),
+    mutant(
+        "key binding: for another nonce",
+        _VERIFICATION,
+        '_compare(claims, "nonce", nonce, ',
+        '_compare(claims, "nonce", claims.get("nonce"), ',
+        _BINDINGS,
+    ),
+    mutant(
+        "key binding: over other disclosures (sd_hash)",
+        _VERIFICATION,
+        '_compare(claims, "sd_hash", received.sd_hash, ',
+        '_compare(claims, "sd_hash", claims.get("sd_hash"), ',
+        f"{_TESTS}::test_a_disclosure_dropped_or_added_after_binding_is_noticed",
+        _BINDINGS,
+    ),
+    mutant(
+        "key binding: over other transaction data",
+        _VERIFICATION,
+        "if hashes != [digest(value) for value in transaction_data]:",
+        "if sorted(hashes) != sorted(digest(value) for value in transaction_data):",
+        f"{_TESTS}::test_transaction_data_is_bound_wholly_and_in_order",
+    ),
+    mutant(
+        "key binding: of another time (iat)",
+        _VERIFICATION,
+        "if not -KEY_BINDING_WINDOW <= issued_at - int(now.timestamp()) <= KEY_BINDING_WINDOW:",
+        "if not -KEY_BINDING_WINDOW - 1 <= issued_at - int(now.timestamp()) <= KEY_BINDING_WINDOW + 1:",
+        _BINDINGS,
+    ),
+    mutant(
+        "key binding: a token of another kind (typ)",
+        _VERIFICATION,
+        'for name, expected in (("typ", "kb+jwt"), ("alg", "ES256")):',
+        'for name, expected in (("alg", "ES256"),):',
+        _BINDINGS,
+        _POLICY,
+    ),
+    mutant(
+        "credential: issued for another audience",
+        _VERIFICATION,
+        "if audience not in (allowed if isinstance(allowed, list) else [allowed]):",
+        "if not allowed:",
+        f"{_TESTS}::test_an_audience_set_by_the_issuer_is_kept",
+    ),
+    mutant(
+        "credential: of another issuer or type",
+        "wallet/credential/trust_policy.py",
+        "if payload.get(name) != expected:",
+        "if name not in payload:",
+        _POLICY,
+    ),
+    mutant(
+        "credential: with another chain of certificates (x5c)",
+        "wallet/credential/trust_policy.py",
+        'if header.get("x5c") != list(key.x5c):',
+        'if "x5c" not in header:',
+        _POLICY,
+    ),
+    mutant(
+        "credential: a certificate of its key ends at this instant",
+        "wallet/credential/trust_policy.py",
+        "if key.not_after <= now:",
+        "if key.not_after < now:",
+        "wallet/test_trust_policy.py::test_a_key_whose_certificates_have_ended_is_not_believed",
+    ),
+    mutant(
+        "credential: its status is not looked up",
+        "wallet/credential/examination.py",
+        'if status != "valid":',
+        'if status == "unknown":',
+        "presentation/test_verification.py::test_a_revoked_credential_is_invalid",
+    ),
+    mutant(
+        "credential: another service's status list counts",
+        "wallet/credential/examination.py",
+        "    if uri != token.address(int(number)):\n        return None\n",
+        "",
+        "presentation/test_verification.py::test_a_status_that_is_none_of_ours_is_unknown",
+    ),
+    mutant(
+        "issuance: salts are predictable",
+        "wallet/credential/credentials.py",
+        "random_bytes=secrets.token_bytes,",
+        "random_bytes=bytes,",
+        "wallet/test_credentials.py::test_two_presentations_share_nothing_that_links_them",
+    ),
+    mutant(
+        "issuance: one holder key for every presentation",
+        "wallet/credential/credentials.py",
+        "    holder = SoftwareSigner.generate()\n",
+        '    holder = globals().setdefault("_holder", SoftwareSigner.generate())\n',
+        "wallet/test_credentials.py::test_two_presentations_share_nothing_that_links_them",
+    ),
+)

@@ -1,0 +1,73 @@
+"""The pages on which holders close their wallet, and keep it after all."""
+
+from contextlib import suppress
+from datetime import datetime
+from uuid import UUID
+
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import rotate_token
+from django.shortcuts import render
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_http_methods, require_POST
+
+from infra import browser
+from infra.limits import Limit, LimitReachedError
+from infra.operations import WrongStateError
+from wallet import errands
+from wallet.account import fresh
+from wallet.account.closing import closures, sweeping
+from wallet.decorators import for_signed_in, see_other
+from wallet.errands import ErrandGoneError
+from wallet.models import HolderSession
+
+# Each makes an e-mail and a row that stays.
+CLOSINGS = Limit.from_settings("closings-per-wallet")
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_signed_in
+def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
+    """Says what closing does; on POST, lets the wallet close in a day. Needs a fresh factor."""
+    wallet = session.wallet
+    if wallet.closes_at is None and not fresh.is_fresh(session, now=now):
+        return fresh.confirm_first(request, session, "wallet_close", now=now)
+    if request.method == "POST":
+        with suppress(WrongStateError, LimitReachedError):  # a second click; the page says how it stands
+            CLOSINGS.take(str(wallet.id), now=now)
+            closure = closures.ask(wallet, now=now, closes_at=closures.earliest(wallet, now=now))
+            sweeping.send_owed(closure, now=now)
+        rotate_token(request)
+        return see_other("wallet_close")
+    closes_at = closures.earliest(wallet, now=now)
+    facts = {
+        "wallet": wallet,
+        "later": closes_at if closes_at > now + closures.DAY else None,
+        "session": session,
+        "signed_in_as": wallet.email,
+        "legal_hold": settings.TRANSACTION_LEGAL_HOLD,
+        "years": settings.TRANSACTION_RETENTION_YEARS,
+    }
+    return render(request, "wallet/account/close.html", facts)
+
+
+@never_cache
+@require_POST
+@for_signed_in
+def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
+    """Keeps the wallet. Needs no fresh factor, because it takes nothing away, and a day is short."""
+    with suppress(WrongStateError):  # a second click
+        closure = closures.undo(session.wallet, now=now)
+        sweeping.send_owed(closure, now=now)
+    rotate_token(request)
+    return see_other(_onwards(request))
+
+
+def _onwards(request: HttpRequest) -> str:
+    """Back to what the person was about to share, if they came from there."""
+    with suppress(ErrandGoneError, ValueError):
+        errand_id = UUID(request.POST.get("errand", ""))
+        return errands.recall(errand_id, browser.digest(request), timezone.now()).return_to
+    return "wallet_security"

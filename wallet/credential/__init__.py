@@ -1,0 +1,1 @@
+"""The credential of a wallet: its claims, how it is presented and verified, and its state."""

@@ -1,0 +1,34 @@
+"""What a requester wants to confirm, as parts of a sentence for people. Pure."""
+
+from collections.abc import Sequence
+
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from wallet.credential.claims import AGE_THRESHOLDS, Text
+
+# The names of claims (`claims.NAMES`) and what stands for them after “Acme Bank wants to confirm:”.
+PHRASES: dict[str, Text] = {
+    "given_name": _("your given name"),
+    "family_name": _("your family name"),
+    "birth_date": _("your date of birth"),
+    **{
+        f"age_equal_or_over.{age}": format_lazy(_("that you are {age} or over"), age=age)
+        for age in AGE_THRESHOLDS
+    },
+    "nationalities": _("your nationality"),
+    "email": _("your e-mail address"),
+    "verification.trust_framework": _("the rules by which your identity was checked"),
+    "verification.assurance_level": _("how thoroughly your identity was checked"),
+    "verification.time": _("when your identity was checked"),
+    "verification.evidence": _("how your identity was checked"),
+}
+NAME = _("your name")
+_BOTH_NAMES = {"given_name", "family_name"}
+
+
+def phrases(names: Sequence[str]) -> list[str]:
+    """The phrases for the claims, in the same order. The two names are one; unknown claims are left out."""
+    whole_name = set(names) >= _BOTH_NAMES
+    said = [NAME if whole_name and name in _BOTH_NAMES else PHRASES.get(name, "") for name in names]
+    return list(dict.fromkeys(str(phrase) for phrase in said if phrase))

@@ -1,0 +1,392 @@
+"""The claims of the identity credential; no other module names them. Pure.
+
+For each claim: its name on the wire, its label for people, and its value for a verified identity on a day.
+"""
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable, Collection, Iterable, Sequence
+from dataclasses import dataclass, field
+from datetime import date
+from typing import Any
+
+import orjson
+from django.utils.functional import Promise
+from django.utils.text import format_lazy
+from django.utils.translation import gettext_lazy as _
+
+from infra import localised
+from wallet.credential.countries import country_name
+from wallet.credential.evidence import METHODS, EvidenceError, Verification
+
+ClaimPath = tuple[str, ...]
+Text = str | Promise
+
+AGE_THRESHOLDS = (18, 21, 65)
+# Registered trust frameworks and levels, as people know them; others are shown as they are written.
+TRUST_FRAMEWORKS: dict[str, Text] = {
+    "eidas": _("eIDAS, the European Union’s rules for electronic identity"),
+    "uk_diatf": _("the United Kingdom’s trust framework for digital identity"),
+    "nist_800_63A": _("NIST SP 800-63A, the rules of the United States"),
+    "de_aml": _("Germany’s rules against money laundering"),
+}
+LEVELS: dict[str, Text] = {
+    "low": _("low"),
+    "medium": _("medium"),
+    "substantial": _("substantial"),
+    "high": _("high"),
+    "very_high": _("very high"),
+    "in_person": _("document shown in person"),
+    "remote": _("pictures seen by an operator"),
+    "automatic": _("pictures checked automatically"),
+    "simulated": _("simulated"),
+}
+MAX_NAME = 150
+MAX_NATIONALITIES = 10
+_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
+_FIELDS = {"given_name", "family_name", "birth_date", "nationalities"}
+
+
+class IdentityError(ValueError):
+    """A field of an identity is invalid; the text names the field, never its value."""
+
+
+@dataclass(frozen=True, repr=False)
+class Identity:
+    """The verified identity of a person.
+
+    For a person with a single name, either name field is empty. Raises IdentityError if a field is invalid.
+    """
+
+    given_name: str
+    family_name: str
+    birth_date: date
+    nationalities: tuple[str, ...] = ()
+    verification: Verification | None = field(default=None, compare=False)  # how it was found out
+    email: str = field(default="", compare=False)  # of the wallet; not sealed with the identity
+
+    def __post_init__(self) -> None:
+        for name in ("given_name", "family_name"):
+            if not _is_name(getattr(self, name)):
+                raise IdentityError(f"{name} is not a name")
+        if not self.given_name and not self.family_name:
+            raise IdentityError("given_name and family_name are both empty")
+        if type(self.birth_date) is not date or self.birth_date.year < 1875:
+            raise IdentityError("birth_date is not a date of birth")
+        if not _are_countries(self.nationalities):
+            raise IdentityError("nationalities are not different two-letter country codes")
+
+    def __repr__(self) -> str:
+        return "<Identity>"
+
+    def to_json(self) -> bytes:
+        """The identity as JSON."""
+        facts = {
+            "given_name": self.given_name,
+            "family_name": self.family_name,
+            "birth_date": self.birth_date.isoformat(),
+            "nationalities": self.nationalities,
+            **({"verification": self.verification.to_dict()} if self.verification else {}),
+        }
+        return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
+
+    @classmethod
+    def from_json(cls, text: bytes | str, *, email: str = "") -> "Identity":
+        """The identity in `text`; raises IdentityError unless it is exactly what `to_json` writes.
+
+        email: the present address of the wallet, for the claim of that name.
+        """
+        try:
+            facts = orjson.loads(text)
+        except ValueError as error:
+            raise IdentityError("not JSON") from error
+        if not isinstance(facts, dict) or facts.keys() - {"verification"} != _FIELDS:
+            raise IdentityError("not the fields of an identity")
+        if not isinstance(facts["nationalities"], list):
+            raise IdentityError("nationalities are not a list")
+        return cls(
+            given_name=facts["given_name"],
+            family_name=facts["family_name"],
+            birth_date=_date(facts["birth_date"]),
+            nationalities=tuple(facts["nationalities"]),
+            verification=_verification(facts.get("verification")),
+            email=email,
+        )
+
+
+@dataclass(frozen=True)
+class Claim:
+    """One claim that a relying party can request."""
+
+    path: ClaimPath
+    label: Text
+    description: str  # for developers, in the type metadata
+    value: Callable[[Identity, date], Any]  # from an identity, on a day; None if it has no such claim
+    derived_from: ClaimPath | None = None  # the more telling claim it spares the holder
+    note: Text = ""  # what to tell the holder while that one is not shared
+    optional: bool = False  # some identities do not have it
+
+
+def _age_claim(threshold: int) -> Claim:
+    return Claim(
+        path=("age_equal_or_over", str(threshold)),
+        label=format_lazy(_("Aged {age} or over"), age=threshold),
+        description=f"Whether the person was {threshold} or older on the day of the presentation.",
+        value=lambda identity, today: age(identity.birth_date, today) >= threshold,
+        derived_from=("birth_date",),
+        note=_("Your date of birth is not shared."),
+    )
+
+
+def _of_verification(name: str, label: Text, description: str, value: Callable[[Verification], Any]) -> Claim:
+    """A claim about how the identity was verified; those verified by earlier releases do not have it."""
+    return Claim(
+        path=("verification", name),
+        label=label,
+        description=description,
+        value=lambda identity, today: value(identity.verification) if identity.verification else None,
+        optional=True,
+    )
+
+
+# In the order in which people read them. All are issued, always; each can be withheld on its own.
+CLAIMS: dict[ClaimPath, Claim] = {
+    claim.path: claim
+    for claim in (
+        Claim(
+            path=("given_name",),
+            label=_("Given name"),
+            description="Given names as in the identity document; empty for somebody with a single name.",
+            value=lambda identity, today: identity.given_name,
+        ),
+        Claim(
+            path=("family_name",),
+            label=_("Family name"),
+            description="Family names as in the identity document; empty for somebody with a single name.",
+            value=lambda identity, today: identity.family_name,
+        ),
+        Claim(
+            path=("birth_date",),
+            label=_("Date of birth"),
+            description="Date of birth, YYYY-MM-DD.",
+            value=lambda identity, today: identity.birth_date.isoformat(),
+        ),
+        *(_age_claim(threshold) for threshold in AGE_THRESHOLDS),
+        Claim(
+            path=("nationalities",),
+            label=_("Nationality"),
+            description="All known nationalities as ISO 3166-1 alpha-2 codes; may be empty.",
+            value=lambda identity, today: list(identity.nationalities),
+        ),
+        Claim(
+            path=("email",),
+            label=_("E-mail address"),
+            description="The address with which the holder signs in here, proven by a code sent to it.",
+            value=lambda identity, today: identity.email or None,
+            optional=True,
+        ),
+        _of_verification(
+            "trust_framework",
+            _("Rules of the identity check"),
+            "The rules under which the identity was verified, as in OpenID Connect for Identity Assurance.",
+            lambda verification: verification.assurance.trust_framework,
+        ),
+        _of_verification(
+            "assurance_level",
+            _("Assurance level of the identity check"),
+            "The level of assurance within the trust framework; absent where it has no levels.",
+            lambda verification: verification.assurance.level or None,
+        ),
+        _of_verification(
+            "time",
+            _("Date of the identity check"),
+            "The day on which the identity was verified, YYYY-MM-DDT00:00Z.",
+            lambda verification: f"{verification.day.isoformat()}T00:00Z",
+        ),
+        _of_verification(
+            "evidence",
+            _("Kind of identity check"),
+            "How the identity was verified, as one element with a type and the details of the check.",
+            lambda verification: verification.evidence,
+        ),
+    )
+}
+
+OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
+
+# What a person is: not what follows from it, such as an age, nor how it was verified.
+ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
+
+# The label of the claim that can have several values, when it has.
+IN_THE_PLURAL: dict[ClaimPath, Text] = {("nationalities",): _("Nationalities")}
+
+# What operators and receipts call them: the path with dots.
+NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
+
+# Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
+GROUPS: dict[ClaimPath, tuple[Text, str]] = {
+    ("age_equal_or_over",): (_("Age"), "Whether the person has reached an age, by threshold in years."),
+    ("verification",): (_("Identity check"), "How, when and how well the identity was verified."),
+}
+
+
+def age(birth_date: date, today: date) -> int:
+    """The age in years. A person born on 29 February is a year older on 1 March in other years."""
+    before_birthday = (today.month, today.day) < (birth_date.month, birth_date.day)
+    return today.year - birth_date.year - before_birthday
+
+
+def values(identity: Identity, *, today: date) -> dict[str, Any]:
+    """Every claim of the credential on the day `today`, nested as on the wire."""
+    tree: dict[str, Any] = {}
+    for claim in CLAIMS.values():
+        value = claim.value(identity, today)
+        if value is None:
+            continue
+        *groups, name = claim.path
+        members = tree
+        for group in groups:
+            members = members.setdefault(group, {})
+        members[name] = value
+    return tree
+
+
+def values_of_verification(verification: Verification) -> dict[str, Any]:
+    """The claims about how an identity was verified, nested as on the wire."""
+    somebody = Identity("Somebody", "", date(2000, 1, 1), verification=verification)
+    tree = values(somebody, today=date(2000, 1, 1))
+    return {"verification": tree["verification"]}
+
+
+def held(identity: Identity) -> list[ClaimPath]:
+    """The paths of the claims that this identity has."""
+    lacking = {path for path in OPTIONAL if CLAIMS[path].value(identity, date.min) is None}
+    return [path for path in CLAIMS if path not in lacking]
+
+
+def known(paths: Iterable[ClaimPath]) -> bool:
+    """Whether every path is that of a claim; the path of an object that contains claims is not."""
+    return all(path in CLAIMS for path in paths)
+
+
+def labels(paths: Iterable[ClaimPath]) -> list[Text]:
+    """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
+    return [CLAIMS[tuple(path)].label for path in paths]
+
+
+def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
+    """What the wallet holds about a person and keeps to itself when `paths` are shared."""
+    return [
+        claim.label
+        for claim in CLAIMS.values()
+        if not claim.derived_from and not claim.optional and claim.path not in paths
+    ]
+
+
+@dataclass(frozen=True)
+class ClaimPreview:
+    """A claim as the holder sees it before the decision."""
+
+    path: ClaimPath
+    value: Text = field(repr=False)
+    note: Text = ""
+    several: bool = False  # whether it has several values
+
+    @property
+    def label(self) -> Text:
+        """The label of the claim: in the plural if it has several values."""
+        return IN_THE_PLURAL[self.path] if self.several else CLAIMS[self.path].label
+
+
+def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
+    """The claims at `paths` of this identity on the day `today`, in the same order."""
+    return [
+        ClaimPreview(
+            path=path,
+            value=display(path, identity, today=today),
+            note=note(path, paths),
+            several=path in IN_THE_PLURAL and len(identity.nationalities) > 1,
+        )
+        for path in paths
+    ]
+
+
+def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
+    """The note on the claim at `path` when all of `paths` are shared; often empty."""
+    claim = CLAIMS[path]
+    return claim.note if claim.derived_from and claim.derived_from not in paths else ""
+
+
+def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
+    """The claim's value for people, in the language of the page."""
+    value = CLAIMS[path].value(identity, today)
+    if path[0] == "verification" and identity.verification:
+        return _in_words(path, identity.verification)
+    if path == ("birth_date",):
+        return localised.day(identity.birth_date)
+    if isinstance(value, bool):
+        return _("Yes") if value else _("No")
+    if isinstance(value, list):
+        value = localised.listed(country_name(code) for code in value)  # nationalities are the only list
+    return value or _("(none)")  # “None” would read as a name
+
+
+def _in_words(path: ClaimPath, verification: Verification) -> Text:
+    match path[1]:
+        case "trust_framework":
+            return TRUST_FRAMEWORKS.get(
+                verification.assurance.trust_framework, verification.assurance.trust_framework
+            )
+        case "assurance_level":
+            return LEVELS.get(verification.assurance.level, verification.assurance.level)
+        case "time":
+            return localised.day(verification.day)
+        case _:
+            return METHODS[verification.method][0]
+
+
+def _verification(facts: Any) -> Verification | None:
+    if facts is None:
+        return None
+    try:
+        return Verification.from_dict(facts)
+    except EvidenceError as error:
+        raise IdentityError("verification is not what was written") from error
+
+
+def _is_name(name: Any) -> bool:
+    """At most MAX_NAME printable characters, possibly none, without leading or trailing spaces."""
+    return (
+        isinstance(name, str)
+        and len(name) <= MAX_NAME
+        and name == name.strip()
+        and (name.isprintable() or _is_printable(name))  # the first is quick, and true of most
+    )
+
+
+def _is_printable(name: str) -> bool:
+    """Whether there are no control, format (bidi overrides), surrogate, private and unassigned characters.
+
+    The two joiners are format characters that names in Persian, Hindi and other languages contain.
+    """
+    return all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
+
+
+def _are_countries(codes: Any) -> bool:
+    return (
+        isinstance(codes, tuple)
+        and len(codes) <= MAX_NATIONALITIES
+        and all(isinstance(code, str) and _COUNTRY.fullmatch(code) for code in codes)
+        and len(set(codes)) == len(codes)
+    )
+
+
+def _date(text: Any) -> date:
+    try:
+        day = date.fromisoformat(text)
+    except (TypeError, ValueError):
+        raise IdentityError("birth_date is not YYYY-MM-DD") from None
+    if day.isoformat() != text:  # `fromisoformat` accepts other notations of ISO 8601
+        raise IdentityError("birth_date is not YYYY-MM-DD")
+    return day

@@ -1,0 +1,53 @@
+"""Countries by ISO 3166-1 code, and their names in the language of the page. Pure.
+
+They come from Unicode's CLDR, which says “Bolivia” where ISO says “Bolivia (Plurinational State of)”.
+"""
+
+import re
+import unicodedata
+from functools import cache
+
+from babel import Locale, UnknownLocaleError
+from django.utils.translation import get_language
+
+# Codes in CLDR that are no countries: unions, parts of countries, test data, unknown.
+NO_COUNTRIES = frozenset(
+    ("AC", "CP", "CQ", "DG", "EA", "EU", "EZ", "IC", "QO", "TA", "UN", "XA", "XB", "ZZ"),
+)
+
+
+def country_name(code: str) -> str:
+    """The name of the country, or the code if it is unknown."""
+    return _names(get_language() or "en").get(code, code)
+
+
+def country_code(written: str) -> str | None:
+    """The code of a country that somebody wrote as a code or by its name; None if it is neither."""
+    written = " ".join(written.split()).casefold()
+    if re.fullmatch("[a-z]{2}", written):
+        return written.upper() if _is_country(written.upper()) else None
+    for language in (get_language() or "en", "en"):
+        for code, name in _names(language).items():
+            if name.casefold() == written and _is_country(code):
+                return code
+    return None
+
+
+def countries() -> list[tuple[str, str]]:
+    """Every country with its code and name, by name, for people to choose from."""
+    known = [country for country in _names(get_language() or "en").items() if _is_country(country[0])]
+    return sorted(known, key=lambda country: unicodedata.normalize("NFKD", country[1].casefold()))
+
+
+def _is_country(code: str) -> bool:
+    """Whether CLDR knows the code. It also names regions by number, and uses some codes for other things."""
+    return code in _names("en") and re.fullmatch("[A-Z]{2}", code) is not None and code not in NO_COUNTRIES
+
+
+@cache
+def _names(language: str) -> dict[str, str]:
+    try:
+        locale = Locale.parse(language, sep="-")
+    except (UnknownLocaleError, ValueError):
+        locale = Locale("en")
+    return dict(locale.territories)

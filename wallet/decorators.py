@@ -1,0 +1,164 @@
+"""Decorators for pages: they look up the errand or the holder of a page, or lead to the sign-in."""
+
+import uuid
+from collections.abc import Callable
+from datetime import datetime
+from functools import wraps
+from typing import Any, Unpack
+
+from django.db.models import Q
+from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
+from django.shortcuts import redirect, render, resolve_url
+from django.urls import Resolver404, resolve, reverse
+from django.utils import timezone
+from django.views.decorators.cache import never_cache
+
+from infra import browser
+from wallet import errands
+from wallet.errands import Demands, ErrandGoneError
+from wallet.models import Errand, HolderSession, Wallet
+from wallet.sign_in import sessions
+
+# The query parameter of a page that is shown again because its form had no valid CSRF token.
+TRY_AGAIN = "try_again"
+# The query parameter after a holder said on the consent page that the wallet is not theirs.
+NOT_ME = "not_me"
+
+# The pages of an errand to which a person returns after asking for more time. They answer GET.
+PAGES_WITH_DEADLINE = {
+    "wallet_sign_in",
+    "wallet_code",
+    "wallet_switch",
+    "wallet_identity",
+    "wallet_identity_in_person",
+    "wallet_identity_upload",
+    "wallet_identity_other_wallet",
+}
+
+View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+Page = Callable[..., HttpResponseBase]
+
+
+def see_other(to: str, *args: Any) -> HttpResponse:
+    """A 303 redirect to a path, or to the view with this name and arguments."""
+    return HttpResponseRedirect(resolve_url(to, *args), status=303)
+
+
+def page_of(errand_id: uuid.UUID | None, path: str) -> str:
+    """`path` if it is a page of this errand to which a browser can be sent back; otherwise empty."""
+    try:
+        found = resolve(path)
+    except Resolver404:
+        return ""
+    if found.url_name not in PAGES_WITH_DEADLINE or found.kwargs.get("errand_id") != errand_id:
+        return ""
+    return reverse(found.url_name, args=[errand_id])
+
+
+def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> View:
+    """A page of an errand: `view(request, errand, now)`, or a page with 404 or 410 if it is gone.
+
+    If somebody asked, an expired errand leads straight to the page about their request.
+    """
+
+    @never_cache
+    @wraps(view)
+    def page(request: HttpRequest, errand_id: uuid.UUID) -> HttpResponse:
+        now = timezone.now()
+        try:
+            errand = errands.recall(errand_id, browser.digest(request), now)
+        except ErrandGoneError as gone:
+            if gone.errand and gone.errand.on_behalf_of and gone.errand.expires_at <= now:
+                return see_other(gone.errand.leave_to)  # the request has expired too, as that page says
+            status = 410 if gone.errand else 404
+            return render(request, "wallet/gone.html", {"errand": gone.errand}, status=status)
+        return view(request, errand, now)
+
+    return page
+
+
+def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpResponse]) -> View:
+    """A page of an errand for its holder; others are redirected to the sign-in."""
+
+    @wraps(view)
+    def page(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+        session = sessions.current(request, now=now)
+        if session is None or not errands.good_for(errand, session):
+            return see_other("wallet_sign_in", errand.id)
+        return view(request, errand, session.wallet, now)
+
+    return on_errand(page)
+
+
+def for_signed_in(view: Page) -> Page:
+    """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303)."""
+    return _for_signed_in(view, see_other)
+
+
+def for_signed_in_302(view: Page) -> Page:
+    """The same for the pages of the menu, which send others to the sign-in with the status 302."""
+    return _for_signed_in(view, redirect)
+
+
+def _for_signed_in(view: Page, lead_to: Callable[[str], HttpResponse]) -> Page:
+    @wraps(view)
+    def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        now = timezone.now()
+        session = sessions.current(request, now=now)
+        return view(request, session, now, *args, **kwargs) if session else lead_to("wallet_front_door")
+
+    return page
+
+
+def on_own_errand(
+    request: HttpRequest,
+    email: str,
+    then: Callable[[Errand], HttpResponse],
+    *,
+    return_to: str,
+    leave_to: str,
+    now: datetime,
+    reuse: Q | None = None,
+    **demands: Unpack[Demands],
+) -> HttpResponse:
+    """The response of `then` for an errand of this browser that no relying party requested.
+
+    return_to, leave_to: names of pages. reuse: an errand of an earlier click that does as well, so that
+    clicks do not fill the table.
+    """
+    secret, digest = browser.ensure(request)
+    place, errand = reverse(return_to), None
+    if reuse is not None:
+        lasting = Errand.objects.filter(reuse, expires_at__gt=now + errands.LIFETIME / 2)
+        mine = lasting.filter(browser=digest, email=email, return_to=place)
+        errand = mine.order_by("-created_at").first()
+    response = then(
+        errand
+        or errands.open_errand(
+            browser=digest, email=email, return_to=place, leave_to=reverse(leave_to), now=now, **demands
+        )
+    )
+    browser.remember(response, secret)
+    return response
+
+
+def show_to(
+    request: HttpRequest, session: HolderSession, name: str, *, status: int = 200, **facts: Any
+) -> HttpResponse:
+    """Render `templates/wallet/<name>.html` for a signed-in holder."""
+    facts |= {"wallet": session.wallet, "signed_in_as": session.wallet.email}
+    return render(request, f"wallet/{name}.html", facts, status=status)
+
+
+def show(
+    request: HttpRequest,
+    name: str,
+    errand: Errand,
+    session: HolderSession | None = None,
+    *,
+    status: int = 200,
+    **facts: Any,
+) -> HttpResponse:
+    """Render `templates/wallet/<name>.html` for an errand."""
+    facts |= {"errand": errand, "signed_in_as": session.wallet.email if session else ""}
+    return render(request, f"wallet/{name}.html", facts, status=status)

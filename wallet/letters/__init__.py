@@ -1,0 +1,1 @@
+"""The e-mails that holders get."""

@@ -1,0 +1,136 @@
+"""E-mails to holders, as plain text and HTML. Each function puts one into the outbox and gives its number.
+
+They raise EmailAddressError for an address of an earlier release to which nothing can be sent.
+
+An e-mail that a person requests is in the language of the page; a notice is in the language of the wallet.
+"""
+
+import uuid
+from collections.abc import Sequence
+from datetime import date, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.conf import settings
+from django.template.loader import render_to_string
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.timezone import localtime
+from django.utils.translation import get_language, override
+from django.utils.translation import gettext as _t
+
+from infra import localised
+from infra.mail import outbox
+from infra.mail.queue import Letter
+from wallet.letters.texts import LINKS, NOTICES
+from wallet.models import Errand, Wallet
+
+
+def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> uuid.UUID:
+    """Send the sign-in code. It is not in the subject, which a locked phone may display."""
+    facts = {
+        "code": code,
+        "on_behalf_of": errand.on_behalf_of,
+        "minutes": int(lifetime.total_seconds() // 60),
+    }
+    return _send(errand.email, _t("Your sign-in code"), "code", facts, good_for=lifetime)
+
+
+def send_link(email: str, address: str, *, lifetime: timedelta) -> uuid.UUID:
+    """Send the sign-in link. It names no requester, because several browsers may wait for the same link."""
+    facts = {"address": address, "minutes": int(lifetime.total_seconds() // 60)}
+    return _send(email, _t("Your sign-in link"), "link", facts, good_for=lifetime)
+
+
+def send_notice(
+    email: str,
+    notice: str,
+    *,
+    wallet: Wallet | None = None,
+    link: str = "",
+    waited_for: timedelta | None = None,
+    **facts: str | date,
+) -> uuid.UUID:
+    """What happened to a wallet; `notice` is a key of `texts.NOTICES`. Reasons are not in it.
+
+    email: that of the wallet, or one that it had or does not have yet. wallet: in its language, because an
+    operator, a sweep or another person may be the cause; without it, in that of the page. Days and times in
+    `facts` are written in it, too. link: where the notice leads, if `texts.LINKS` has words for that.
+    waited_for: it takes the place of a code that is good for so long.
+    """
+    with language_of(wallet):
+        subject, text = worded(notice, **facts)
+        shown = {"subject": subject, "text": text, "link": link, "link_text": LINKS.get(notice, "")}
+        return _send(email, subject, "notice", shown, purpose=notice, good_for=waited_for)
+
+
+def language_of(wallet: Wallet | None) -> override:
+    """A context in the language that the holder last used; as before, if it is not known."""
+    return override((wallet.language if wallet else "") or get_language())
+
+
+def worded(notice: str, **facts: str | date) -> tuple[str, str]:
+    """The subject and the text of a notice, with days and times, in the language of the page."""
+    written = {name: _written(fact) for name, fact in facts.items()}
+    subject, text = (str(each) % written for each in NOTICES[notice])
+    return subject, text
+
+
+def _written(fact: str | date) -> str:
+    if isinstance(fact, datetime):
+        return localised.moment(localtime(fact))
+    return localised.day(fact) if isinstance(fact, date) else fact
+
+
+def send_shared(
+    wallet: Wallet,
+    *,
+    receipt: str,
+    requester: str,
+    domain: str,
+    at: datetime,
+    claims: Sequence[str],
+    transactions: Sequence[str],
+) -> uuid.UUID:
+    """What the holder has shared, for those who switched these e-mails on: names of claims and titles of
+    transactions, never values, amounts or accounts. receipt: its number.
+    """
+    name = " ".join(requester.split())  # a subject is one line
+    subject = _t("You shared your details with %(name)s") % {"name": name}
+    facts = {
+        "subject": subject,
+        "requester": requester,
+        "domain": domain,
+        "at": at,
+        "claims": claims,
+        "transactions": transactions,
+        "address": f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}",
+    }
+    return _send(wallet.email, subject, "shared", facts)
+
+
+def send_address_code(email: str, code: str, *, lifetime: timedelta) -> uuid.UUID:
+    """Send the code that proves the new address of a wallet."""
+    facts = {"code": code, "minutes": int(lifetime.total_seconds() // 60)}
+    return _send(email, _t("Your code to confirm this address"), "address_code", facts, good_for=lifetime)
+
+
+def _send(
+    recipient: str,
+    subject: str,
+    name: str,
+    facts: dict[str, Any],
+    *,
+    purpose: str = "",
+    good_for: timedelta | None = None,
+) -> uuid.UUID:
+    """good_for: somebody waits for the e-mail, and it is of no use later."""
+    facts |= {
+        "operator": settings.OPERATOR,
+        "host": urlsplit(settings.BASE_URL).netloc,
+        "base_url": settings.BASE_URL,
+    }
+    text, html = (render_to_string(f"wallet/letters/{name}.{form}", facts) for form in ("txt", "html"))
+    until = timezone.now() + good_for if good_for else None
+    letter = Letter(to=recipient, subject=subject, text=text, html=html)
+    return outbox.put(letter, purpose=purpose or name, urgent=good_for is not None, expires_at=until)

@@ -1,0 +1,241 @@
+"""Sign-in by an e-mailed six-digit code that works once, for a few tries (compare NIST SP 800-63B-4 §3.1.3).
+
+The codes, e-mails, limits and pages are the same whether or not a wallet exists. The wallet is created after
+the first sign-in with its address. The number of codes, and when a link is sent instead, is decided in
+`allowances`.
+"""
+
+import secrets
+import uuid
+from contextlib import ExitStack
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+import structlog
+from django.core.exceptions import ValidationError
+from django.db import transaction
+from django.db.models import F, Q
+from django.utils.crypto import constant_time_compare, salted_hmac
+from django.utils.translation import gettext as _t
+from django.utils.translation import ngettext
+
+from infra.email_addresses import EmailAddressError
+from infra.limits import take
+from infra.mail import outbox
+from infra.mail.outbox import Standing
+from wallet.account.address import reserved
+from wallet.letters import letters
+from wallet.models import Errand, LoginCode, Wallet
+from wallet.sign_in import known_browsers, links
+from wallet.sign_in.allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take_code
+
+log = structlog.get_logger(__name__)
+
+RESEND_AFTER = timedelta(seconds=60)
+
+
+class TooSoonError(Exception):
+    """An e-mail was sent a moment ago; another one can be requested at `retry_at`."""
+
+    def __init__(self, retry_at: datetime) -> None:
+        super().__init__("an e-mail was sent a moment ago")
+        self.retry_at = retry_at
+
+
+class NotSentError(Exception):
+    """No e-mail can be sent to the address of the errand."""
+
+
+class NoCodeError(Exception):
+    """No code can be entered: none was sent, or it has expired, was used, or has no tries left."""
+
+
+@dataclass
+class WrongCodeError(Exception):
+    """The code is wrong; `tries_left` is the number of further tries."""
+
+    tries_left: int
+
+
+class WalletSuspendedError(Exception):
+    """The code or link is right, but the wallet is suspended."""
+
+
+def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False) -> None:
+    """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
+
+    client: the network address that limits count by. link: the holder requests a link, because codes from
+    this client address are refused at the moment. If it raises `TooSoonError`,
+    `limits.LimitReachedError` or `NotSentError`, the allowances except that of the client address are given
+    back. The e-mail is sent afterwards, see `standing`; it counts even if the mail server refuses it.
+    """
+    _claim_sending(errand, now=now)
+    try:
+        _send(errand, client=client, now=now, link=link)
+    except BaseException as error:
+        Errand.objects.filter(id=errand.id).update(code_sent_at=None)
+        if isinstance(error, EmailAddressError):  # of an earlier release
+            raise NotSentError from error
+        raise
+
+
+def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
+    """Compare the code, and return the wallet of the errand's address, created now if it is new.
+
+    A try is counted before the code is compared, and the code is used up by a conditional update, so that
+    concurrent requests have no additional tries or uses. Raises `NoCodeError`, `WrongCodeError`,
+    `WalletSuspendedError`, `reserved.AddressReservedError` or `limits.LimitReachedError`.
+    """
+    usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)
+    sent = usable.first()
+    if sent is None:
+        raise NoCodeError
+    with ExitStack() as taken:  # only a wrong code counts for the client address
+        if not sent.own_allowance:
+            take(TRIES_PER_CLIENT, client, now=now, taken=taken)
+        the_same = usable.filter(id=sent.id, digest=sent.digest)
+        if the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
+            raise NoCodeError
+        if not constant_time_compare(sent.digest, _digest(errand, code)):
+            taken.pop_all()
+            raise WrongCodeError(the_same.values_list("tries_left", flat=True).first() or 0)
+    with transaction.atomic():
+        if the_same.update(used_at=now) != 1:
+            raise NoCodeError
+        wallet = _wallet_of(errand, now=now)
+    return _signed_in(wallet, errand, now=now)
+
+
+def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:
+    """Use the link, and return the wallet of the errand's address; see `links.errand_for`.
+
+    Raises `links.LinkGoneError`, `WalletSuspendedError` or
+    `reserved.AddressReservedError`.
+    """
+    with transaction.atomic():
+        links.use(secret, now=now)
+        wallet = _wallet_of(errand, now=now)
+    return _signed_in(wallet, errand, now=now)
+
+
+def code_pending(errand: Errand, *, now: datetime) -> bool:
+    """Whether a code was sent, or is being sent, that can be entered."""
+    codes = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now, tries_left__gt=0)
+    return codes.exists()
+
+
+def link_pending(errand: Errand, *, now: datetime) -> bool:
+    """Whether this errand waits for a link in place of a code."""
+    return errand.link_until is not None and errand.link_until > now
+
+
+def standing(errand: Errand, *, now: datetime) -> Standing:
+    """The state of the e-mail that this errand waits for."""
+    if link_pending(errand, now=now):
+        link = links.newest(errand.email, now=now)
+        return outbox.standing(link.outgoing if link else None, now=now)
+    return outbox.standing(_outgoing(errand), now=now)
+
+
+def may_send_at(errand: Errand) -> datetime | None:
+    """When another e-mail can be requested; None if none was sent yet."""
+    return errand.code_sent_at + RESEND_AFTER if errand.code_sent_at else None
+
+
+def _claim_sending(errand: Errand, *, now: datetime) -> None:
+    """Allow at most one e-mail per minute for an errand, also for concurrent requests."""
+    rested = Q(code_sent_at=None) | Q(code_sent_at__lte=now - RESEND_AFTER)
+    if Errand.objects.filter(rested, id=errand.id).update(code_sent_at=now) != 1:
+        errand.refresh_from_db(fields=["code_sent_at"])
+        raise TooSoonError((errand.code_sent_at or now) + RESEND_AFTER)
+
+
+def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
+    email, browser = errand.email, errand.browser
+    known = known_browsers.is_known(browser, email, now=now)
+    with ExitStack() as taken:  # given back unless an e-mail was sent
+        if link or not take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
+            _send_link(errand, client=None if known else client, now=now)
+        else:
+            _send_code(errand, own_allowance=known, now=now, taken=taken)
+
+
+def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
+    with transaction.atomic():
+        if errand.code_sent_at is not None:  # its code stops working, so nobody needs that e-mail any more
+            outbox.drop(_outgoing(errand), now=now)
+        code = f"{secrets.randbelow(1_000_000):06}"
+        outgoing = letters.send_code(errand, code, lifetime=CODE_LIFETIME)
+        _remember(errand, code, own_allowance=own_allowance, outgoing=outgoing, now=now)
+    taken.pop_all()
+    if errand.link_until is not None:
+        _wait_for_link(errand, None)
+    log.info("sign_in_code_sent", errand=str(errand.id))
+
+
+def _send_link(errand: Errand, *, client: str | None, now: datetime) -> None:
+    until = links.send(errand.email, client=client, now=now)
+    LoginCode.objects.filter(errand=errand).delete()
+    _wait_for_link(errand, until)
+    log.info("sign_in_link_awaited", errand=str(errand.id))
+
+
+def _wait_for_link(errand: Errand, until: datetime | None) -> None:
+    errand.link_until = until
+    errand.save(update_fields=["link_until"])
+
+
+def _wallet_of(errand: Errand, *, now: datetime) -> Wallet:
+    wallet, new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
+    if new:
+        reserved.check(errand.email, now=now)
+    return wallet
+
+
+def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
+    """Make the errand's browser known, and return the wallet. Raises `WalletSuspendedError`."""
+    if not wallet.can_sign_in:
+        raise WalletSuspendedError
+    known_browsers.remember(errand.browser, errand.email, now=now)
+    log.info("holder_signed_in", wallet=str(wallet.id), new=wallet.created_at == now)
+    return wallet
+
+
+def _outgoing(errand: Errand) -> uuid.UUID | None:
+    return LoginCode.objects.filter(errand=errand).values_list("outgoing", flat=True).first()
+
+
+def _remember(errand: Errand, code: str, *, own_allowance: bool, outgoing: uuid.UUID, now: datetime) -> None:
+    LoginCode.objects.update_or_create(
+        errand=errand,
+        defaults={
+            "digest": _digest(errand, code),
+            "tries_left": TRIES,
+            "own_allowance": own_allowance,
+            "sent_at": now,
+            "expires_at": now + CODE_LIFETIME,
+            "used_at": None,
+            "outgoing": outgoing,
+        },
+    )
+
+
+def _digest(errand: Errand, code: str) -> str:
+    """Keyed, because a plain hash of six digits is easily reversed; different for each errand.
+
+    Where the address of the errand can change, a code is good for the one to which it was sent only.
+    """
+    bound = f"{errand.id}:{code}:{errand.email}" if errand.asks_address else f"{errand.id}:{code}"
+    return salted_hmac("wallet.sign_in.code", bound, algorithm="sha256").hexdigest()
+
+
+def wrong_code(tries_left: int) -> ValidationError:
+    """The error of the field: how many tries are left, or that the code no longer works."""
+    if not tries_left:
+        return ValidationError(_t("That code no longer works. Send a new one."), code="used_up")
+    text = ngettext(
+        "That is not the code. You can try once more.",
+        "That is not the code. You can try %(count)d more times.",
+        tries_left,
+    )
+    return ValidationError(text, params={"count": tries_left}, code="wrong")

@@ -1,0 +1,107 @@
+"""One-time links (128 bits), sent in place of a code when strangers have used up the codes of an address.
+
+A link signs in the browser that opens it, if that browser has requested to sign in with the same address. So
+an attacker who requests a link for a holder gains nothing when the holder opens it, and the holder can use
+the link that the attacker's request has sent.
+"""
+
+import re
+import secrets
+from contextlib import ExitStack
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.urls import reverse
+
+from infra.sealing import sha256_hex
+from wallet.letters import letters
+from wallet.models import Errand, LoginLink
+from wallet.sign_in.allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL
+from wallet.sign_in.email_throttle import EmailThrottle
+
+# Longer than the time between two e-mails, so that a link from an earlier request still works.
+LIFETIME = timedelta(minutes=30)
+_EMAIL = EmailThrottle.of(LINKS_PER_EMAIL)
+_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
+
+
+class LinkGoneError(Exception):
+    """The link is unknown, expired or used."""
+
+
+class NotWaitingError(Exception):
+    """The link is valid, but this browser does not wait for one to its address."""
+
+
+def send(email: str, *, client: str | None, now: datetime) -> datetime:
+    """Ensure that a working link is in the mailbox, and return its expiry.
+
+    No e-mail is sent within 15 minutes of the last one while the link in it still works. client: the network
+    address of a stranger, whose links are counted. Raises `limits.LimitReachedError` if the client address
+    has no links left, or if another request is writing an e-mail to this address, which may still fail. The
+    allowance of the mailbox is then given back.
+    """
+    with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
+        if next_at := _EMAIL.take(email, now=now, under_way=under_way, taken=taken):
+            return next_at - LINKS_PER_EMAIL.window + LIFETIME
+        if client is not None:
+            LINKS_PER_CLIENT.take(client, now=now)  # not given back if the e-mail fails
+        until = _submit(email, now=now)
+        taken.pop_all()
+    return until
+
+
+@transaction.atomic
+def _submit(email: str, *, now: datetime) -> datetime:
+    secret = secrets.token_urlsafe(16)
+    address = settings.BASE_URL + reverse("wallet_link", args=[secret])
+    outgoing = letters.send_link(email, address, lifetime=LIFETIME)
+    until = now + LIFETIME
+    LoginLink.objects.create(digest=sha256_hex(secret), email=email, expires_at=until, outgoing=outgoing)
+    return until
+
+
+def newest(email: str, *, now: datetime) -> LoginLink | None:
+    """The link that was sent to this address last, if it still works."""
+    links = LoginLink.objects.filter(email=email, used_at=None, expires_at__gt=now)
+    return links.order_by("-expires_at").first()
+
+
+def errand_for(secret: str, *, browser: str | None, now: datetime) -> Errand:
+    """The errand that this browser continues with the link; does not use the link.
+
+    Raises `LinkGoneError` or `NotWaitingError`.
+    """
+    link = _good(secret, now=now).first()
+    if link is None:
+        raise LinkGoneError
+    errand = waiting(browser, link.email, now=now)
+    if errand is None:
+        raise NotWaitingError
+    return errand
+
+
+def waiting(browser: str | None, email: str, *, now: datetime) -> Errand | None:
+    """The newest errand of this browser that waits for a link to the address."""
+    if browser is None:
+        return None
+    own = Errand.objects.filter(browser=browser, email=email, expires_at__gt=now, link_until__gt=now)
+    return own.order_by("-created_at").first()
+
+
+def use(secret: str, *, now: datetime) -> None:
+    """Use the link; raises `LinkGoneError` if it is gone or was used.
+
+    Gives the allowance of the mailbox back: it contains no working link any more, so the next need not wait.
+    """
+    link = _good(secret, now=now).first()
+    if link is None or _good(secret, now=now).update(used_at=now) != 1:
+        raise LinkGoneError
+    LINKS_PER_EMAIL.give_back(link.email, taken_at=link.expires_at - LIFETIME)
+
+
+def _good(secret: str, *, now: datetime) -> QuerySet[LoginLink]:
+    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
+    return LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now)

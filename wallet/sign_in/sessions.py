@@ -1,0 +1,159 @@
+"""The sessions of holders, separate from Django's sessions, which operators use.
+
+The cookie contains a secret, and the row its SHA-256. Every sign-in creates a new row and secret and deletes
+the previous row of the browser, which prevents session fixation.
+"""
+
+import re
+import secrets
+from datetime import datetime, timedelta
+from functools import cache
+from typing import Any
+
+from django.conf import settings
+from django.db import transaction
+from django.db.models import QuerySet
+from django.http import HttpRequest, HttpResponse
+from django.utils.translation import get_language
+
+from infra import browser
+from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
+from infra.sealing import sha256_hex
+from wallet.account import user_agents
+from wallet.models import HolderSession, Wallet
+
+IDLE = timedelta(minutes=30)
+ABSOLUTE = timedelta(hours=12)
+SEEN_EVERY = timedelta(minutes=1)  # the resolution of `last_seen_at`, which saves writes
+
+_SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
+_UNKNOWN = object()
+# Conditions on the wallet are in `_seen`: without statistics PostgreSQL would search the wallets by them.
+_living = PreparedRead(
+    lambda value: HolderSession.objects.select_related("wallet__credential").filter(
+        digest=value("digest"),
+        expires_at__gt=value("now"),
+        last_seen_at__gt=value("idle_since"),
+    )
+)
+
+
+def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
+    """The session of this browser with its wallet and credential, read by one query once per HTTP request.
+
+    None if no holder is signed in, if the session has expired, or if the wallet is suspended or closed.
+    """
+    session = getattr(request, "_holder_session", _UNKNOWN)
+    if session is _UNKNOWN:
+        session = _find(request, now=now)
+        _keep(request, session)
+    return session  # type: ignore[return-value]
+
+
+def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: Any) -> tuple[Any, ...]:
+    """The row of each read, or None, in one statement with the session, which `current` gives from then on.
+
+    The reads and their values are those of a `JoinedRead`.
+    """
+    joined = _with_living(reads)
+    session, *rows = joined.first(now=now, **_values(request, now=now), **values)
+    _keep(request, _seen(session, now=now))
+    return tuple(rows)
+
+
+def read_first_with(request: HttpRequest, read: Joinable, *, now: datetime, **values: Any) -> Any:
+    """As `read_with`, of one read."""
+    (row,) = read_with(request, read, now=now, **values)
+    return row
+
+
+def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
+    """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session.
+
+    A holder who proves a factor again stays signed in with the same `public_id` since the same time.
+    """
+    secret = secrets.token_urlsafe(32)
+    before = current(request, now=now)
+    agent = user_agents.parse(request.headers.get("User-Agent", ""))
+    kept: dict[str, Any] = {}
+    if before is not None and before.wallet_id == wallet.pk:
+        kept["first_signed_in_at"] = before.first_signed_in_at or before.signed_in_at
+        kept["public_id"] = before.public_id
+    with transaction.atomic():
+        session = HolderSession.objects.create(
+            digest=sha256_hex(secret),
+            wallet=wallet,
+            signed_in_at=now,
+            last_seen_at=now,
+            expires_at=now + ABSOLUTE,
+            browser_name=agent.browser,
+            system_name=agent.system,
+            **kept,
+        )
+        speak(wallet, get_language() or "")
+    _delete(request)  # by itself: the commit of the new row locks the wallet, which comes before sessions
+    browser.set_cookie(response, settings.HOLDER_COOKIE_NAME, secret, lifetime=ABSOLUTE)
+    _keep(request, session)
+    return session
+
+
+def speak(wallet: Wallet, language: str) -> None:
+    """Remember the language of the person for e-mails; writes only if it changed."""
+    if wallet.language != language:
+        Wallet.objects.filter(id=wallet.id).update(language=language)
+        wallet.language = language
+
+
+def end(request: HttpRequest, response: HttpResponse) -> None:
+    """Sign this browser out."""
+    _delete(request)
+    response.delete_cookie(settings.HOLDER_COOKIE_NAME, samesite="Lax")
+    _keep(request, None)
+
+
+def living(wallet: Wallet, *, now: datetime) -> QuerySet[HolderSession]:
+    """The sessions in which the holder of `wallet` is signed in."""
+    return HolderSession.objects.filter(wallet=wallet, expires_at__gt=now, last_seen_at__gt=now - IDLE)
+
+
+@cache
+def _with_living(reads: tuple[Joinable, ...]) -> JoinedRead:
+    return JoinedRead(_living, *reads)
+
+
+def _values(request: HttpRequest, *, now: datetime) -> dict[str, Any]:
+    """The values for the read `_living`, except `now`. No session has an empty digest."""
+    return {"digest": _received(request) or "", "idle_since": now - IDLE}
+
+
+def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:
+    if _received(request) is None:
+        return None
+    return _seen(_living.first(now=now, **_values(request, now=now)), now=now)
+
+
+def _seen(session: HolderSession | None, *, now: datetime) -> HolderSession | None:
+    """The session, after its last use is written down; None if its wallet is suspended or closed."""
+    if session is None or session.wallet.state != Wallet.State.ACTIVE or session.wallet.closed_at:
+        return None
+    if session.last_seen_at <= now - SEEN_EVERY:
+        stale = HolderSession.objects.filter(digest=session.digest, last_seen_at=session.last_seen_at)
+        stale.update(last_seen_at=now)
+        session.last_seen_at = now
+    return session
+
+
+def _received(request: HttpRequest) -> str | None:
+    secret = request.COOKIES.get(settings.HOLDER_COOKIE_NAME, "")
+    return sha256_hex(secret) if _SECRET.fullmatch(secret) else None
+
+
+def _delete(request: HttpRequest) -> None:
+    if digest := _received(request):
+        HolderSession.objects.filter(digest=digest).delete()
+
+
+def _keep(request: HttpRequest, session: HolderSession | None) -> None:
+    request._holder_session = session  # type: ignore[attr-defined]
+    # For the notice on every page that looks up the session.
+    request.wallet_closes_at = session and session.wallet.closes_at  # type: ignore[attr-defined]
