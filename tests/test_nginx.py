@@ -27,7 +27,7 @@ from tests.own_databases import ROOT, manage, own_database, production
 from tests.ports import free_port
 from tests.programs import nginx
 from tools.benchmarks.sites import Site
-from tools.fuzz.runner import routes as every_route
+from tools.fuzz.routes import routes as every_route
 
 pytestmark = [pytest.mark.nginx, pytest.mark.postgresql]
 HOST = "wallet.example"

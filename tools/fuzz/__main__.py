@@ -103,7 +103,7 @@ def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path
         "METRICS_TOKEN": "m" * 40,
         "LOG_LEVEL": "ERROR",
     }
-    command = [sys.executable, "-m", "tools.fuzz.runner", *words]
+    command = [sys.executable, "-m", "tools.fuzz.process", *words]
     return subprocess.Popen(command, cwd=ROOT, env=surroundings, stdout=subprocess.PIPE, text=True)
 
 

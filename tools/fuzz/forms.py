@@ -14,11 +14,11 @@ from tests.wallet.authenticator import Authenticator
 from tools.fuzz.gateway import Reply
 from tools.fuzz.pages import submit_one
 from tools.fuzz.people import signed_in
-from tools.fuzz.runner import routes
+from tools.fuzz.routes import routes
 from wallet.models import IdentityVerification
 
 if TYPE_CHECKING:
-    from tools.fuzz.runner import Browser
+    from tools.fuzz.browser import Browser
 
 _UUID = re.compile(r"<uuid:(\w+)>")
 # The rows that a parameter of a route names: the app, the model, and the column.

@@ -21,7 +21,7 @@ from tools.fuzz.requests import (
 )
 
 if TYPE_CHECKING:
-    from tools.fuzz.runner import Browser
+    from tools.fuzz.browser import Browser
 
 _DOCUMENTS = (
     *(

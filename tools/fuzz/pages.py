@@ -15,10 +15,10 @@ from tests.wallet.test_pictures import picture
 from tools.fuzz.gateway import BASE_URL, Reply
 from tools.fuzz.mutations import METHODS, TEXTS
 from tools.fuzz.requests import Pairs
-from tools.fuzz.runner import routes
+from tools.fuzz.routes import routes
 
 if TYPE_CHECKING:
-    from tools.fuzz.runner import Browser
+    from tools.fuzz.browser import Browser
 
 STEPS = 8
 _STARTS = (

@@ -11,7 +11,7 @@ from tools.fuzz.gateway import BASE_URL, Reply
 from tools.fuzz.requests import AUTHORIZE, Pairs, carried, parameters
 
 if TYPE_CHECKING:
-    from tools.fuzz.runner import Browser
+    from tools.fuzz.browser import Browser
 
 # https, a native application of the relying party, or the same machine. No other redirect is allowed.
 _MAY_BE_FOLLOWED = re.compile(

@@ -16,7 +16,7 @@ from tools.fuzz.dataset import Party, answer
 from tools.fuzz.gateway import BASE_URL
 
 if TYPE_CHECKING:
-    from tools.fuzz.runner import Browser
+    from tools.fuzz.browser import Browser
 
 PRESENTATION = "/verifiable-credentials/v1/presentation/"
 AUTHORIZE, PAR, TOKEN = PRESENTATION + "authorize", PRESENTATION + "par", "/oauth/v2/token"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from tools.fuzz import forms, machines, pages, people
 
 if TYPE_CHECKING:
-    from tools.fuzz.runner import Browser
+    from tools.fuzz.browser import Browser
 
 Scenario = Callable[["Browser"], None]
 SCENARIOS: dict[str, Scenario] = {
