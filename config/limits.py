@@ -1,8 +1,8 @@
 """Every limit of how often something may be done: its number, and what it means. Pure.
 
 `infra.limits` counts. The module that uses a limit asks for it by its purpose (`Limit.from_settings`). The
-table in docs/reference.md is written from this. A `Limit` that allows one at a time is a turn or a pause, no
-limit; it is written where it is used.
+table in docs/reference.md is written from this. It leaves out the rolling limits with `most=1`, which are
+leases and pauses; their numbers are in the modules that use them.
 """
 
 from dataclasses import dataclass

@@ -101,7 +101,7 @@ def question(
 ) -> Consent:
     """A question to the holder of `wallet`, to be stored by `ask`.
 
-    transactions: `question.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
+    transactions: `blocks.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
     received. request_hash: identifies the request; the answer counts for no other request. optional: those of
     `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
     extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked:
@@ -149,7 +149,7 @@ def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
 def withdraw(consent_id: uuid.UUID, *, now: datetime) -> bool:
     """End an open question, so that nobody can answer it any more. False if it was answered or has ended."""
     still_open = Consent.objects.filter(id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now)
-    # Not `now`, after which another thread may have read the clock earlier.
+    # Not `now`: a thread that read the clock a moment earlier would still find the question open.
     return still_open.update(expires_at=F("asked_at")) == 1
 
 

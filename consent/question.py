@@ -72,19 +72,19 @@ def members_of(value: object, names: set[str]) -> dict[str, Any]:
 
 
 def entries_of(value: object) -> list[Any]:
-    """The entries of a list."""
+    """The value as a list; raises `QuestionFormatError` if it is none, or too long."""
     if not isinstance(value, (list, tuple)) or len(value) > MAX_ENTRIES:
         raise QuestionFormatError(f"not a list of at most {MAX_ENTRIES} entries")
     return list(value)
 
 
 def text_of(value: object, name: str) -> str:
-    """The text."""
+    """The value, if it is a text; raises `QuestionFormatError`, which names it `name`."""
     if not isinstance(value, str) or len(value) > MAX_TEXT:
         raise QuestionFormatError(f"{name} is not a text of at most {MAX_TEXT} characters")
     return value
 
 
 def texts_of(value: object) -> tuple[str, ...]:
-    """A list of texts."""
+    """The value as a tuple of texts; raises `QuestionFormatError`."""
     return tuple(text_of(entry, "entry") for entry in entries_of(value))

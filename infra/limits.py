@@ -44,7 +44,7 @@ class LimitReachedError(Exception):
 
 @dataclass(frozen=True)
 class _Numbers:
-    """Of a limit; `purpose` distinguishes limits."""
+    """The numbers of a limit. `purpose` keeps the counts of different limits apart."""
 
     purpose: str
     most: int

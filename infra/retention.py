@@ -96,7 +96,6 @@ class Kept:
 
     people: None for data about operators, relying parties and developers, and for data about nobody.
 
-
     Data without `clear` is deleted with the rows of another entry, emptied by the code that uses it, or kept
     for ever, as `how_long` says.
     """

@@ -21,7 +21,7 @@ from infra.models import DatabaseMark, LastRun
 
 log = structlog.get_logger(__name__)
 
-# Command → what does not happen while it does not run.
+# Regular job → what does not happen while it does not run.
 COMMANDS = {
     "clear_expired": "what has expired is not erased",
     "rotate_signing_keys": "signing keys are not replaced",

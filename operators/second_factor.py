@@ -56,7 +56,7 @@ class ResetForm(forms.Form):
 def is_proved(request: HttpRequest) -> bool:
     """Whether this session has proved the operator's present second factor, and so may use the admin.
 
-    Or single sign-on has proved one, where the settings let it.
+    It also may if single sign-on has proved one, where the settings allow that, and always in a sandbox.
     """
     if not settings.OPERATOR_SECOND_FACTOR:
         return True

@@ -98,7 +98,10 @@ count_relying_parties: Callable[[], int] = int  # an app above puts its own func
 
 
 def register_stake(counter: Counter) -> None:
-    """Adds a function of an app, called from its `AppConfig.ready`. Registering it twice has no effect."""
+    """Adds a function that counts the unexpired credentials of an app that a key signed.
+
+    The app calls this from its `AppConfig.ready`. Registering a function twice has no effect.
+    """
     if counter not in _counters:
         _counters.append(counter)
 

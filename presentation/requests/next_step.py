@@ -302,7 +302,7 @@ def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
 
 
 def is_demanded(request: AuthorizationRequest, party: RelyingParty) -> bool:
-    """Whether not every verified identity will do."""
+    """Whether the request or the relying party demands an assurance, so that not every identity will do."""
     asks = (claim for query in request.query.in_our_format for claim in query.claims)
     return bool(party.minimum_assurance) or any(claim.path[0] == "verification" for claim in asks)
 

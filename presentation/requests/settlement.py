@@ -1,9 +1,9 @@
 """The holder's yes and the answer in one statement, for the requests that need no more than that.
 
-`answers` stores the yes, takes a place in a status list and closes the interaction by a statement each; that
-is the careful way. Here the presentation is minted first, for a place that was read as free, and then one
-statement does all three, each on the condition that the one before it changed its row. Whatever does not
-fit, or was done by another request meanwhile, goes on in the careful way.
+`answers` stores the yes, takes a place in a status list and closes the interaction by a statement each, step
+by step. Here the presentation is minted first, for a place that was read as free, and then one
+statement does all three, each on the condition that the one before it changed its row. Where that is not
+possible, or another request was first, the request goes on step by step.
 """
 
 from collections.abc import Sequence
@@ -60,7 +60,7 @@ def answer_at_once(
     """Stores that the holder shares, closes the interaction, and returns the parameters of the answer.
 
     place: what `allocation.FREE_PLACE` found. switched_on: the optional claims that the holder shares too.
-    None if the careful way has to go on: nothing is stored then, or the yes, or the yes and the place.
+    None if `answers` has to go on step by step: nothing is stored then, or the yes, or the yes and the place.
     """
     row, party = opened.row, opened.relying_party
     if place is None or _needs_more(opened):
@@ -76,7 +76,7 @@ def answer_at_once(
             return None
         presentation, term = credentials.present_at(place, match.credential, *wanted[0], now=now)
         opened.checked_address  # noqa: B018 (raises if it is no longer registered)
-    except CANNOT_ANSWER:  # the careful way meets the same, and says so
+    except CANNOT_ANSWER:  # `answers` meets the same error, and reports it
         return None
     values = {"id": consent.id, "wallet": session.wallet_id, "now": now, "decided_at": now}
     grant = values | {"decision": Consent.Decision.GRANTED, "switched_on": switched_on}

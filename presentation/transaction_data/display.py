@@ -41,7 +41,7 @@ def _amount(declared: TransactionDataType, payload: dict[str, Any]) -> Block:
 
 
 def payment(declared: TransactionDataType, payload: dict[str, Any]) -> dict[str, str] | None:
-    """Amount, currency and payee for heading and button (`consent.question.Payment`); None without a sum."""
+    """Amount, currency and payee for heading and button (`consent.blocks.Payment`); None without a sum."""
     if not declared.amount:
         return None
     amount = payload[declared.amount]

@@ -70,7 +70,7 @@ def parse(
 
 
 def display(value: TransactionData) -> dict[str, Any]:
-    """The value as the consent page shows it (`consent.question.Transaction` as JSON), in source texts."""
+    """The value as the consent page shows it (`consent.blocks.Transaction` as JSON), in source texts."""
     declared = TYPES[value.type]
     with translation.override(None):  # `consent` translates when it shows them
         shown = {

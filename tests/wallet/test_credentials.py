@@ -96,7 +96,7 @@ def test_no_claims_asked_discloses_nothing(present: Any, read: Any):
     assert read(token).keys() == {"iss", "vct", "iat", "exp", "cnf", "status"}
 
 
-@pytest.mark.parametrize("path", CLAIMS)
+@pytest.mark.parametrize("path", CLAIMS, ids=".".join)
 def test_every_claim_can_be_presented_by_itself(path: Any, present: Any, read: Any):
     payload = read(present([path]))
     assert payload.keys() - {"iss", "vct", "iat", "exp", "cnf", "status"} == {path[0]}
@@ -277,7 +277,7 @@ def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: 
         for wallet in (alice, alice, bob)
     ]
     for payload in payloads:
-        assert len(payload.pop("_sd")) == 7
+        assert len(payload.pop("_sd")) == 7  # the claims and groups of claims of the highest level
         del payload["cnf"]
         assert payload["status"]["status_list"].pop("idx") >= 0
         assert payload.pop("status")

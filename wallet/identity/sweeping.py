@@ -26,7 +26,9 @@ STALE_BEGUN = timedelta(minutes=30)
 
 
 def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
-    """Moves every attempt that is due; returns the number of attempts by their new state. Each step gives it.
+    """Moves every attempt that is due; returns the number of attempts by their new state.
+
+    Each step returns the new state, or "" if the attempt did not move.
 
     Reads `batch` rows at a time and moves each in a transaction of its own, so any number of sweeps may
     run at once and one may be stopped at any time.

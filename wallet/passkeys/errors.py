@@ -8,7 +8,7 @@ INVALID = (WebAuthnException, ValueError, TypeError, LookupError, UnsupportedAlg
 
 
 class PasskeyError(Exception):
-    """The base class; `code` is a key of `pages.PROBLEMS`."""
+    """The base class; `code` is a key of `problem_page.PROBLEMS`."""
 
     code = "refused"
 

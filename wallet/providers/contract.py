@@ -1,7 +1,7 @@
 """The contract between this service and an identity provider. docs/identity-providers.md explains it.
 
-A provider is one class, named in the setting IDENTITY_PROVIDERS. It never touches the rows of an attempt: it
-gets a `Check`, says what it found, and `wallet.identity` decides what that means.
+A provider is one class, which `type` in IDENTITY_PROVIDERS_FILE names. It never touches the rows of an
+attempt: it gets a `Check`, says what it found, and `wallet.identity` decides what that means.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""The yes and the answer in one statement: the rows of the careful way, and no answer more than one."""
+"""The yes and the answer in one statement: the same rows as step by step, and no answer twice."""
 
 import threading
 from collections.abc import Callable, Iterator

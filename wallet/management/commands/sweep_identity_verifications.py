@@ -1,4 +1,7 @@
-"""`manage.py sweep_identity_verifications`: polls, abandons and expires idle identity verifications."""
+"""`manage.py sweep_identity_verifications`: takes all steps in JOBS that are due.
+
+Identity verifications are only the first of them: it also sends e-mails, and moves and closes wallets.
+"""
 
 from argparse import ArgumentParser
 from collections import Counter
