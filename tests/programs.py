@@ -5,7 +5,7 @@ import shutil
 
 
 def chromium() -> str | None:
-    """The path of Chromium; Debian's shell without a window of its own takes a quarter less of the processor."""
+    """The path of Chromium; Debian's shell without windows takes a quarter less CPU."""
     own = os.environ.get("CHROMIUM")
     names = (own, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if name and (path := shutil.which(name))), None)
