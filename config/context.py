@@ -13,6 +13,7 @@ def environment(request: HttpRequest) -> dict[str, object]:
     """`environment_banner`: the word of the banner on every page, empty in production.
 
     `languages`: those of the switch in the footer, which pages for operators and developers do not have;
+    `page_path`: the path of the page.
     `this_page`: where the choice of a language leads back to. For the answer to a form that is the page with
     the form, because the address of the form may answer POST only.
     `operator`: whose service this is, see `config.operator`.
@@ -24,6 +25,7 @@ def environment(request: HttpRequest) -> dict[str, object]:
         "wallet_closes_at": getattr(request, "wallet_closes_at", None),
         "environment_banner": settings.ENVIRONMENT_BANNER,
         "languages": settings.LANGUAGES if getattr(request, "page_language", "") else (),
+        "page_path": request.path,
         "this_page": _this_page(request),
         "operator": settings.OPERATOR,
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,

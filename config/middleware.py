@@ -14,7 +14,6 @@ from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
 from django.http.response import ResponseHeaders
-from django.middleware import csrf
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
@@ -22,36 +21,6 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.counts.counting import Counter, Histogram
 from infra import languages, log_context
-
-_CHARACTERS = csrf.CSRF_ALLOWED_CHARS
-_PLACE_OF = {character: place for place, character in enumerate(_CHARACTERS)}
-_CHARACTER_COUNT = len(_CHARACTERS)
-
-
-def draw_secret() -> str:
-    """A new secret, or mask: 128 bits."""
-    return secrets.token_hex(csrf.CSRF_SECRET_LENGTH // 2)
-
-
-def mask_secret(secret: str) -> str:
-    """A token for a form: a new mask, and the secret under it."""
-    drawn = draw_secret()
-    pairs = zip(secret, drawn, strict=True)
-    return drawn + "".join([_CHARACTERS[(_PLACE_OF[x] + _PLACE_OF[y]) % _CHARACTER_COUNT] for x, y in pairs])
-
-
-def unmask_token(token: str) -> str:
-    """The secret of a token, whose length and characters are checked."""
-    drawn, masked = token[: csrf.CSRF_SECRET_LENGTH], token[csrf.CSRF_SECRET_LENGTH :]
-    return "".join([_CHARACTERS[_PLACE_OF[x] - _PLACE_OF[y]] for x, y in zip(masked, drawn, strict=True)])
-
-
-def install_form_tokens() -> None:
-    """Lets Django's middleware, and what writes tokens into forms, use these."""
-    vars(csrf).update(
-        _get_new_csrf_string=draw_secret, _mask_cipher_secret=mask_secret, _unmask_cipher_token=unmask_token
-    )
-
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -65,8 +34,6 @@ SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 _METHODS = frozenset(("GET", "HEAD", "POST"))
 _REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
-
-install_form_tokens()
 
 
 class EveryRequest:
@@ -151,6 +118,9 @@ class Entrance:
             return HttpResponsePermanentRedirect(f"https://{request.get_host()}{request.get_full_path()}")
         if "\0" in request.path_info:  # none of our URLs has one, and PostgreSQL cannot store it
             raise Http404
+        # Some addresses change something. The browser requests the page anew when the person goes there.
+        if "prefetch" in request.META.get("HTTP_SEC_PURPOSE", ""):
+            return HttpResponse(status=503, headers={"Cache-Control": "no-store"})
         return self.static_files(request)  # calls `_page` if there is no such file
 
     def _page(self, request: HttpRequest) -> HttpResponse:

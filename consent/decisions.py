@@ -20,11 +20,20 @@ from consent.transactions import seal_in
 from infra.database.prepared.composition import WithoutIndex
 from infra.database.prepared.reads import PreparedRead
 from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
-from wallet.models import Wallet
+from wallet.models import HolderSession, Wallet
 
 Paths = Sequence[Sequence[str]]  # as JSON has them
 
 EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
+
+
+
+def _newest_sharing(**parties: Any) -> Any:
+    """The row that `last_sharing` reads, of this wallet and requester."""
+    shared = Consent.objects.filter(**parties, decision=Consent.Decision.GRANTED, undelivered_at=None)
+    columns = ("decided_at", "claims", "optional_claims", "switched_on")
+    return shared.order_by("-decided_at").values_list(*columns)[:1]
+
 
 NEW = PreparedInsert(Consent)
 ANSWER = PreparedUpdate(
@@ -41,15 +50,18 @@ ANSWER = PreparedUpdate(
 QUESTION = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
 # How the asked wallet last answered the requester of a question with yes.
 LAST_SHARED = PreparedRead(
-    lambda value: (
-        Consent.objects.filter(
-            wallet=Subquery(Consent.objects.filter(id=value("id")).values("wallet")),
-            requester_id=Subquery(Consent.objects.filter(id=value("id")).values("requester_id")),
-            decision=Consent.Decision.GRANTED,
-            undelivered_at=None,
-        )
-        .order_by("-decided_at")
-        .values_list("decided_at", "claims", "optional_claims", "switched_on")[:1]
+    lambda value: _newest_sharing(
+        wallet=Subquery(Consent.objects.filter(id=value("id")).values("wallet")),
+        requester_id=Subquery(Consent.objects.filter(id=value("id")).values("requester_id")),
+    )
+)
+
+
+# The same for the holder of a session, before there is a question.
+LAST_SHARED_WITH = PreparedRead(
+    lambda value: _newest_sharing(
+        wallet=Subquery(HolderSession.objects.filter(digest=value("digest")).values("wallet")),
+        requester_id=value("client_id"),
     )
 )
 
@@ -125,8 +137,10 @@ def question(
         requester_since=requester_since,
         requester_is_unchecked=requester_is_unchecked,
         fresh_since=fresh_since,
+        transactions=[],
     )
-    seal_in(consent, transactions, transaction_hashes)
+    if transaction_hashes:
+        seal_in(consent, transactions, transaction_hashes)
     return consent
 
 

@@ -27,6 +27,7 @@ from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
 from infra.moments import day_of
+from infra.paths import path_with_id
 from infra.templatetags.moments import clock, moment
 from wallet.credential import claims, credentials
 from wallet.credential.claims import ClaimPath, ClaimPreview
@@ -59,7 +60,7 @@ class Question:
         paths = [tuple(path) for path in consent.claims]
         return cls(
             consent=consent,
-            transactions=transactions.shown(consent),
+            transactions=transactions.shown(consent) if consent.transactions else (),
             claims=tuple(credentials.preview(credential, paths, today=day_of(consent.asked_at))),
             last_shared_at=before.at if before else None,
             optional=frozenset(map(tuple, consent.optional_claims)),
@@ -178,13 +179,19 @@ class Shape:
 def rendered(
     request: HttpRequest, question: Question, *, signed_in_email: str, asks_passkey: bool, now: datetime
 ) -> str:
-    """The page of a question, as HTML. The seldom ones are rendered by Django from beginning to end."""
-    if asks_passkey or _is_seldom(request, question):
+    """The page of a question, as HTML. The seldom ones are rendered by Django from beginning to end.
+
+    request: for the page's own address, or the authorization request, which is answered with the page.
+    """
+    path = path_with_id("consent_review", question.consent.id)
+    if asks_passkey or _is_seldom(request, question, path):
         context = {"question": question, "signed_in_email": signed_in_email, "asks_passkey": asks_passkey}
+        if request.path != path:
+            context |= {"page_path": path, "this_page": path}
         return render_to_string(TEMPLATE, context, request)
     values: dict[str, object] = {
         "csrf_token": get_token(request),
-        "path": request.path,
+        "path": path,
         "signed_in_email": signed_in_email,
         "return_to": question.consent.return_to,
         "ends": clock(question.deadline.ends),
@@ -197,10 +204,11 @@ def rendered(
     return pieces(Shape.of(question)).fill(values)
 
 
-def _is_seldom(request: HttpRequest, question: Question) -> bool:
+def _is_seldom(request: HttpRequest, question: Question, path: str) -> bool:
     """Whether the page says more than its shape: of a transaction, a refused form, or the wallet's end."""
     closes = getattr(request, "wallet_closes_at", None)
-    return bool(question.transactions or closes or request.META.get("QUERY_STRING"))
+    form_was_sent = request.path == path and request.META.get("QUERY_STRING")
+    return bool(question.transactions or closes or form_was_sent)
 
 
 @lru_cache(maxsize=MOST_SHAPES)

@@ -24,7 +24,7 @@ from wallet.credential import credentials
 from wallet.decorators import (
     NOT_ME,  # as a decision: leaves the question unanswered, and signs the browser out
 )
-from wallet.models import HolderSession, Wallet
+from wallet.models import Credential, HolderSession, Wallet
 from wallet.passkeys import assertion
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED, problem
@@ -53,6 +53,28 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     if session is None:
         return _onwards(consent)
     return _ask(request, consent, session, decisions.last_sharing(last_shared), now=now)
+
+
+def ask_at_once(
+    request: HttpRequest,
+    consent: Consent,
+    credential: Credential,
+    session: HolderSession,
+    last_shared: Sharing | None,
+    *,
+    now: datetime,
+) -> HttpResponse | None:
+    """The page of a question that was stored just now, at the address whose request led to it.
+
+    A script puts the page's own address into the bar, and all forms lead there. None if the page has to be
+    opened at its own address: to confirm with a passkey, or because something does not unseal.
+    """
+    if _needs_factor(consent, session):
+        return None
+    try:
+        return _page(request, consent, credential, session, last_shared, now=now)
+    except SealError:
+        return None
 
 
 def take_decision(
@@ -163,12 +185,27 @@ def _ask(
     if credential is None:
         return _onwards(consent)
     try:
-        question = Question.of(consent, credential, last_shared)
+        return _page(request, consent, credential, session, last_shared, now=now)
     except SealError:  # the view at `return_to` meets the same error and ends the request
         return _onwards(consent)
-    email, asks_passkey = session.wallet.email, _needs_factor(consent, session)
+
+
+def _page(
+    request: HttpRequest,
+    consent: Consent,
+    credential: Credential,
+    session: HolderSession,
+    last_shared: Sharing | None,
+    *,
+    now: datetime,
+) -> HttpResponse:
+    question = Question.of(consent, credential, last_shared)
     page = question_page.rendered(
-        request, question, signed_in_email=email, asks_passkey=asks_passkey, now=now
+        request,
+        question,
+        signed_in_email=session.wallet.email,
+        asks_passkey=_needs_factor(consent, session),
+        now=now,
     )
     response = HttpResponse(page, headers={"Cache-Control": "no-store"})
     response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]

@@ -29,8 +29,20 @@ def supported(tag: str) -> str | None:
 def of_request(request: HttpRequest) -> str:
     """The language of the pages for this request."""
     kept = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "").removesuffix(_BY_REQUEST)
-    if kept in dict(settings.LANGUAGES):
-        return kept
+    return kept if kept in dict(settings.LANGUAGES) else _of_browser(request)
+
+
+def requested(request: HttpRequest, ui_locales: str) -> str:
+    """The language of the pages for this authorization request, as `follow` keeps it for the next ones."""
+    kept = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
+    return kept if kept in dict(settings.LANGUAGES) else _first_of(ui_locales) or _of_browser(request)
+
+
+def _first_of(ui_locales: str) -> str | None:
+    return next(filter(None, map(supported, ui_locales.split()[:_MOST_TAGS])), None)
+
+
+def _of_browser(request: HttpRequest) -> str:
     for tag, weight in parse_accept_lang_header(request.META.get("HTTP_ACCEPT_LANGUAGE", "")[:500]):
         if tag == "*" or not weight:
             break
@@ -54,8 +66,7 @@ def follow(request: HttpRequest, response: HttpResponse, ui_locales: str) -> Non
     by_request = kept.endswith(_BY_REQUEST)
     if kept in dict(settings.LANGUAGES):
         return
-    languages = (supported(tag) for tag in ui_locales.split()[:_MOST_TAGS])
-    if language := next(filter(None, languages), None):
+    if language := _first_of(ui_locales):
         value = f"{language}{_BY_REQUEST}"
         set_cookie(response, settings.LANGUAGE_COOKIE_NAME, value, lifetime=REQUESTED_FOR)
     elif by_request:

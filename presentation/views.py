@@ -4,21 +4,22 @@ import uuid
 from collections.abc import Mapping
 from contextlib import suppress
 from datetime import datetime
-from functools import partial
+from typing import Any
 
 from django.db import transaction
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.views.decorators.cache import cache_control
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from consent import decisions
 from consent.decisions import Paths
-from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, take_decision
+from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask_at_once, take_decision
 from infra import browser, languages, log_context
+from infra.database.prepared.reads import Joinable
 from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
 from infra.reading import only_read
@@ -50,18 +51,31 @@ from wallet.status_lists.allocation import FREE_PLACE
 
 @only_read
 def authorize(request: HttpRequest) -> HttpResponse:
-    """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5)."""
+    """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5).
+
+    A holder who needs no other step gets the consent page as the answer; all others are redirected to their
+    next step. HEAD learns whether the client and the address for the answer are registered.
+    """
     now, network_address = timezone.now(), browser.address(request)
+    secret, digest = browser.ensure(request)
+    last_shared: Any = None
+
+    def first(read: Joinable, **values: Any) -> Any:
+        nonlocal last_shared
+        row, last_shared = sessions.read_with(request, read, decisions.LAST_SHARED_WITH, now=now, **values)
+        return row
+
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
         carried = CarriedRequest(parameters)
         if parameters.carriers():
             carried = receive(parameters, network_address=network_address, now=now)
-        client = identify(carried, first=partial(sessions.read_first_with, request, now=now))
+        client = identify(carried, browser=digest, first=first)
     except UntrustedRequestError as error:
         log_context.bind(first_step="untrusted")
         return error_pages.untrusted(request, error)
-    secret, digest = browser.ensure(request)
+    if request.method == "HEAD":
+        return HttpResponse(headers={"Cache-Control": "no-store"})
     session = sessions.current(request, now=now)
     try:
         opened = interactions.begin(
@@ -79,10 +93,31 @@ def authorize(request: HttpRequest) -> HttpResponse:
     except InteractionGoneError as gone:
         return _gone(request, gone)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
-    response = _on_to(_address(opened, following))
+    ui_locales = carried.parameters.values.get("ui_locales", "")
+    response: HttpResponse | None = None
+    if following.match is not None and session is not None and _may_be_asked_here(carried, opened):
+        if (language := languages.requested(request, ui_locales)) != translation.get_language():
+            translation.activate(language)
+        response = ask_at_once(
+            request,
+            opened.row.consent,  # type: ignore[arg-type] # `prepare` has stored it
+            following.match.credential,
+            session,
+            decisions.last_sharing(last_shared),
+            now=now,
+        )
+    response = response or _on_to(_address(opened, following))
     browser.remember(response, secret)
-    languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
+    languages.follow(request, response, ui_locales)
     return response
+
+
+def _may_be_asked_here(carried: CarriedRequest, opened: OpenInteraction) -> bool:
+    """Whether the consent page may answer the authorization request; otherwise the browser is redirected.
+
+    The address of the request stays in the bar without JavaScript, and must not show a payment there.
+    """
+    return carried.pushed or carried.signed or not opened.request.transaction_data
 
 
 @require_http_methods(["GET", "POST"])

@@ -1,6 +1,6 @@
-"""`python -m tests.flow_profile`: counts the modules and switches in a returning holder's three requests.
+"""`python -m tests.flow_profile`: counts the modules and switches in a returning holder's two requests.
 
-The three requests (authorize, consent page, decision) go through the WSGI application on the test database,
+The two requests (authorize, decision) go through the WSGI application on the test database,
 after three flows that fill every cache. `sys.setprofile` sees each Python call. A module of the packages
 `OURS` counts if its code runs. A switch is a direct call from code of one such module to code of another.
 Calls that a library makes (Django calls a view) are not switches. All calls within the application are
@@ -118,10 +118,8 @@ class Browser:
 
 
 def flow(browser: Browser, request: dict[str, str]) -> str:
-    """The three requests of a signed-in holder who shares; returns the final redirect's address."""
-    status, headers, _body = browser.send(f"{AUTHORIZE}?{urlencode(request)}")
-    assert status == 303, status
-    status, _headers, page = browser.send(headers["Location"])
+    """The two requests of a signed-in holder who shares; returns the final redirect's address."""
+    status, _headers, page = browser.send(f"{AUTHORIZE}?{urlencode(request)}")
     assert status == 200, status
     form = {"csrfmiddlewaretoken": re.findall('name="csrfmiddlewaretoken" value="([^"]+)"', page)[0]}
     status, headers, _body = browser.send(DECISION.findall(page)[0], form | {"decision": "share"})

@@ -8,8 +8,9 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Self
 from urllib.parse import quote, urlencode, urlsplit
+from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Subquery
 from django.utils.translation import gettext as _
@@ -18,7 +19,7 @@ from infra.database.prepared.composition import Literal
 from infra.database.prepared.reads import PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
-from presentation.requests.authorization_request import nonce_digest
+from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.parameters import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, Parameters
 from presentation.scopes import catalogue
 
@@ -109,21 +110,41 @@ class CarriedRequest:
 
 @dataclass(frozen=True)
 class Client:
-    """An active relying party, its proven return address, and whether the nonce was used before."""
+    """An active relying party, its proven return address, and whether the request was seen before."""
 
     relying_party: RelyingParty
     return_address: ReturnAddress
     nonce_digest: str
+    request_hash: str
     nonce_used: bool  # with this relying party, for a token
-    scopes_stamp: int | None = None  # tells whether the scopes in memory are those of the database
+    begun: UUID | None  # the newest interaction of this browser with this very request
+    scopes_stamp: int | None  # tells whether the scopes in memory are those of the database
+
+    @classmethod
+    def of(cls, party: RelyingParty, address: ReturnAddress, row: Any, *, seen: Mapping[str, str]) -> Self:
+        """row: one to which `_seen_before` added what it read with the values `seen`."""
+        return cls(
+            party,
+            address,
+            seen["nonce_digest"],
+            seen["request_hash"],
+            row.nonce_used,
+            row.begun,
+            row.scopes_stamp,
+        )
 
 
-def _with_nonce(rows: Any, party: str, value: Callable[[str], Any]) -> Any:
-    """Adds whether the nonce gave the relying party a token before, and the stamp of the scopes."""
-    used = Interaction.objects.filter(
-        relying_party=OuterRef(party), nonce_digest=value("nonce_digest"), outcome=Literal("token")
+def _seen_before(rows: Any, party: str, value: Callable[[str], Any]) -> Any:
+    """Adds whether the nonce gave the relying party a token before, the newest interaction of the browser
+    with the same request, and the stamp of the scopes.
+    """
+    asked = Interaction.objects.filter(relying_party=OuterRef(party), nonce_digest=value("nonce_digest"))
+    same = asked.filter(browser=value("browser"), request_hash=value("request_hash"))
+    return rows.annotate(
+        nonce_used=Exists(asked.filter(outcome=Literal("token"))),
+        begun=Subquery(same.order_by("-created_at").values("id")[:1]),
+        scopes_stamp=Subquery(catalogue.stamps()),
     )
-    return rows.annotate(nonce_used=Exists(used), scopes_stamp=Subquery(catalogue.stamps()))
 
 
 def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
@@ -132,7 +153,7 @@ def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[
     def rows(value: Callable[[str], Any]) -> Any:
         registered = model.objects.filter(relying_party=OuterRef("pk"), uri=value("uri"))
         found = RelyingParty.objects.filter(client_id=value("client_id"))
-        return _with_nonce(found.annotate(is_registered=Exists(registered)), "pk", value)
+        return _seen_before(found.annotate(is_registered=Exists(registered)), "pk", value)
 
     return PreparedRead(rows)
 
@@ -142,7 +163,7 @@ def _addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any
 
     def rows(value: Callable[[str], Any]) -> Any:
         found = model.objects.filter(relying_party=value("party"))
-        return _with_nonce(found, "relying_party", value)
+        return _seen_before(found, "relying_party", value)
 
     return PreparedRead(rows)
 
@@ -159,11 +180,13 @@ _uris = PreparedRead(
 )
 
 
-def identify(carried: CarriedRequest, *, first: Callable[..., Any] = PreparedRead.first) -> Client:
+def identify(
+    carried: CarriedRequest, *, browser: str = "", first: Callable[..., Any] = PreparedRead.first
+) -> Client:
     """The active relying party of `client_id` and the return address, checked against its registered URIs.
 
-    first: as `PreparedRead.first`; it may read more in the same statement. Raises `UntrustedRequestError`
-    (RFC 6749 §4.2.2.1: inform the holder, never redirect).
+    browser: digest of its cookie. first: as `PreparedRead.first`; it may read more in the same statement.
+    Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder, never redirect).
     """
     parameters = carried.parameters
     party: Any = carried.relying_party
@@ -171,15 +194,19 @@ def identify(carried: CarriedRequest, *, first: Callable[..., Any] = PreparedRea
     response_mode = _response_mode(parameters)
     where = "response_uri" if response_mode in POSTED else "redirect_uri"
     uri = usable(parameters, where)
-    digest = nonce_digest(parameters.values.get("nonce", ""))
+    seen = {
+        "nonce_digest": nonce_digest(parameters.values.get("nonce", "")),
+        "request_hash": parameters_hash(parameters),
+        "browser": browser,
+    }
     if party is None:
-        # One statement reads the relying party, its address and the use of the nonce.
-        party = first(_by_client_id[where], client_id=client_id, uri=uri, nonce_digest=digest)
+        # One statement reads the relying party, its address and what was seen of the request before.
+        party = first(_by_client_id[where], client_id=client_id, uri=uri, **seen)
         if party is not None and party.state == RelyingParty.State.ACTIVE and party.is_registered:
             address = ReturnAddress(uri, parameters.values.get("state"), response_mode)
-            return Client(party, address, digest, party.nonce_used, party.scopes_stamp)
+            return Client.of(party, address, party, seen=seen)
     # The relying party is known from the carrier, or the address is not registered exactly so.
-    rows = _by_party[where].all(party=party.pk, nonce_digest=digest) if party else []
+    rows = _by_party[where].all(party=party.pk, **seen) if party else []
     if not rows or party is None or party.state != RelyingParty.State.ACTIVE:
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
@@ -187,7 +214,7 @@ def identify(carried: CarriedRequest, *, first: Callable[..., Any] = PreparedRea
     return_address = ReturnAddress.registered(
         uri, [row.uri for row in rows], state=parameters.values.get("state"), response_mode=response_mode
     )
-    return Client(party, return_address, digest, rows[0].nonce_used, rows[0].scopes_stamp)
+    return Client.of(party, return_address, rows[0], seen=seen)
 
 
 def active_party(client_id: str) -> RelyingParty:

@@ -31,7 +31,6 @@ from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
     Allowance,
     AuthorizationRequest,
-    parameters_hash,
     parse,
 )
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
@@ -152,18 +151,18 @@ def begin(
     session: HolderSession | None,
     now: datetime,
 ) -> OpenInteraction:
-    """A new interaction for a valid request; `next_step.prepare` inserts its row.
+    """A new interaction for a valid request, whose row `next_step.prepare` inserts; or the one that goes on.
 
+    The same request in the same browser continues its interaction, unless that expired without an answer.
     browser: digest of its cookie. counted_by: the network address that limits count by, or None if the
     request is counted already. Raises `AuthorizationError` if the request is invalid, and
-    `InteractionGoneError` if this browser had the answer to it.
+    `InteractionGoneError` if this browser's request was answered.
     """
     party, parameters = client.relying_party, carried.parameters
-    if client.nonce_used:  # before all checks, whose errors would contradict the answer
-        same = Interaction.objects.filter(browser=browser, request_hash=parameters_hash(parameters))
-        same = same.filter(relying_party=party, nonce_digest=client.nonce_digest)
-        if answered := same.filter(outcome=Interaction.Outcome.TOKEN).first():
-            raise InteractionGoneError(answered, own=True)
+    # Before all checks, whose errors would contradict the answer.
+    before = INTERACTION.first(id=client.begun) if client.begun else None
+    if before is not None and (before.outcome or before.expires_at > now):
+        return recall(before, browser=browser, now=now)
     carried.check(
         requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
     )
@@ -255,7 +254,7 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
         redirect_uri="" if address.posted else address.uri,
         response_uri=address.uri if address.posted else "",
         browser=browser,
-        request_hash=parameters_hash(parameters),
+        request_hash=client.request_hash,
         nonce_digest=client.nonce_digest,
         created_at=now,
         expires_at=now + LIFETIME,

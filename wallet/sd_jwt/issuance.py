@@ -180,14 +180,15 @@ def _object(members: dict[str, Any], path: Path, issuance: _Issuance) -> dict[st
 def _digests(withheld: dict[str, Any], path: Path, issuance: _Issuance) -> list[str]:
     """The digests of the selectively disclosable members of the object at `path`."""
     salts, at = issuance.salts(len(withheld)), 0
-    digests = []
+    contents = []
     for name, value in withheld.items():
         if isinstance(value, _CONTAINERS):
             value = _value(value, (*path, name), issuance)
-        disclosure = base64url.encode(dumps((salts[at : at + _SALT], name, value)))
-        issuance.disclosures[(*path, name)] = disclosure
-        digests.append(base64url.encode(sha256(disclosure.encode()).digest()))
+        contents.append(dumps((salts[at : at + _SALT], name, value)))
         at += _SALT
+    disclosures = base64url.encode_all(contents)
+    issuance.disclosures.update({(*path, name): one for name, one in zip(withheld, disclosures, strict=True)})
+    digests = base64url.encode_all([sha256(one.encode()).digest() for one in disclosures])
     digests.sort()  # so that the order reveals nothing (§4.2.4.1)
     return digests
 

@@ -61,12 +61,6 @@ def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: A
     return tuple(rows)
 
 
-def read_first_with(request: HttpRequest, read: Joinable, *, now: datetime, **values: Any) -> Any:
-    """As `read_with`, of one read."""
-    (row,) = read_with(request, read, now=now, **values)
-    return row
-
-
 def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
     """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session.
 
