@@ -27,7 +27,6 @@ Paths = Sequence[Sequence[str]]  # as JSON has them
 EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
 
 
-
 def _newest_sharing(**parties: Any) -> Any:
     """The row that `last_sharing` reads, of this wallet and requester."""
     shared = Consent.objects.filter(**parties, decision=Consent.Decision.GRANTED, undelivered_at=None)

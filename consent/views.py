@@ -72,9 +72,11 @@ def ask_at_once(
     if _needs_factor(consent, session):
         return None
     try:
-        return _page(request, consent, credential, session, last_shared, now=now)
+        page = _page(request, consent, credential, session, last_shared, now=now)
     except SealError:
         return None
+    page.headers["Content-Location"] = path_with_id("consent_review", consent.id)  # RFC 9110 §8.7
+    return page
 
 
 def take_decision(

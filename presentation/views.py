@@ -1,7 +1,7 @@
 """Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -60,17 +60,21 @@ def authorize(request: HttpRequest) -> HttpResponse:
     secret, digest = browser.ensure(request)
     last_shared: Any = None
 
-    def first(read: Joinable, **values: Any) -> Any:
+    def read(*reads: Joinable, **values: Any) -> Sequence[Any]:
         nonlocal last_shared
-        row, last_shared = sessions.read_with(request, read, decisions.LAST_SHARED_WITH, now=now, **values)
-        return row
+        *rows, last_shared = sessions.read_with(
+            request, *reads, decisions.LAST_SHARED_WITH, now=now, **values
+        )
+        return rows
 
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
         carried = CarriedRequest(parameters)
         if parameters.carriers():
-            carried = receive(parameters, network_address=network_address, now=now)
-        client = identify(carried, browser=digest, first=first)
+            carried = receive(parameters, browser=digest, read=read, network_address=network_address, now=now)
+        client = identify(carried, browser=digest, read=read)
+    except InteractionGoneError as gone:
+        return _gone(request, gone)
     except UntrustedRequestError as error:
         log_context.bind(first_step="untrusted")
         return error_pages.untrusted(request, error)

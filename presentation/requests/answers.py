@@ -70,12 +70,28 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except IntegrityError as error:
+        _end_as_twin(row, now=now)
         raise InvalidRequestError(NONCE_USED) from error
     except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return answer
+
+
+def _end_as_twin(row: Interaction, *, now: datetime) -> None:
+    """Ends an interaction whose request gave a token in the same browser, because its page was loaded twice.
+
+    An error would contradict that token, so none is sent. Raises `InteractionGoneError` then.
+    """
+    twins = Interaction.objects.filter(relying_party=row.relying_party, nonce_digest=row.nonce_digest)
+    twins = twins.filter(browser=row.browser, request_hash=row.request_hash)
+    if twin := twins.filter(outcome=Interaction.Outcome.TOKEN).first():
+        with transaction.atomic():
+            _close(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now)
+            if row.consent is not None:
+                decisions.note_undelivered(row.consent.id, now=now)
+        raise InteractionGoneError(twin, own=True)
 
 
 def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> dict[str, str]:

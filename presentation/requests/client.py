@@ -5,7 +5,7 @@ answer there in the fragment, or this service posts it (OpenID4VP 1.0 §8.2).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Self
@@ -13,12 +13,13 @@ from urllib.parse import quote, urlencode, urlsplit
 from uuid import UUID
 
 from django.db.models import Exists, OuterRef, Subquery
+from django.db.models.fields.json import KT
 from django.utils.translation import gettext as _
 
 from infra.database.prepared.composition import Literal
-from infra.database.prepared.reads import PreparedRead
+from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
-from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
+from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.parameters import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, Parameters
 from presentation.scopes import catalogue
@@ -134,12 +135,18 @@ class Client:
         )
 
 
-def _seen_before(rows: Any, party: str, value: Callable[[str], Any]) -> Any:
+Value = Callable[[str], Any]
+
+
+def _seen_before(rows: Any, party: str, value: Value, request: Value | None = None) -> Any:
     """Adds whether the nonce gave the relying party a token before, the newest interaction of the browser
     with the same request, and the stamp of the scopes.
+
+    request: gives the digest of the nonce and the hash of the request, if `value` does not.
     """
-    asked = Interaction.objects.filter(relying_party=OuterRef(party), nonce_digest=value("nonce_digest"))
-    same = asked.filter(browser=value("browser"), request_hash=value("request_hash"))
+    of_request = request or value
+    asked = Interaction.objects.filter(relying_party=OuterRef(party), nonce_digest=of_request("nonce_digest"))
+    same = asked.filter(browser=value("browser"), request_hash=of_request("request_hash"))
     return rows.annotate(
         nonce_used=Exists(asked.filter(outcome=Literal("token"))),
         begun=Subquery(same.order_by("-created_at").values("id")[:1]),
@@ -150,7 +157,7 @@ def _seen_before(rows: Any, party: str, value: Callable[[str], Any]) -> Any:
 def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
     """Reads a relying party, and whether the address is registered for it, exactly so."""
 
-    def rows(value: Callable[[str], Any]) -> Any:
+    def rows(value: Value) -> Any:
         registered = model.objects.filter(relying_party=OuterRef("pk"), uri=value("uri"))
         found = RelyingParty.objects.filter(client_id=value("client_id"))
         return _seen_before(found.annotate(is_registered=Exists(registered)), "pk", value)
@@ -161,13 +168,27 @@ def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[
 def _addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
     """Reads all addresses of a relying party that is read already."""
 
-    def rows(value: Callable[[str], Any]) -> Any:
+    def rows(value: Value) -> Any:
         found = model.objects.filter(relying_party=value("party"))
         return _seen_before(found, "relying_party", value)
 
     return PreparedRead(rows)
 
 
+def _pushed_by(value: Value) -> Any:
+    """The relying party of a pushed request, and whether the redirect URI in it is registered, exactly so."""
+    pushed = PushedRequest.objects.filter(digest=value("pushed"))
+
+    def of_request(column: str) -> Subquery:
+        return Subquery(pushed.values(column))
+
+    uri = Subquery(pushed.values(uri=KT("parameters__redirect_uri")))
+    registered = RedirectURI.objects.filter(relying_party=OuterRef("pk"), uri=uri)
+    found = RelyingParty.objects.filter(client_id=value("client_id"))
+    return _seen_before(found.annotate(is_registered=Exists(registered)), "pk", value, of_request)
+
+
+PUSHED_BY = PreparedRead(_pushed_by)
 _with_redirect_uri, _with_response_uri = _with_address(RedirectURI), _with_address(ResponseURI)
 _redirect_uris, _response_uris = _addresses(RedirectURI), _addresses(ResponseURI)
 _by_client_id = {"redirect_uri": _with_redirect_uri, "response_uri": _with_response_uri}
@@ -180,13 +201,20 @@ _uris = PreparedRead(
 )
 
 
-def identify(
-    carried: CarriedRequest, *, browser: str = "", first: Callable[..., Any] = PreparedRead.first
-) -> Client:
+Reads = Callable[..., Sequence[Any]]
+
+
+def read_alone(read: Joinable, **values: Any) -> Sequence[Any]:
+    """Reads what a `Reads` gives, in a statement of its own."""
+    return JoinedRead(read).first(**values)
+
+
+def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_alone) -> Client:
     """The active relying party of `client_id` and the return address, checked against its registered URIs.
 
-    browser: digest of its cookie. first: as `PreparedRead.first`; it may read more in the same statement.
-    Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder, never redirect).
+    browser: digest of its cookie. read: takes reads and their values, and gives a row or None for each; it
+    may read more in the same statement. Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder,
+    never redirect).
     """
     parameters = carried.parameters
     party: Any = carried.relying_party
@@ -201,11 +229,11 @@ def identify(
     }
     if party is None:
         # One statement reads the relying party, its address and what was seen of the request before.
-        party = first(_by_client_id[where], client_id=client_id, uri=uri, **seen)
-        if party is not None and party.state == RelyingParty.State.ACTIVE and party.is_registered:
-            address = ReturnAddress(uri, parameters.values.get("state"), response_mode)
-            return Client.of(party, address, party, seen=seen)
-    # The relying party is known from the carrier, or the address is not registered exactly so.
+        (party,) = read(_by_client_id[where], client_id=client_id, uri=uri, **seen)
+    if getattr(party, "is_registered", False) and party.state == RelyingParty.State.ACTIVE:
+        address = ReturnAddress(uri, parameters.values.get("state"), response_mode)
+        return Client.of(party, address, party, seen=seen)
+    # The address was not read together with the relying party, or is not registered exactly so.
     rows = _by_party[where].all(party=party.pk, **seen) if party else []
     if not rows or party is None or party.state != RelyingParty.State.ACTIVE:
         raise not_active(

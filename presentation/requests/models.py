@@ -55,6 +55,9 @@ class PushedRequest(KeepsParameters, InternalRow):
     client_id = models.CharField(max_length=100, editable=False)
     parameters = models.JSONField(editable=False)  # without transaction data
     sealed_transaction_data = models.BinaryField(null=True, editable=False)
+    # Those of the interactions that begin with it; they stay when the parameters are emptied.
+    nonce_digest = models.CharField(max_length=64, default="", db_default="", editable=False)
+    request_hash = models.CharField(max_length=64, default="", db_default="", editable=False)
     signed = models.BooleanField(editable=False)
     expires_at = models.DateTimeField(db_index=True, editable=False)
     used_at = models.DateTimeField(null=True, editable=False)

@@ -24,6 +24,7 @@ from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction
 from presentation.requests import answers
+from presentation.requests.carriers import pushed_requests
 from presentation.requests.interactions import OpenInteraction
 from presentation.requests.next_step import Step, next_step
 from wallet.credential import credentials
@@ -40,13 +41,17 @@ CANNOT_ANSWER = (
     *CANNOT_SIGN,
 )
 # The lock on the holder's rows comes first, as for every process that locks them and then their consents.
+# `handle` has a row if the request was not pushed, or its handle is unused.
 _SETTLE = """
     WITH holder AS MATERIALIZED ({holder}),
-    granted AS ({grant} AND EXISTS (SELECT FROM holder) RETURNING 1),
+    handle AS MATERIALIZED ({handle}),
+    granted AS ({grant} AND EXISTS (SELECT FROM holder) AND EXISTS (SELECT FROM handle) RETURNING 1),
     placed AS ({place} RETURNING 1),
-    closed AS ({close} AND EXISTS (SELECT FROM placed) RETURNING 1)
+    closed AS ({close} AND EXISTS (SELECT FROM placed) RETURNING 1){use_up}
     SELECT (SELECT count(*) FROM granted) + (SELECT count(*) FROM placed) + (SELECT count(*) FROM closed)
 """
+_NOT_PUSHED = "SELECT %s"
+_UNUSED = "SELECT 1 FROM presentation_pushedrequest WHERE digest = %s AND used_at IS NULL FOR UPDATE"
 
 
 def answer_at_once(
@@ -88,8 +93,7 @@ def answer_at_once(
 
 def _needs_more(opened: OpenInteraction) -> bool:
     """Whether closing the interaction has to write other rows too."""
-    pushed = opened.row.parameters.get("request_uri")
-    return bool(pushed or opened.return_address.posted or answers.notifies(opened.row))
+    return opened.return_address.posted or answers.notifies(opened.row)
 
 
 def _settle(
@@ -101,13 +105,17 @@ def _settle(
     *,
     now: datetime,
 ) -> bool:
-    """Whether all three rows were written. On PostgreSQL in one statement, on SQLite in one transaction."""
+    """Whether all rows were written. On PostgreSQL in one statement, on SQLite in one transaction."""
     connection = connections[DEFAULT_DB_ALIAS]
     ids = (credential.pk, credential.wallet_id)
     holder = [allocation.stored("credential", one) for one in ids]
     granting, granted = decisions.ANSWER.statement(grant)
     last = answers.closing(row, Interaction.Outcome.TOKEN, now=now)
     closing, closed = answers.CLOSE.statement(last)
+    handle = row.parameters.get("request_uri")  # its digest, if the request was pushed
+    using, used = "", []
+    if handle:
+        using, used = pushed_requests.USE_UP.statement(pushed_requests.using_up(handle, now=now))
     placed = [
         place[1],
         allocation.stored("reference", grant["id"]),
@@ -118,22 +126,28 @@ def _settle(
     try:
         if connection.vendor == "postgresql":
             cursor = kept_cursor(connection)
-            cursor.execute(_composed(granting, closing), [*holder, *granted, *placed, *closed])
+            values = [*holder, handle or 1, *granted, *placed, *closed, *used]
+            cursor.execute(_composed(granting, closing, using), values)
             return bool(cursor.fetchone()[0] == 3)
-        placing = _placing(connection.vendor)
-        return _one_by_one([(granting, granted), (placing, [*holder, *placed]), (closing, closed)])
+        steps = [(granting, granted), (_placing(connection.vendor), [*holder, *placed]), (closing, closed)]
+        return _one_by_one([*steps, (using, used)] if using else steps)
     except IntegrityError:  # the nonce gave a token meanwhile
         return False
 
 
 @cache
-def _composed(granting: str, closing: str) -> str:
+def _composed(granting: str, closing: str, using: str) -> str:
     dialect = allocation.DIALECTS["postgresql"]
     place = allocation.AT_PLACE.format_map(
         {**dialect, "holder": "holder", "condition": "EXISTS (SELECT FROM granted)"}
     )
     return _SETTLE.format(
-        holder=allocation.HOLDER.format_map(dialect), grant=granting, place=place, close=closing
+        holder=allocation.HOLDER.format_map(dialect),
+        handle=_UNUSED if using else _NOT_PUSHED,
+        grant=granting,
+        place=place,
+        close=closing,
+        use_up=f",\n    used AS ({using} AND EXISTS (SELECT FROM closed))" if using else "",
     )
 
 

@@ -81,7 +81,8 @@ def answer(
         for _ in range(MOST_PAGES):
             if was_refused():  # the view answered without what it would have waited for
                 raise NoThreadFreeError
-            location = response.headers.get("Location") or _way_back(response)
+            headers = response.headers  # the consent page may be the answer to the request itself
+            location = headers.get("Location") or headers.get("Content-Location") or _way_back(response)
             if location is None:
                 break
             if not location.startswith("/"):

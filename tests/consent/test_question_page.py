@@ -24,6 +24,7 @@ from consent import decisions, question_page
 from consent.models import Consent
 from consent.question import Requester
 from consent.question_page import Question, Shape, pieces, rendered
+from infra.paths import path_with_id
 from tests.consent.questions import ACME, WIRE, put
 from tests.consent.shown import values_on
 from wallet.credential import claims
@@ -109,8 +110,8 @@ def questions(draw: st.DrawFn) -> Question:
     )
 
 
-def request_for_page(language: str, path: str = "") -> HttpRequest:
-    request = RequestFactory().get(path or f"/consent/{uuid.uuid4()}/")
+def request_for_page(language: str, question: Question) -> HttpRequest:
+    request = RequestFactory().get(path_with_id("consent_review", question.consent.id))
     request.page_language = language  # type: ignore[attr-defined]
     return request
 
@@ -129,7 +130,7 @@ def stopped_clock() -> Iterator[None]:
 
 @given(questions(), st.sampled_from([code for code, _ in django_settings.LANGUAGES]), st.emails())
 def test_the_page_is_what_django_renders(question: Question, language: str, email: str) -> None:
-    request = request_for_page(language)
+    request = request_for_page(language, question)
     with override(language), stopped_clock():
         for _ in range(2):  # what was kept of the first time is used the second time
             page = rendered(request, question, signed_in_email=email, asks_passkey=False, now=NOW)
@@ -185,12 +186,10 @@ def test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own(field: str)
     if field == "extendable":  # nor was there any more time before
         base = {"deadline": Deadline(NOW, NOW, "/there/")}
     pieces.cache_clear()
-    pages = set()
-    for asked, language in (
-        (question_with(**base), "en-gb"),
-        (question, "es" if field == "language" else "en-gb"),
-    ):
-        request = request_for_page(language, "/consent/here/")
+    pages, usual = set(), question_with(**base)
+    question.consent.id = usual.consent.id  # which is in the path of the page
+    for asked, language in ((usual, "en-gb"), (question, "es" if field == "language" else "en-gb")):
+        request = request_for_page(language, asked)
         with override(language), stopped_clock():
             page = rendered(request, asked, signed_in_email="ada@example.org", asks_passkey=False, now=NOW)
             (token,) = set(FORM_TOKEN.findall(page))
@@ -263,9 +262,10 @@ def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(
 
     assert "Please try that again." in client.get(f"{address}?try_again=1").content.decode()
 
-    request = request_for_page("en-gb")
+    question = question_with()
+    request = request_for_page("en-gb", question)
     request.wallet_closes_at = NOW  # type: ignore[attr-defined]
-    page = rendered(request, question_with(), signed_in_email="x", asks_passkey=False, now=NOW)
+    page = rendered(request, question, signed_in_email="x", asks_passkey=False, now=NOW)
     assert "Your wallet closes on" in page
 
 
@@ -378,5 +378,5 @@ def test_only_so_many_shapes_are_kept() -> None:
     assert pieces.cache_info().maxsize == question_page.MOST_SHAPES
     for number in range(question_page.MOST_SHAPES + 10):
         question = question_with(requester=Requester(f"Shop {number}", "shop.example").to_json())
-        rendered(request_for_page("en-gb"), question, signed_in_email="x", asks_passkey=False, now=NOW)
+        rendered(request_for_page("en-gb", question), question, signed_in_email="x", asks_passkey=False, now=NOW)
     assert pieces.cache_info().currsize == question_page.MOST_SHAPES

@@ -16,17 +16,20 @@ from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import CarriedRequest, active_party, mistaken, usable
+from presentation.requests.client import CarriedRequest, Reads, active_party, mistaken, usable
 from presentation.requests.parameters import Parameters
 
 GET, POST = "get", "post"  # values of request_uri_method
 
 
-def receive(parameters: Parameters, *, network_address: str, now: datetime) -> CarriedRequest:
+def receive(
+    parameters: Parameters, *, browser: str, read: Reads, network_address: str, now: datetime
+) -> CarriedRequest:
     """The request that the parameter `request` or `request_uri` of the authorization endpoint stands for.
 
-    Of the other parameters only `client_id` and `request_uri_method` count. network_address: that limits
-    count by. Raises `UntrustedRequestError`.
+    Of the other parameters only `client_id` and `request_uri_method` count. browser, read: as for `identify`.
+    network_address: that limits count by. Raises `UntrustedRequestError`, and `InteractionGoneError` if the
+    request was answered in this browser.
     """
     carriers = parameters.carriers()
     client_id = usable(parameters, "client_id")
@@ -35,7 +38,7 @@ def receive(parameters: Parameters, *, network_address: str, now: datetime) -> C
     (carrier,) = carriers
     value = usable(parameters, carrier)
     if carrier == "request_uri" and value.startswith(pushed_requests.HANDLE):
-        carried = pushed_requests.recall(value, client_id=client_id, now=now)
+        carried = pushed_requests.recall(value, client_id=client_id, browser=browser, read=read, now=now)
     else:
         carried = _signed(
             parameters, carrier, active_party(client_id), network_address=network_address, now=now

@@ -9,7 +9,7 @@ import structlog
 from django.utils.translation import gettext_lazy as _
 
 from infra.database.prepared.reads import PreparedRead
-from infra.database.prepared.writes import PreparedInsert
+from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from infra.limits import Limit
 from infra.sealing import SealError, sha256_hex
 from presentation.errors import (
@@ -30,10 +30,16 @@ from presentation.relying_parties.authentication.authentication import authentic
 from presentation.relying_parties.authentication.bearer import access_by
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
+from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.carriers import signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import CarriedRequest, identify, mistaken
-from presentation.requests.interactions import NONCE_USED, read_request
+from presentation.requests.client import PUSHED_BY, CarriedRequest, Reads, identify, mistaken
+from presentation.requests.interactions import (
+    INTERACTION,
+    NONCE_USED,
+    InteractionGoneError,
+    read_request,
+)
 from presentation.requests.parameters import LIMITS, Parameters
 from presentation.scopes import catalogue
 
@@ -47,8 +53,14 @@ _OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}
 
 log = structlog.get_logger(__name__)
 
-_by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=value("digest")))
+_by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=value("pushed")))
 _new = PreparedInsert(PushedRequest)
+USE_UP = PreparedUpdate(
+    lambda value: PushedRequest.objects.filter(digest=value("digest"), used_at=None),
+    "used_at",
+    "parameters",
+    "sealed_transaction_data",
+)
 
 
 def push(
@@ -78,12 +90,17 @@ def push(
     return {"request_uri": handle, "expires_in": int(LIFETIME.total_seconds())}
 
 
-def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
-    """The request behind a handle of this client; raises UntrustedRequestError if it is unknown or used."""
-    row = _by_digest.first(digest=sha256_hex(handle))
-    if row is None or row.client_id != client_id:
+def recall(handle: str, *, client_id: str, browser: str, read: Reads, now: datetime) -> CarriedRequest:
+    """The request behind a handle of this client, with the relying party; read: as that of `identify`.
+
+    Raises `UntrustedRequestError` if it is unknown or used, or `InteractionGoneError` if used in this browser.
+    """
+    row, party = read(_by_digest, PUSHED_BY, pushed=sha256_hex(handle), client_id=client_id, browser=browser)
+    if row is None or party is None or row.client_id != client_id:
         raise mistaken("request_uri is no handle of this client")
     if row.used_at:
+        if answered := INTERACTION.first(id=party.begun) if party.begun else None:
+            raise InteractionGoneError(answered, own=True)
         raise UntrustedRequestError(
             _("This request was answered already. Go back to the application and start again."),
             "request_uri was used; every request is pushed anew",
@@ -98,25 +115,39 @@ def recall(handle: str, *, client_id: str, now: datetime) -> CarriedRequest:
         except SealError:
             log.exception("request_not_evaluated")
             problem = ServerError()
-    # The digest stays among the parameters, so that the answer can mark the handle as used.
-    parameters = Parameters({**values, "request_uri": row.digest})
-    return CarriedRequest(parameters, signed=row.signed, pushed=True, problem=problem)
+    parameters = _as_interaction(values, row.digest)
+    return CarriedRequest(parameters, party, signed=row.signed, pushed=True, problem=problem)
 
 
 def use_up(digest: str, *, now: datetime) -> bool:
     """Marks the handle as used and empties the parameters; returns whether this was the first answer."""
-    still_open = PushedRequest.objects.filter(digest=digest, used_at=None)
-    return still_open.update(used_at=now, parameters={}, sealed_transaction_data=None) == 1
+    return USE_UP.run(**using_up(digest, now=now)) == 1
+
+
+def using_up(digest: str, *, now: datetime) -> dict[str, Any]:
+    """The values of `USE_UP`."""
+    return {"digest": digest, "used_at": now, "parameters": {}, "sealed_transaction_data": None}
 
 
 def _keep(carried: CarriedRequest, client_id: str, *, now: datetime) -> str:
     handle = HANDLE + secrets.token_urlsafe(32)
+    digest, values = sha256_hex(handle), carried.parameters.values
     row = PushedRequest(
-        digest=sha256_hex(handle), client_id=client_id, signed=carried.signed, expires_at=now + LIFETIME
+        digest=digest,
+        client_id=client_id,
+        nonce_digest=nonce_digest(values["nonce"]),
+        request_hash=parameters_hash(_as_interaction(values, digest)),
+        signed=carried.signed,
+        expires_at=now + LIFETIME,
     )
     row.keep(carried.parameters)
     _new.run(row)
     return handle
+
+
+def _as_interaction(values: Mapping[str, str], digest: str) -> Parameters:
+    """The parameters as an interaction keeps them: with the digest, by which the answer uses up the handle."""
+    return Parameters({**values, "request_uri": digest})
 
 
 def _authenticated(form: Mapping[str, str], authorization: str, *, now: datetime) -> RelyingParty:

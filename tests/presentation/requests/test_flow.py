@@ -28,10 +28,15 @@ SignIn = Callable[..., Any]
 
 
 def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
-    """Sends the request; returns the address of the first redirect."""
-    response = client.get(PATH, asked(party, **changes))
-    assert response.status_code == 303
-    return response.headers["Location"]
+    """Sends the request; returns the address of the page that it leads to."""
+    return address_of_page(client.get(PATH, asked(party, **changes)))
+
+
+def address_of_page(response: Any) -> str:
+    """Where an authorization request leads: to the consent page, if that is the answer, or a redirect."""
+    assert response.status_code in (200, 303)
+    headers = response.headers
+    return str(headers["Content-Location"] if response.status_code == 200 else headers["Location"])
 
 
 def decide(client: Client, page: str, decision: str = "share") -> str:

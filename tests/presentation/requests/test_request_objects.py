@@ -861,9 +861,9 @@ def test_request_uri_method_may_be_get_but_not_repeated(
     uri = publisher.url("/requests/1")
     beside = urlencode({"client_id": bank[0].client_id, "request_uri": uri})
 
-    assert refer(client, bank, uri, request_uri_method="get").headers["Location"].startswith("/wallet/")
     twice = client.get(f"{PATH}?{beside}&request_uri_method=get&request_uri_method=post")
     assert fragment(twice.headers["Location"])["error"] == "invalid_request_uri_method"
+    assert refer(client, bank, uri, request_uri_method="get").headers["Location"].startswith("/wallet/")
 
 
 def test_a_method_without_an_address_is_refused(client: Client, bank: Bank, settings: Any) -> None:

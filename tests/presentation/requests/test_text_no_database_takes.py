@@ -30,7 +30,7 @@ from tests.presentation.dcql.test_dcql_flow import path as claim_path
 from tests.presentation.dcql.test_dcql_flow import query, with_query
 from tests.presentation.payloads import FULL, ITEMIZED
 from tests.presentation.requests.test_authorize import PATH, asked, encoded
-from tests.presentation.requests.test_flow import SignIn, decide
+from tests.presentation.requests.test_flow import SignIn, address_of_page, decide
 from tests.presentation.requests.test_pushed_requests import PAR, send
 from tests.presentation.requests.test_request_objects import signed
 from tests.presentation.test_verification import VERIFY
@@ -193,7 +193,7 @@ def test_nothing_inside_a_parameter_is(
     assert pushed.status_code in (201, 400), pushed.content
 
     sign_in(alice)
-    location = client.get(PATH, form).headers.get("Location", "")
+    location = address_of_page(client.get(PATH, form))
     assert (pushed.status_code == 201) == location.startswith("/"), location
     if location.startswith("/"):
         page = client.get(location)

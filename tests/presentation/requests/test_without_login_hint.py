@@ -16,7 +16,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import UNAUTHENTICATED
 from tests.people import ALICE, BOB, NORA
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
-from tests.presentation.requests.test_flow import SignIn, url_of_interaction
+from tests.presentation.requests.test_flow import SignIn, address_of_page, url_of_interaction
 from tests.wallet.conftest import code_in, together
 from wallet import errands
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
@@ -46,9 +46,7 @@ def acme_bank(acme_bank: RelyingParty) -> RelyingParty:
 
 
 def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
-    response = client.get(PATH, asked(party, login_hint=None, **changes))
-    assert response.status_code == 303
-    return str(response.headers["Location"])
+    return address_of_page(client.get(PATH, asked(party, login_hint=None, **changes)))
 
 
 def sign_in_with_code(client: Client, page: str, email: str) -> Any:
