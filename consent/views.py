@@ -9,7 +9,6 @@ from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
-from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.utils import timezone
 
@@ -17,6 +16,7 @@ from consent import decisions, question_page, switches
 from consent.decisions import Paths, Sharing
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
+from infra import browser
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
@@ -98,7 +98,7 @@ def take_decision(
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
-    rotate_token(request)
+    browser.renew_form_token(request)
     chosen = request.POST.get("decision")
     if chosen == NOT_ME:
         onwards = _onwards(consent, NOT_ME)

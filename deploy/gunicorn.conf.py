@@ -1,7 +1,9 @@
 """gunicorn's configuration for the sandbox and for production. Command-line options override it."""
 
+import gc
 import os
 import sys
+from typing import Any
 
 
 def number(name: str, default: int) -> int:
@@ -16,6 +18,21 @@ bind = "127.0.0.1:8000"
 workers = number("WEB_CONCURRENCY", 2)
 worker_class = "gthread"  # a slow client occupies a thread, not a worker
 threads = number("WEB_THREADS", 4)
+preload_app = True  # the workers are forks of one process, and share the memory of the code
+
+
+def when_ready(_arbiter: Any) -> None:
+    """Prepares the process for the forks: they must not share a connection, and should share memory.
+
+    The garbage collector writes to the objects that it visits, which would copy their pages for each worker.
+    """
+    from django.db import connections
+
+    connections.close_all()
+    gc.collect()
+    gc.freeze()
+
+
 # gunicorn's maximum, because an authorization request can be longer than its default of 4094 bytes.
 limit_request_line = 8190
 # No `max_requests`, because a new worker has no published documents in memory and cannot build them while the

@@ -56,7 +56,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
     A holder who needs no other step gets the consent page as the answer; all others are redirected to their
     next step. HEAD learns whether the client and the address for the answer are registered.
     """
-    now, network_address = timezone.now(), browser.address(request)
+    now = timezone.now()
     secret, digest = browser.ensure(request)
     last_shared: Any = None
 
@@ -71,7 +71,8 @@ def authorize(request: HttpRequest) -> HttpResponse:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
         carried = CarriedRequest(parameters)
         if parameters.carriers():
-            carried = receive(parameters, browser=digest, read=read, network_address=network_address, now=now)
+            address = browser.address(request)
+            carried = receive(parameters, browser=digest, read=read, network_address=address, now=now)
         client = identify(carried, browser=digest, read=read)
     except InteractionGoneError as gone:
         return _gone(request, gone)
@@ -86,8 +87,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             carried,
             client,
             browser=digest,
-            counted_by=None if COUNTED_ALREADY in request.META else network_address,
-            session=session,
+            counted_by=browser.address(request) if _is_counted(request, session) else None,
             now=now,
         )
         following = next_step(opened, session, now=now)
@@ -114,6 +114,11 @@ def authorize(request: HttpRequest) -> HttpResponse:
     browser.remember(response, secret)
     languages.follow(request, response, ui_locales)
     return response
+
+
+def _is_counted(request: HttpRequest, session: HolderSession | None) -> bool:
+    """Whether the request counts for the limit of its network address: if nobody is signed in."""
+    return session is None and COUNTED_ALREADY not in request.META
 
 
 def _may_be_asked_here(carried: CarriedRequest, opened: OpenInteraction) -> bool:

@@ -132,9 +132,7 @@ def measure(
 ) -> Profile:
     """The profile of one flow of a signed-in holder with these cookies, after three flows without profile."""
     from config.wsgi import application
-    from infra.database import kept_connections
 
-    kept_connections.receive_signals()  # Django's test client connects some of Django's receivers again
     browser, profile = Browser(application, dict(cookies), origin), Profile()
     for _ in range(3):  # the first opens the status lists, the second is the first to show the last sharing
         assert "#vp_token=" in flow(browser, request())

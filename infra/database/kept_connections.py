@@ -11,50 +11,31 @@ import select
 from typing import Any
 
 import psycopg
-from django.core.cache import close_caches
-from django.core.handlers.base import reset_urlconf
 from django.core.signals import request_finished, request_started
-from django.db import DEFAULT_DB_ALIAS, close_old_connections, connections, reset_queries
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from infra.database import hung_database, internals
 
 
 def receive_signals() -> None:
-    """Lets `before_request` and `after_request` do the work of Django's receivers.
-
-    Django's look for the connections of every database and cache of the thread: 400 calls in a presentation.
-    The service has one database, no cache with connections, one URLconf, and no log of queries.
-    """
-    request_started.disconnect(reset_queries)
-    request_started.disconnect(close_old_connections)
-    request_started.connect(before_request)
-    for receiver in (close_caches, close_old_connections, reset_urlconf):
-        request_finished.disconnect(receiver)
+    """Connects the receivers below, beside those of Django, which close a connection that failed or aged."""
+    request_started.connect(close_if_dead)
     request_finished.connect(after_request)
 
 
-def before_request(**_: Any) -> None:
-    """Closes the connection of this thread if it is too old, or the server has closed it."""
+def close_if_dead(**_: Any) -> None:
+    """Closes the connection of this thread if the server has closed it."""
     connection = connections[DEFAULT_DB_ALIAS]
-    if not connection.in_atomic_block:  # as only that of a test is between two requests
-        connection.close_if_unusable_or_obsolete()
-        _close_if_dead(connection)
+    if connection.vendor != "postgresql" or connection.connection is None or connection.in_atomic_block:
+        return
+    if _has_news(connection.connection) and not connection.is_usable():
+        connection.close()
 
 
 def after_request(**_: Any) -> None:
-    """Forgets what was read, closes the connection after a failure, and ends the limit of its waits."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    drop_cursor(connection)
-    if not connection.in_atomic_block:
-        connection.close_if_unusable_or_obsolete()  # may query the database
+    """Forgets what was read, and ends the limit of the waits for the database."""
+    drop_cursor(connections[DEFAULT_DB_ALIAS])
     hung_database.end()
-
-
-def _close_if_dead(connection: Any) -> None:
-    """Closes the connection if the server has closed it."""
-    kept = connection.vendor == "postgresql" and connection.connection
-    if kept and _has_news(connection.connection) and not connection.is_usable():
-        connection.close()
 
 
 def _has_news(raw: Any) -> bool:

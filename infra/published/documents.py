@@ -17,11 +17,12 @@ from time import monotonic
 from typing import Any
 
 import structlog
+from django.db import close_old_connections
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_etags
 
 from infra.database.hung_database import SHORT, bounded
-from infra.database.kept_connections import before_request
+from infra.database.kept_connections import close_if_dead
 
 log = structlog.get_logger(__name__)
 
@@ -208,7 +209,8 @@ def nothing(reason: str, *, status: int = 404) -> PublishedDocument:
 def usable_database() -> Iterator[None]:
     """For queries outside Django's request handling: drops stale connections first and limits the waits."""
     with bounded(SHORT):
-        before_request()
+        close_old_connections()
+        close_if_dead()
         yield
 
 

@@ -37,7 +37,6 @@ from presentation.requests.client import CarriedRequest, Client, ReturnAddress, 
 from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
-from wallet.models import HolderSession
 from wallet.sign_in import known_browsers
 
 log = structlog.get_logger(__name__)
@@ -148,15 +147,14 @@ def begin(
     *,
     browser: str,
     counted_by: str | None,
-    session: HolderSession | None,
     now: datetime,
 ) -> OpenInteraction:
     """A new interaction for a valid request, whose row `next_step.prepare` inserts; or the one that goes on.
 
     The same request in the same browser continues its interaction, unless that expired without an answer.
-    browser: digest of its cookie. counted_by: the network address that limits count by, or None if the
-    request is counted already. Raises `AuthorizationError` if the request is invalid, and
-    `InteractionGoneError` if this browser's request was answered.
+    browser: digest of its cookie. counted_by: the network address that a limit counts by, if any. Raises
+    `AuthorizationError` if the request is invalid, and `InteractionGoneError` if it was answered in this
+    browser.
     """
     party, parameters = client.relying_party, carried.parameters
     # Before all checks, whose errors would contradict the answer.
@@ -170,7 +168,7 @@ def begin(
     request = read_request(parameters, party, scopes)
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
-    if session is None and counted_by is not None:
+    if counted_by is not None:
         _count_unauthenticated(browser, request.login_hint, counted_by, now=now)
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = _text_of_scopes(parameters, party, scopes)

@@ -113,7 +113,7 @@ def _settle(
     last = answers.closing(row, Interaction.Outcome.TOKEN, now=now)
     closing, closed = answers.CLOSE.statement(last)
     handle = row.parameters.get("request_uri")  # its digest, if the request was pushed
-    using, used = "", []
+    using, used = "", list[Any]()
     if handle:
         using, used = pushed_requests.USE_UP.statement(pushed_requests.using_up(handle, now=now))
     placed = [

@@ -378,5 +378,7 @@ def test_only_so_many_shapes_are_kept() -> None:
     assert pieces.cache_info().maxsize == question_page.MOST_SHAPES
     for number in range(question_page.MOST_SHAPES + 10):
         question = question_with(requester=Requester(f"Shop {number}", "shop.example").to_json())
-        rendered(request_for_page("en-gb", question), question, signed_in_email="x", asks_passkey=False, now=NOW)
+        rendered(
+            request_for_page("en-gb", question), question, signed_in_email="x", asks_passkey=False, now=NOW
+        )
     assert pieces.cache_info().currsize == question_page.MOST_SHAPES

@@ -9,7 +9,7 @@ from django.core.signals import request_started
 from django.db import OperationalError, connection
 from django.test import Client
 
-from infra.database.kept_connections import before_request
+from infra.database.kept_connections import close_if_dead
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -34,7 +34,7 @@ def test_a_connection_that_was_closed_by_the_server_does_not_work() -> None:
 
 @pytest.mark.usefixtures("hung_up")
 def test_it_is_replaced_before_it_is_used() -> None:
-    before_request()
+    close_if_dead()
 
     assert Wallet.objects.count() == 0
 
@@ -43,7 +43,7 @@ def test_it_is_replaced_before_it_is_used() -> None:
 def test_no_request_meets_it_once_the_application_is_loaded() -> None:
     import config.wsgi
 
-    assert before_request in [receiver() for _, receiver, *_ in request_started.receivers]
+    assert close_if_dead in [receiver() for _, receiver, *_ in request_started.receivers]
     assert config.wsgi.application is not None
     response = Client(raise_request_exception=False).get("/.well-known/openid-configuration")
     assert response.status_code == 200
@@ -54,7 +54,7 @@ def test_a_connection_that_lives_is_kept_without_asking_the_server(statements: A
     connection.ensure_connection()
     kept = connection.connection
     with statements() as asked:
-        before_request()
+        close_if_dead()
     assert asked.texts == []
     assert connection.connection is kept
 
@@ -66,7 +66,7 @@ def test_a_connection_with_news_that_still_works_is_kept() -> None:
     with psycopg.connect(kept.info.dsn, autocommit=True) as other:
         other.execute("NOTIFY channel")
 
-    before_request()
+    close_if_dead()
 
     assert connection.connection is kept
     assert Wallet.objects.count() == 0

@@ -17,6 +17,10 @@ def _nothing() -> float:
     return 0.0
 
 
+def _is_ready(_size: int) -> None:
+    """Needs no preparation."""
+
+
 @dataclass(frozen=True)
 class Contender:
     """`burst(n)` sends n requests or flows; the others tell the CPU time so far, in seconds."""
@@ -26,6 +30,7 @@ class Contender:
     cpu_seconds: Callable[[], float]  # of the server
     database_seconds: Callable[[], float] = _nothing  # of the database's processes
     shortest: float = TICK  # what `cpu_seconds` can tell apart
+    ready: Callable[[int], None] = _is_ready  # prepares a burst of n, before what counts
 
 
 @dataclass(frozen=True)
@@ -75,10 +80,12 @@ def alternate(contenders: Sequence[Contender], *, bursts: int, size: int) -> Mea
     """
     measured = Measured([[] for _ in contenders], [[] for _ in contenders])
     for contender in contenders:
+        contender.ready(size)
         contender.burst(size)
     for number in range(bursts):
         turn = list(enumerate(contenders))
         for index, contender in turn if number % 2 == 0 else reversed(turn):
+            contender.ready(size)
             server, database = contender.cpu_seconds(), contender.database_seconds()
             contender.burst(size)
             measured.server[index].append(max(contender.cpu_seconds() - server, contender.shortest) / size)

@@ -8,7 +8,7 @@ from tools.benchmarks.bursts import Ratio
 from tools.benchmarks.servers import Prepared, Servers
 from tools.benchmarks.table import Row
 
-MOST_SECONDS = 1.5
+MOST_SECONDS = 0.86
 
 
 def run(servers: Servers, *, starts: int) -> list[Row]:

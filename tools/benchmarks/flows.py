@@ -1,6 +1,9 @@
 """A signed-in holder's flow at each of the servers, from the request to the answer in the last redirect."""
 
+import base64
+import json
 import secrets
+from collections import deque
 from collections.abc import Callable, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -13,6 +16,7 @@ from tools.benchmarks.servers import Prepared
 from tools.benchmarks.sites import Server
 
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
+PUSH = "/verifiable-credentials/v1/presentation/par"
 SCOPE = "urn:service:params:scope:verifiable-credentials:basic"
 
 
@@ -49,6 +53,27 @@ def service_holders(site: Prepared) -> list[Holder]:
         return Holder(cookies, request, ("decision", "share"), f"{facts['redirect_uri']}#vp_token=ey")
 
     return [holder(*who) for who in zip(facts["cookies"], facts["emails"], strict=True)]
+
+
+def pushed(site: Prepared, server: Server) -> tuple[list[Holder], Callable[[int], None]]:
+    """A holder whose requests were pushed, and what pushes the next n of them."""
+    email, handles, client = site.facts["emails"][0], deque[str](), site.facts["clients"][0]
+    basic = base64.b64encode(":".join(client).encode()).decode()
+    addresses = cycle(f"192.0.2.{number}" for number in range(1, 200))  # of the application's machines
+
+    def push(size: int) -> None:
+        with Browser(server.port) as application:
+            for _ in range(size):
+                form = {**parameters(site.facts, email), "client_id": client[0]}
+                head = {"Authorization": f"Basic {basic}", "X_Forwarded_For": next(addresses)}
+                answer = application.post(PUSH, form, **head)
+                handles.append(json.loads(answer.body)["request_uri"])
+
+    def request() -> str:
+        return f"{AUTHORIZE}?{urlencode({'client_id': client[0], 'request_uri': handles.popleft()})}"
+
+    answer = f"{site.facts['redirect_uri']}#vp_token=ey"
+    return [Holder(site.facts["cookies"][0], request, ("decision", "share"), answer)], push
 
 
 def toolkit_holders(site: Prepared) -> list[Holder]:

@@ -68,6 +68,12 @@ def resident_megabytes(pid: int) -> float:
     return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE / 1e6
 
 
+def proportional_megabytes(pid: int) -> float:
+    """The memory of a process (PSS): of each page that several share, its part."""
+    line = next(line for line in Path(f"/proc/{pid}/smaps_rollup").read_text().splitlines() if "Pss:" in line)
+    return int(line.split()[1]) * 1024 / 1e6
+
+
 class Server:
     """One running server on its own loopback port; a context manager that stops it.
 

@@ -93,7 +93,7 @@ def push(
 def recall(handle: str, *, client_id: str, browser: str, read: Reads, now: datetime) -> CarriedRequest:
     """The request behind a handle of this client, with the relying party; read: as that of `identify`.
 
-    Raises `UntrustedRequestError` if it is unknown or used, or `InteractionGoneError` if used in this browser.
+    Raises `UntrustedRequestError` if it is unknown or used, `InteractionGoneError` if used in this browser.
     """
     row, party = read(_by_digest, PUSHED_BY, pushed=sha256_hex(handle), client_id=client_id, browser=browser)
     if row is None or party is None or row.client_id != client_id:
@@ -146,7 +146,7 @@ def _keep(carried: CarriedRequest, client_id: str, *, now: datetime) -> str:
 
 
 def _as_interaction(values: Mapping[str, str], digest: str) -> Parameters:
-    """The parameters as an interaction keeps them: with the digest, by which the answer uses up the handle."""
+    """The parameters as an interaction keeps them: with the digest, by which the handle is used up."""
     return Parameters({**values, "request_uri": digest})
 
 

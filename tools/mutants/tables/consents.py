@@ -66,7 +66,7 @@ MUTANTS = (
     mutant(
         "consent page: Back shows a decided question",
         "consent/views.py",
-        "    rotate_token(request)\n    chosen",
+        "    browser.renew_form_token(request)\n    chosen",
         "    chosen",
         "presentation/requests/test_deciding.py::test_a_decision_rotates_the_csrf_token_so_that_back_cannot_revive_the_page",
     ),
