@@ -6,14 +6,14 @@ and `manage.py reference` writes them into docs/reference.md. A test searches fo
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from importlib import import_module
 from typing import Any
 
 from django.apps import apps
-from django.db import connection
+from django.db import DatabaseError, OperationalError, connection
 from django.db.models import Q, QuerySet
 from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
@@ -192,11 +192,20 @@ def delete(rows: QuerySet[Any], *, by: str, batch: int, where: Q | None = None) 
     """Deletes the rows, the oldest by the column `by` first, `batch` per transaction; gives their number.
 
     where: what else must be true of a row, tested for each of the `pages`. Rows deleted with them because of
-    a foreign key are not counted.
+    a foreign key are not counted. If the database refuses to delete a row, its error is raised at the end.
     """
-    deleted, label = 0, rows.model._meta.label
+    deleted, label, refused = 0, rows.model._meta.label, None
     for page in pages(rows, by=by, batch=batch):
-        deleted += (page.filter(where) if where else page).delete()[1].get(label, 0)
+        try:
+            deleted += (page.filter(where) if where else page).delete()[1].get(label, 0)
+        except OperationalError:  # the database is away
+            raise
+        except DatabaseError as error:
+            refused = error
+            with suppress(type(error)):
+                deleted += delete(page, by=by, batch=1, where=where) if batch > 1 else 0
+    if refused:
+        raise refused
     return deleted
 
 

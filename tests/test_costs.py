@@ -182,7 +182,7 @@ def test_the_largest_query_is_evaluated_in_few_calls() -> None:
     text = largest_query()
     assert 0.8 * LIMITS["dcql_query"] < len(text) <= LIMITS["dcql_query"]
     query = dcql.parse(text)
-    offer = Offer("type", (), {("age_equal_or_over", "18"): None}, ())
+    offer = Offer("type", (), {("age_equal_or_over", "18"): None}, {})
     held = {"age_equal_or_over": {"18": True}}
 
     done = called(lambda: (dcql.parse(text), select(query, offer, held), has_alternatives(query)))

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.db import connection, models
+from django.db import DatabaseError, connection, models
 from django.db.models import Q
 from django.test import Client
 from django.utils import timezone
@@ -15,6 +15,7 @@ from django.utils import timezone
 from infra import retention
 from infra.models import Allowance
 from presentation.models import RelyingParty
+from tests.failing_rows import refusing
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA, bank  # noqa: F401
 from wallet.models import Wallet
@@ -215,6 +216,20 @@ def test_rows_that_have_to_stay_are_neither_deleted_nor_in_the_way_of_the_others
     assert deleted == 5
     assert set(Allowance.objects.values_list("count", flat=True)) == {2}
     assert Allowance.objects.count() == retention.PAGES + 30
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("batch", [1, 4, 100])
+def test_a_row_that_cannot_be_deleted_keeps_no_other(batch: int) -> None:
+    now = timezone.now()
+    many_allowances(9, at=now - timedelta(microseconds=1))
+    damaged = Allowance.objects.earliest("expires_at", "pk")
+
+    with refusing(damaged), pytest.raises(DatabaseError):
+        retention.expired(Allowance.objects.all())(now=now, batch=batch)
+
+    assert [row.pk for row in Allowance.objects.all()] == [damaged.pk]
 
 
 @pytest.mark.skipif(connection.vendor != "sqlite", reason="only SQLite stores times as texts")

@@ -17,15 +17,16 @@ Available = Callable[[ClaimsQuery], bool]
 class Offer:
     """The credential that this service can present: its type, its issuing authority, and its claims.
 
-    claims: those that can be disclosed selectively. plain: the names of those in every presentation.
-    optional: those of `claims` that some credentials do not have.
+    claims: those that can be disclosed selectively. plain: those in every presentation, with their members.
+    optional: those of `claims` that some credentials do not have. arrays: those of them that are arrays.
     """
 
     vct: str
     authority_key_ids: Collection[str]
     claims: Collection[ClaimPath]
-    plain: Collection[str]
+    plain: Mapping[str, Any]
     optional: Collection[ClaimPath] = ()
+    arrays: Collection[ClaimPath] = ()
 
 
 @dataclass(frozen=True)
@@ -84,7 +85,7 @@ def select_for_anyone(query: Query, offer: Offer, known: Mapping[str, Any] | Non
     def possible(claim: ClaimsQuery) -> bool:
         if known and claim.path[0] in known:
             return _is_there(claim, known)
-        return claim.path[0] in offer.plain or bool(covered(claim.path, offer.claims))
+        return _can_be_there(claim.path, offer)
 
     return _select(query, offer, possible)
 
@@ -95,7 +96,7 @@ def unknown_claim(query: Query, offer: Offer) -> PathPointer | None:
         return None
     ours = (each for each in query.credentials if _claims_for(each, offer, lambda claim: True))
     paths = (claim.path for each in ours for claim in each.claims)
-    return next(path for path in paths if path[0] not in offer.plain and not covered(path, offer.claims))
+    return next(path for path in paths if not _can_be_there(path, offer))
 
 
 def select(query: Query, offer: Offer, whole: Mapping[str, Any]) -> Selection | None:
@@ -191,15 +192,29 @@ def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:
     return tuple(id for id in query.credential_ids if id in chosen)
 
 
+def _can_be_there(path: PathPointer, offer: Offer) -> bool:
+    """Whether the path leads somewhere in a credential with all claims, whatever is in its arrays."""
+    return (path[0] in offer.plain and bool(_at(path, offer.plain))) or any(
+        len(path) <= len(claim) or (claim in offer.arrays and not isinstance(path[len(claim)], str))
+        for claim in covered(path, offer.claims)
+    )
+
+
 def _is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
     """Whether the path leads to a value, and to one of `values` if the query has any (§6.4.1, §7.1)."""
-    found: list[Any] = [whole]
-    for element in claim.path:
-        found = _step(found, element)
+    found = _at(claim.path, whole)
     if not claim.values:
         return bool(found)
     wanted = {(type(value), value) for value in claim.values}
     return any((type(value), value) in wanted for value in found if isinstance(value, (str, int)))
+
+
+def _at(path: PathPointer, whole: Mapping[str, Any]) -> list[Any]:
+    """The values to which the path leads."""
+    found: list[Any] = [whole]
+    for element in path:
+        found = _step(found, element)
+    return found
 
 
 def _step(found: list[Any], element: str | int | None) -> list[Any]:

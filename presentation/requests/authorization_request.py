@@ -30,7 +30,7 @@ from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_M
 from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
-from wallet.credential.claims import CLAIMS
+from wallet.credential.claims import ARRAYS, CLAIMS
 from wallet.credential.credentials import credential_type, plain_claims
 
 RESPONSE_TYPE = "vp_token"
@@ -178,7 +178,7 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
 def possible_offer(query: Query) -> Offer:
     """The most that any holder could present for the query; every authority that it names counts as ours."""
     authorities = {each for asked in query.credentials for each in asked.authority_key_ids or ()}
-    return Offer(credential_type(), authorities, CLAIMS, plain_claims().keys())
+    return Offer(credential_type(), authorities, CLAIMS, plain_claims(), arrays=ARRAYS)
 
 
 def _scopes(scope: str, allowance: Allowance) -> list[str]:

@@ -37,7 +37,7 @@ from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh
 from wallet.credential import credentials
-from wallet.credential.claims import CLAIMS, OPTIONAL, values_of_verification
+from wallet.credential.claims import ARRAYS, CLAIMS, OPTIONAL, values_of_verification
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
@@ -296,7 +296,7 @@ class _Best:
 @lru_cache(maxsize=100)  # each presentation needs it twice, and there are few scopes
 def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
     """Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys."""
-    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims().keys(), OPTIONAL)
+    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims(), OPTIONAL, ARRAYS)
     same = evaluation.same_for_everyone(query, offer)
     return _Best(offer, evaluation.select_for_anyone(query, offer), same)
 

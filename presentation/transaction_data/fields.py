@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal
 from typing import Any, ClassVar
 
+from infra.reasons import visible
 from infra.words import Words
 from presentation.transaction_data.money import MINOR_UNITS, PRICE_PLACES, rounded
 
@@ -54,7 +55,7 @@ class Text(Field):
             raise FieldError(f"{where} must be a string")
         if len(value) > self.longest:
             raise FieldError(f"{where} must not be longer than {self.longest} characters")
-        if self.required and not value.strip():
+        if self.required and not visible(value):
             raise FieldError(f"{where} must not be blank")
         return value
 

@@ -61,6 +61,13 @@ def test_an_identity_verified_by_an_earlier_release_has_no_such_claims():
     assert claims.held(replace(VERIFIED, email="ada@example.org")) == list(CLAIMS)
 
 
+def test_what_is_no_array_is_text_true_or_false_so_no_path_leads_into_it():
+    person = replace(VERIFIED, email="ada@example.org")
+    kinds = {path: type(claim.value(person, TODAY)) for path, claim in CLAIMS.items()}
+    assert {path for path, kind in kinds.items() if kind is list} == set(claims.ARRAYS)
+    assert set(kinds.values()) == {list, str, bool}
+
+
 def test_a_framework_without_levels_has_no_level_to_disclose():
     bare = replace(ADA, verification=evidence_of(assurance=Assurance("de_aml")).verification())
     assert claims.values(bare, today=TODAY)["verification"].keys() == {"trust_framework", "time", "evidence"}

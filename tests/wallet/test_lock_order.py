@@ -20,17 +20,21 @@ from django.test import Client, RequestFactory
 
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.test_flow import ask, decide
+from tests.wallet.authenticator import Authenticator
 from tests.wallet.conftest import code_in
+from tests.wallet.operators import claimed, reviewer
 from tests.wallet.test_identity_verification import attempt_in
 from tests.wallet.test_recovery import DAY, PASSPORT, PERSON, new, old, recover, wait  # noqa: F401
 from wallet.account.address import undoing
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing
-from wallet.account.recovery import moving
+from wallet.account.recovery import moving, recoveries
 from wallet.credential import revocation
+from wallet.identity import review
 from wallet.identity.settling import settle
-from wallet.models import Credential, HolderSession, Recovery, Wallet
+from wallet.identity.state_machine import to_review
+from wallet.models import Credential, HolderSession, Recovery, StatusEntry, Wallet
 from wallet.operations import suspension
 from wallet.providers.findings import Verified
 from wallet.sign_in import sessions
@@ -40,19 +44,26 @@ pytestmark = [
     pytest.mark.postgresql,
     pytest.mark.usefixtures("signing_key"),
 ]
-ORDER = ["wallet_identityverification", "wallet_credential", "wallet_wallet"]
+FIRST = ["wallet_identityverification", "wallet_credential", "wallet_wallet"]
+BELONGING = ["wallet_holdersession", "wallet_recovery", "wallet_walletclosure", "wallet_statusentry"]
+BELONGING += ["wallet_passkey", "wallet_formeraddress", "consent_consent"]
+RANKS = {table: min(rank, len(FIRST)) for rank, table in enumerate(FIRST + BELONGING)}
+# The deletion of one of these begins with what refers to it, and nothing works on what is deleted.
+_DELETED = re.compile(r'^DELETE FROM "wallet_(wallet|identityverification)"')
+SIGN_IN_OPTIONS = "/wallet/passkeys/options/sign-in/"
 BY = {"actor": "The tests", "reason": "a test"}
 
 _WRITES = re.compile(r'\b(?:UPDATE|DELETE FROM)\s+"?(\w+)"?', re.I)
 _READS = re.compile(r'\b(?:FROM|JOIN)\s+"?(\w+)"?', re.I)
-_LOCKING = re.compile(r"\bFOR (?:NO KEY )?(?:UPDATE|SHARE)\b", re.I)
+_LOCKING = re.compile(r'\bFOR (?:NO KEY )?(?:UPDATE|SHARE)\b(?: OF "(\w+)")?', re.I)
 
 
 def locked_by(statement: str) -> list[str]:
-    """The tables of ORDER whose rows the statement locks, in its order."""
+    """The tables of RANKS whose rows the statement locks, in its order."""
     text = re.sub(r"\bDO UPDATE\b", "", statement)
-    tables = _READS.findall(text) if _LOCKING.search(text) else _WRITES.findall(text)
-    return [table for table in tables if table in ORDER]
+    locking = _LOCKING.search(text)
+    tables = [locking[1]] if locking and locking[1] else (_READS if locking else _WRITES).findall(text)
+    return [table for table in tables if table in RANKS and not _DELETED.match(text)]
 
 
 def order_of(statements: list[str]) -> list[str]:
@@ -78,12 +89,13 @@ def transactions() -> Iterator[dict[str, list[str]]]:
 
 @contextmanager
 def in_order(*expected: str) -> Iterator[None]:
-    """Each transaction of the block locks in the order, and one of them locks just these tables of it."""
+    """Each transaction of the block locks in the order; one of them just these tables of FIRST, if named."""
     with transactions() as found:
         yield
     orders = [order_of(statements) for statements in found.values()]
-    assert orders == [sorted(order, key=ORDER.index) for order in orders]
-    assert [f"wallet_{name}" for name in expected] in orders
+    assert orders == [sorted(order, key=RANKS.__getitem__) for order in orders]
+    first = [[table for table in order if table in FIRST] for order in orders]
+    assert not expected or [f"wallet_{name}" for name in expected] in first, orders
 
 
 @pytest.mark.parametrize(
@@ -92,8 +104,10 @@ def in_order(*expected: str) -> Iterator[None]:
         ('SELECT 1 FROM "wallet_wallet" WHERE id = 1 FOR UPDATE', ["wallet_wallet"]),
         ('SELECT 1 FROM "wallet_wallet" WHERE id = 1', []),
         ('UPDATE "wallet_credential" SET a = (SELECT b FROM "wallet_wallet")', ["wallet_credential"]),
-        ('DELETE FROM "wallet_holdersession" WHERE 1', []),
-        ("SELECT 1 FROM wallet_credential c JOIN wallet_wallet w ON 1 FOR SHARE", ORDER[1:]),
+        ('DELETE FROM "wallet_holdersession" WHERE 1', ["wallet_holdersession"]),
+        ('DELETE FROM "wallet_loginlink" WHERE 1', []),
+        ("SELECT 1 FROM wallet_credential c JOIN wallet_wallet w ON 1 FOR SHARE", FIRST[1:]),
+        ('SELECT 1 FROM wallet_wallet w JOIN "a" ON 1 FOR UPDATE OF "a"', []),
         ("INSERT INTO wallet_allowance VALUES (1) ON CONFLICT (key) DO UPDATE SET count = 1", []),
     ],
 )
@@ -155,6 +169,58 @@ def test_a_change_of_the_address_and_its_undoing(
     )
     with in_order("wallet"):
         undoing.undo(secret, now=now + timedelta(minutes=1))
+
+
+@pytest.mark.parametrize("steps", [1, 2], ids=["in one statement", "step by step"])
+def test_sharing_and_taking_back(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, steps: int
+) -> None:
+    sign_in(alice)
+    with in_order():
+        decided = ask(client, acme_bank)
+        page = path_of(Interaction.objects.get())
+        answer = (
+            client.get(decide(client, decided)) if steps == 2 else client.post(page, {"decision": "share"})
+        )
+    assert "vp_token" in answer.headers["Location"]
+    with in_order():
+        client.post(f"/wallet/history/{Interaction.objects.get().consent_id}/invalidate/")
+    assert StatusEntry.objects.get().status
+
+
+def test_signing_in_adding_a_passkey_and_signing_out(client: Client, alice: Wallet) -> None:
+    key = Authenticator("http://localhost:8000")
+    with in_order("wallet"):
+        page = client.post("/wallet/sign-in/", {"email": alice.email}).url
+        client.post(page, {"code": code_in(str(mail.outbox[-1].body))})
+        options = client.post("/wallet/passkeys/options/add/").json()
+        client.post("/wallet/passkeys/add/", {"passkey": key.create(options)})
+    assert alice.passkeys.count() == 1
+    with in_order():
+        client.post("/wallet/passkeys/sign-in/", {"passkey": key.get(client.post(SIGN_IN_OPTIONS).json())})
+        client.post("/wallet/sign-out/")
+    assert not HolderSession.objects.exists()
+
+
+def test_a_recovery_that_is_asked_for_and_stopped(old: Wallet, new: Wallet, now: datetime) -> None:
+    with in_order("wallet"):
+        recoveries.stop(recover(new, now), by="holder", reason="", now=now)
+        recoveries.ask(new, "other@example.org", now=now)
+
+
+@pytest.mark.parametrize("approves", [True, False])
+def test_a_review(alice: Wallet, now: datetime, approves: bool) -> None:
+    attempt = attempt_in("processing", alice, now)
+    decided = {"operator": reviewer(), "reason": "seen", "now": now}
+    with in_order(
+        *(("identityverification", "credential", "wallet") if approves else ["identityverification"])
+    ):
+        to_review(attempt, "doubt", PERSON, PASSPORT, now=now)
+        claimed(attempt)
+        if approves:
+            assert review.approve(attempt, *review.claims(attempt), **decided)
+        else:
+            review.decline(attempt, **decided)
 
 
 def test_the_regular_commands(old: Wallet, new: Wallet, bob: Wallet, now: datetime) -> None:

@@ -215,6 +215,9 @@ CLAIMS: dict[ClaimPath, Claim] = {
 
 OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
 
+# The claims that are arrays. The others are text, true or false, so no path leads into them.
+ARRAYS = (("nationalities",), ("verification", "evidence"))
+
 # What a person is: not what follows from it, such as an age, nor how it was verified.
 ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
 

@@ -16,7 +16,7 @@ AGE = query_for("age", ("age_equal_or_over", "18"), ("given_name",))
 
 
 def paths(query: Query) -> tuple[object, ...]:
-    offer = Offer("type", (), CLAIMS, ())
+    offer = Offer("type", (), CLAIMS, {})
     selection = select_for_anyone(query, offer)
     assert selection
     return selection.claims
@@ -38,4 +38,4 @@ def test_several_scopes_are_united_in_the_order_of_the_request() -> None:
 
 
 def test_a_query_without_scopes_selects_nothing() -> None:
-    assert select_for_anyone(Query(()), Offer("type", (), CLAIMS, ())) is None
+    assert select_for_anyone(Query(()), Offer("type", (), CLAIMS, {})) is None

@@ -296,6 +296,12 @@ UNKNOWN: dict[str, tuple[str, dict[str, Any]]] = {
     "an age": ("age_equal_or_over.16", with_query(query(path("age_equal_or_over", "16")))),
     "a name": ("shoe_size", with_query(query(path("given_name"), path("shoe_size")))),
     "below an object": ("verification.colour", with_query(query(path("verification", "colour")))),
+    "below text": ("given_name.first", with_query(query(path("given_name", "first")))),
+    "an element of text": ("birth_date.0", with_query(query(path("birth_date", 0)))),
+    "below an age": ("age_equal_or_over.18.x", with_query(query(path("age_equal_or_over", "18", "x")))),
+    "a name in a list": ("nationalities.GB", with_query(query(path("nationalities", "GB")))),
+    "below what always travels": ("iss.x", with_query(query(path("iss", "x")))),
+    "a key that has no such part": ("cnf.jwk.d", with_query(query(path("cnf", "jwk", "d")))),
     "all ages of a list": ("age_equal_or_over.*", with_query(query(path("age_equal_or_over", None)))),
     "in every set of claims": (
         "shoe_size",
@@ -339,6 +345,9 @@ AVOIDABLE: dict[str, dict[str, Any]] = {
     "another credential query": with_query(
         query(path("shoe_size"), id="c"), TWO[1], credential_sets=[{"options": [["c"], ["e"]]}]
     ),
+    "an element of a list": with_query(query(path("nationalities", 9))),
+    "in every element of a list": with_query(query(path("verification", "evidence", None, "type"))),
+    "a part of the key": with_query(query(path("cnf", "jwk", "kty"))),
     "of another type": with_query(ELSEWHERE | {"claims": [path("shoe_size")]}),
 }
 

@@ -213,6 +213,7 @@ NOT_GOOD: dict[str, Make] = {
     "not valid yet (nbf > 60 s ahead)": from_now(nbf=61),
     "made in the future": from_now(iat=61),
     "made in the future, without exp": from_now(exp=None, iat=61),
+    "not valid yet, without exp": from_now(exp=None, nbf=61),
     "an exp far away": from_now(exp=int(LIFETIME.total_seconds()) + 60),
     "an exp that is a text": claims(exp=str(2**40)),
     "an exp beyond all numbers": claims(exp=10**400),

@@ -186,6 +186,7 @@ WRONG_PAYLOADS = [
     (ITEMIZED, {"items.0.unit_cost": -400.005}, "payload.items must come to zero or more"),  # 0.02 too much
     (ITEMIZED, {"items.1.unit_cost": 10**9}, "payload.items must come to zero or more, and less than 1000"),
     (ITEMIZED, {"items.0.label": "  "}, "payload.items[0].label must not be blank"),
+    (ITEMIZED, {"items.0.label": "\u200b\u3164\u0301"}, "payload.items[0].label must not be blank"),
     (ITEMIZED, {"items.0.sku": "x"}, "payload.items[0].sku is unknown"),
     (ITEMIZED, {"total": 30}, "payload.total is unknown"),
     (WIRE, {"recipient": "Rosa"}, "payload.recipient must be a JSON object"),
