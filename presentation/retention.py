@@ -108,6 +108,8 @@ presentation.PushedRequest: sealed_transaction_data | pushed request: its transa
     on with it when the browser comes | until it is answered; otherwise {interactions} after it expired
 presentation.PushedRequest: parameters | pushed request: the other parameters | in clear | to go on with it
     when the browser comes | {interactions} after it expired | pushed requests
+presentation.PushedRequest: nonce_digest request_hash | pushed request: its nonce, and all its parameters |
+    digests | so that a browser that opens it again goes on with it | {interactions} after it expired
 presentation.WebhookSecret: sealed_secret | webhook secret | sealed; it says nothing of holders | to sign
     webhooks | until it ends after it was replaced | webhook secrets
 presentation.WebhookEvent: subject body problem | webhook | in clear; it says neither who nor what | to send

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -30,10 +31,9 @@ from presentation.relying_parties.authentication.authentication import authentic
 from presentation.relying_parties.authentication.bearer import access_by
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
-from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.carriers import signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import PUSHED_BY, CarriedRequest, Reads, identify, mistaken
+from presentation.requests.client import PUSHED_BY, CarriedRequest, Client, Reads, identify, mistaken
 from presentation.requests.interactions import (
     INTERACTION,
     NONCE_USED,
@@ -74,9 +74,10 @@ def push(
     PER_ADDRESS.take(network_address, now=now)
     party = _authenticated(form, authorization, now=now)
     PER_CLIENT.take(party.client_id, now=now)
+    handle = HANDLE + secrets.token_urlsafe(32)
     try:
-        carried = _carried(form, party, now=now)
-        _check(carried, party)
+        carried = _with_handle(_carried(form, party, now=now), handle)
+        client = _checked(carried, party)
     except UntrustedRequestError as error:
         raise MalformedRequestError(error.hint) from error
     except RequestObjectError as error:
@@ -85,7 +86,16 @@ def push(
         raise UnavailableError(seconds=SOON) from error
     except AuthorizationError as error:
         raise RefusedRequestError(error.error, error.description) from error
-    handle = _keep(carried, party.client_id, now=now)
+    row = PushedRequest(
+        digest=sha256_hex(handle),
+        client_id=party.client_id,
+        nonce_digest=client.nonce_digest,
+        request_hash=client.request_hash,
+        signed=carried.signed,
+        expires_at=now + LIFETIME,
+    )
+    row.keep(carried.parameters)
+    _new.run(row)
     log.info("pushed", client_id=party.client_id)
     return {"request_uri": handle, "expires_in": int(LIFETIME.total_seconds())}
 
@@ -115,8 +125,8 @@ def recall(handle: str, *, client_id: str, browser: str, read: Reads, now: datet
         except SealError:
             log.exception("request_not_evaluated")
             problem = ServerError()
-    parameters = _as_interaction(values, row.digest)
-    return CarriedRequest(parameters, party, signed=row.signed, pushed=True, problem=problem)
+    carried = CarriedRequest(Parameters(values), party, signed=row.signed, pushed=True, problem=problem)
+    return _with_handle(carried, handle)
 
 
 def use_up(digest: str, *, now: datetime) -> bool:
@@ -129,25 +139,10 @@ def using_up(digest: str, *, now: datetime) -> dict[str, Any]:
     return {"digest": digest, "used_at": now, "parameters": {}, "sealed_transaction_data": None}
 
 
-def _keep(carried: CarriedRequest, client_id: str, *, now: datetime) -> str:
-    handle = HANDLE + secrets.token_urlsafe(32)
-    digest, values = sha256_hex(handle), carried.parameters.values
-    row = PushedRequest(
-        digest=digest,
-        client_id=client_id,
-        nonce_digest=nonce_digest(values["nonce"]),
-        request_hash=parameters_hash(_as_interaction(values, digest)),
-        signed=carried.signed,
-        expires_at=now + LIFETIME,
-    )
-    row.keep(carried.parameters)
-    _new.run(row)
-    return handle
-
-
-def _as_interaction(values: Mapping[str, str], digest: str) -> Parameters:
-    """The parameters as an interaction keeps them: with the digest, by which the handle is used up."""
-    return Parameters({**values, "request_uri": digest})
+def _with_handle(carried: CarriedRequest, handle: str) -> CarriedRequest:
+    """The request with the digest of its handle, by which the answer marks the handle as used."""
+    values = {**carried.parameters.values, "request_uri": sha256_hex(handle)}
+    return replace(carried, parameters=replace(carried.parameters, values=values))
 
 
 def _authenticated(form: Mapping[str, str], authorization: str, *, now: datetime) -> RelyingParty:
@@ -177,10 +172,11 @@ def _carried(form: Mapping[str, str], party: RelyingParty, *, now: datetime) -> 
     return CarriedRequest(parameters, party)
 
 
-def _check(carried: CarriedRequest, party: RelyingParty) -> None:
-    """Raises what the authorization endpoint would raise before the holder is involved."""
+def _checked(carried: CarriedRequest, party: RelyingParty) -> Client:
+    """The client; raises what the authorization endpoint would raise before the holder is involved."""
     client = identify(carried)
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
     read_request(carried.parameters, party, catalogue.at(client.scopes_stamp))
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
+    return client

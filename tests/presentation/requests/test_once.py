@@ -23,7 +23,7 @@ from presentation.transaction_data import entries
 from tests.presentation.clients import access_token, assertion, by_assertion, with_key
 from tests.presentation.dcql.test_dcql_flow import path, query
 from tests.presentation.requests.test_authorize import PATH, asked, encoded
-from tests.presentation.requests.test_flow import PAYMENT
+from tests.presentation.requests.test_flow import PAYMENT, address_of_page
 from tests.presentation.requests.test_pushed_requests import go, send
 from tests.presentation.requests.test_request_objects import bring, signed
 from wallet.credential import credentials
@@ -105,7 +105,7 @@ def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
         page = client.get(PATH, asked(bank[0], **everything()))
     once = dict(authorizing)
     with counted.request() as asking:
-        client.get(page.headers["Location"])
+        client.get(address_of_page(page))
     shown = dict(asking)
     interaction_url = path_of(Interaction.objects.get())
     with counted.request() as answering:
@@ -162,7 +162,7 @@ def test_nothing_is_done_twice_in_a_push_and_the_request_that_follows(
     with counted.request():
         response = go(client, pushed.json()["request_uri"], party)
 
-    assert response.headers["Location"].startswith("/consent/" if signed_in else "/wallet/errands/")
+    assert address_of_page(response).startswith("/consent/" if signed_in else "/wallet/errands/")
 
 
 def test_nothing_is_done_twice_in_a_signed_request(
@@ -178,7 +178,7 @@ def test_nothing_is_done_twice_in_a_signed_request(
     with counted.request():
         response = bring(client, bank, signed(bank, settings.BASE_URL, **everything()))
 
-    assert response.headers["Location"].startswith("/consent/")
+    assert address_of_page(response).startswith("/consent/")
 
 
 def test_nothing_is_done_twice_where_a_signed_request_is_pushed(
