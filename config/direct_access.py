@@ -1,7 +1,7 @@
 """Settings, connections, language and URLconf without the detours by which Django also serves coroutines.
 
-They take a tenth of all calls of a presentation. Threads answer the requests here, and variables of a thread do
-the same for them. With a version of Django that was not tried, everything stays as it is.
+They take a tenth of all calls of a presentation. Requests are answered by threads here, where variables of
+the thread do the same. With a version of Django that was not tried, everything stays as it is.
 """
 
 import threading
