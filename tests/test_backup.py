@@ -46,6 +46,21 @@ def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: 
         assert manage(environment | {"DATABASE_URL": after}, "list_signing_keys").stdout == keys
 
 
+def test_the_list_of_what_a_restore_needs_names_every_kind_of_secret() -> None:
+    for needed in (
+        *("`KEY_SEALING_KEYS`", "`SECRET_KEY`", "`AUDIT_KEY_FILE`", "`AUDIT_FOLDER`"),
+        *("environment variables", "identity providers", "single sign-on", "webhooks"),
+        *(
+            "PIN of the hardware module",
+            "module’s own backup",
+            "TLS key and certificate",
+            "ACME account",
+            "`CERTIFICATE_COMMAND`",
+        ),
+    ):
+        assert needed in SECTION, needed
+
+
 def test_the_question_whether_the_database_writes_is_answered_also_when_it_does_not(tmp_path: Path) -> None:
     """The command under "It is down"."""
     [command] = re.findall(r"`(psql .+?)`", (ROOT / "docs" / "operate.md").read_text())

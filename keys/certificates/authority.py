@@ -60,10 +60,7 @@ def certify(public_key: bytes | memoryview, *, now: datetime) -> str:
     ends = min(now + LEAF_LIFETIME, issuing.not_valid_after_utc)
     subject = _name(f"SANDBOX {_host()}"[:_LONGEST_NAME])
     builder = _certificate(subject, public_key_from_der(public_key), now, ends)
-    # Some verifiers accept only an `iss` that stands in the certificate. A real authority cannot prove it.
-    names = x509.SubjectAlternativeName(
-        [*_alternative_name(), x509.UniformResourceIdentifier(settings.BASE_URL)]
-    )
+    names = x509.SubjectAlternativeName(_own_names())
     leaf = _issue(builder.add_extension(names, critical=False), issuing.subject, issuing_key)
     return _pem(leaf) + own.issuing_pem + own.root_pem
 
@@ -80,10 +77,10 @@ def fingerprint(certificate: x509.Certificate) -> str:
 
 
 def names_this_issuer(chain_pem: str) -> bool:
-    """Whether the leaf was issued for the host of this service's present base address."""
+    """Whether the leaf, which the sandbox issued, is for this service's present base address."""
     leaf = x509.load_pem_x509_certificates(chain_pem.encode())[0]
     names = extension(leaf, x509.SubjectAlternativeName)
-    return names is not None and all(name in names for name in _alternative_name())
+    return names is not None and all(name in names for name in _own_names())
 
 
 def certificate_request(signer: Signer) -> str:
@@ -125,6 +122,11 @@ def _alternative_name() -> x509.SubjectAlternativeName:
     except ValueError:
         host = x509.DNSName(_host())
     return x509.SubjectAlternativeName([host])
+
+
+def _own_names() -> list[x509.GeneralName]:
+    """The host and the issuer: some verifiers accept only an `iss` that stands in the certificate."""
+    return [*_alternative_name(), x509.UniformResourceIdentifier(settings.BASE_URL)]
 
 
 def _new_authority(now: datetime) -> Authority:

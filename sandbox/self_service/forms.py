@@ -78,6 +78,7 @@ class SelfRegistrationForm(forms.Form):
     allowed_transaction_data_types = CheckboxesField(
         label=_("Transactions it may ask to approve"),
         choices=[(urn, kind.title) for urn, kind in TYPES.items()],
+        initial=list(TYPES),
     )
     wire_format = forms.ChoiceField(
         label=_("Form of the answer"),

@@ -122,10 +122,12 @@ def test_a_very_long_host_is_certified(now: datetime, settings: Any) -> None:
 
 
 def test_a_certificate_names_the_base_address_it_was_issued_for(now: datetime, settings: Any) -> None:
+    settings.BASE_URL = "https://wallet.example:8443"
     pem = certified_pem(now)
     assert names_this_issuer(pem)
-    settings.BASE_URL = "https://another.example"
-    assert not names_this_issuer(pem)
+    for another in ("https://another.example", "https://wallet.example:9443", "http://wallet.example:8443"):
+        settings.BASE_URL = another
+        assert not names_this_issuer(pem)
 
 
 def test_the_leaf_outlives_a_rotation_and_not_its_issuer(now: datetime) -> None:

@@ -14,6 +14,7 @@ HINT = (
     "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
     "`--whole FOLDER` writes whole pages, where the record has only a hash."
 )
+ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # one in 65,536 contains “d-4711”
 PRIVATE = {
     *(AS_ALWAYS["nonce"], AS_ALWAYS["state"], "n-of-", PASSWORD, "Alice", "1990-04-12", "Passport seen"),
     *(
@@ -58,7 +59,8 @@ def test_the_whole_table_leaves_nothing_personal_and_no_secret_in_log_and_metric
         words = set(re.findall(r"[\w.-]+", text)) | set(re.findall(r"[A-Za-z0-9_-]+", text))
         assert not words.intersection(run.secrets), place
         assert not re.findall(r"[\w.+-]+@[\w-]+\.\w+", text), place
-        assert not [private for private in PRIVATE if private in text], place
+        said = ID.sub("", text)
+        assert not [private for private in PRIVATE if private in said], place
 
 
 def test_an_address_that_is_not_in_the_table_is_found() -> None:

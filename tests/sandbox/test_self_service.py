@@ -20,6 +20,7 @@ from infra.limits import Limit
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
+from presentation.transaction_data.types import TYPES
 from sandbox.models import SelfRegistration
 from sandbox.self_service import developer_sign_in, self_registrations
 from tests.people import register
@@ -87,6 +88,19 @@ def test_a_developer_registers_and_asks(developer: Client, signing_key: Any) -> 
     assert ready
     answer = Client().post("/sandbox/holder", {"authorize_url": ready[1]}, content_type="application/json")
     assert answer.json()["redirect_to"].startswith(f"{LOCAL}#vp_token=")
+
+
+def test_every_transaction_type_is_ticked_for_a_new_application_and_only_its_own_later(
+    developer: Client,
+) -> None:
+    def ticked(address: str) -> list[str]:
+        page = text(developer.get(address))
+        return re.findall(r'name="allowed_transaction_data_types" value="([^"]+)"[^>]* checked', page)
+
+    page = make(developer).headers["Location"]
+
+    assert ticked(f"{HOME}new/") == list(TYPES)
+    assert ticked(page) == RelyingParty.objects.get().allowed_transaction_data_types == []
 
 
 def test_the_consent_page_says_that_the_requester_is_unverified(developer: Client, signing_key: Any) -> None:

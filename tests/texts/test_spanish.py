@@ -15,6 +15,8 @@ AVOIDED = {
     r"\b(hasta|a|desde|antes de) las %": "between one and two o’clock it is “la”",
     r"\b(quién|[Uu]na aplicación|se le|\)s( le)?) pregunt[aó]\b": "an application “solicita” data",
     r"\b[Ss]us? (motivo|condiciones|palabras)\b": "“su” reads as “your”; these are of the application",
+    r"error en su |\bAlguien [^.]* para su |\b[Pp]asa a su ": "“su” reads as “your”; these are of others",
+    r"\bno le ha llegado|\b[Ll]e hemos (dicho|indicado)|podido decirle": "“le” reads as “to you”",
 }
 BUTTON = re.compile(r"<button[^>]*>(.*?)</button>|<a [^>]*class=\"button[^\"]*\"[^>]*>(.*?)</a>", re.DOTALL)
 TEXT = re.compile(
@@ -48,11 +50,24 @@ def test_no_text_has_a_word_that_the_glossary_avoids() -> None:
         *("Lo retiró", "y retire lo que compartió", "se respondió o se retiró", "se suspendió, retirado"),
         *("¿Confirmar que usted está verificado?", "vuelva usted mismo a la aplicación"),
         *("Puede responder hasta las %(at)s.", "%(name)s le pregunta", "Usted ve quién pregunta y para qué"),
-        "en sus palabras",
+        *("en sus palabras", "Pasa a su dirección el:", "Alguien quiere usarla para su cartera"),
+        *("Le hemos dicho cuál es el error", "Su respuesta no le ha llegado", "un error en su solicitud"),
     ],
 )
 def test_the_words_are_found(wrong: str) -> None:
     assert any(re.search(word, wrong) for word in AVOIDED)
+
+
+def test_a_text_that_quotes_a_button_writes_what_is_on_it() -> None:
+    quoted = [
+        (entry, button)
+        for entry in CATALOGUE
+        if isinstance(entry.id, str)
+        for name in re.findall("“([^”%]+)”", entry.id)
+        if (button := CATALOGUE.get(name, "button") or CATALOGUE.get(name))
+    ]
+    assert len(quoted) > 10
+    assert [entry.id for entry, button in quoted if f"«{button.string}»" not in entry.string] == []
 
 
 def buttons() -> dict[tuple[str, str | None], str]:

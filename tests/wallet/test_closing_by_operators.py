@@ -16,7 +16,7 @@ from tests.presentation.requests.test_flow import SignIn
 from tests.wallet.operators import address, operate
 from tests.wallet.statuses import presented
 from wallet.account.closing import sweeping
-from wallet.models import Wallet, WalletClosure
+from wallet.models import StatusEvent, Wallet, WalletClosure
 from wallet.operations import suspension
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -76,6 +76,18 @@ def test_a_wallet_is_closed_by_an_operator(
     listed = olga.get("/admin/wallet/walletclosure/").content.decode()
     assert "the holder asked for it" in listed
     assert ALICE not in listed
+
+
+@pytest.mark.parametrize("deleted", [False, True])
+def test_the_history_names_the_operator_who_closed_it(olga: Client, alice: Wallet, deleted: bool) -> None:
+    close(olga, alice)
+    operator = User.objects.get(username="olga").pk
+    if deleted:
+        User.objects.filter(pk=operator).delete()
+
+    sweeping.sweep(now=timezone.now() + timedelta(days=1))
+
+    assert StatusEvent.objects.get().actor == (f"operator {operator}" if deleted else "olga")
 
 
 def test_an_operator_or_the_holder_keeps_it(

@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 from django.utils import timezone
 
+from keys.jwk import public_jwk
 from keys.models import SigningKey
+from keys.private_keys.signer import SoftwareSigner
 from tests.wallet.statuses import SAID, present
 from tests.wallet.test_sd_jwt_peers import npm
 from wallet.credential import revocation
@@ -20,21 +22,21 @@ pytestmark = pytest.mark.node
 
 
 @pytest.fixture
-def ask(service: Any, signing_key: SigningKey) -> Callable[[str], dict[str, Any]]:
+def ask(service: Any, signing_key: SigningKey) -> Callable[..., dict[str, Any]]:
     """The result of the package for our presentation with the published key; ValueError if refused."""
 
-    def ask(token: str) -> dict[str, Any]:
+    def ask(token: str, **changes: Any) -> dict[str, Any]:
         StatusList.objects.update(checked_at=None)  # as if the next check were due
         endpoints.lists.refresh()
         with urllib.request.urlopen(f"{service.url}/openid-connect/jwks") as answer:
             (issuer,) = json.load(answer)["keys"]
-        return npm(token, issuer=issuer)
+        return npm(token, issuer=issuer, **changes)
 
     return ask
 
 
 def test_npm_sd_jwt_vc_takes_what_is_valid_and_refuses_what_is_not(
-    ask: Callable[[str], dict[str, Any]], service: Any, alice: Wallet, bob: Wallet
+    ask: Callable[..., dict[str, Any]], service: Any, alice: Wallet, bob: Wallet
 ) -> None:
     now = timezone.now()
     token, others = present(alice), present(bob)
@@ -52,3 +54,11 @@ def test_npm_sd_jwt_vc_takes_what_is_valid_and_refuses_what_is_not(
     with pytest.raises(ValueError, match="Status is not valid"):
         ask(token)
     assert ask(others)["payload"]["given_name"]
+
+
+def test_npm_sd_jwt_vc_verifies_the_list_with_its_status_verifier(
+    ask: Callable[..., dict[str, Any]], alice: Wallet
+) -> None:
+    another = public_jwk(SoftwareSigner.generate().public_key)
+    with pytest.raises(ValueError, match="Status List JWT verification failed"):
+        ask(present(alice), listIssuer=another)

@@ -1,5 +1,7 @@
 """How well an identity must be verified: the relying party's minimum, and what a query wants."""
 
+import json
+import re
 from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -17,6 +19,7 @@ from tests.people import NORA, evidence_of
 from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.project_copy import ROOT
 from wallet.credential import claims, credentials
 from wallet.credential.evidence import Assurance, at_least
 from wallet.identity import settling
@@ -145,17 +148,14 @@ def test_a_minimum_that_no_provider_reaches_ends_in_one_indistinguishable_refusa
     assert not IdentityVerification.objects.exclude(state="approved").exists()
 
 
-def test_a_query_can_demand_a_level(
+def test_a_query_can_demand_a_level_as_the_guide_says(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn, now: Any
 ) -> None:
     sign_in(alice)
-    wanted = with_query(
-        query(
-            path("given_name"),
-            path("verification", "trust_framework", values=["eidas"]),
-            path("verification", "assurance_level", values=["substantial", "high"]),
-        )
-    )
+    guide = (ROOT / "docs" / "integrate.md").read_text().partition("### Demand an assurance level")[2]
+    printed = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
+    assert printed
+    wanted = with_query(query(path("given_name"), *json.loads(f"{{{printed[1]}}}")["claims"]))
 
     identity_page = ask(client, may_ask_everything, **wanted)
     assert leads_to_identity(identity_page)

@@ -12,6 +12,7 @@ from contextlib import suppress
 from datetime import datetime, timedelta
 
 import structlog
+from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils.translation import gettext as _t
 
@@ -135,7 +136,11 @@ def _end(credential: Credential, *, actor: str, now: datetime) -> None:
 
 
 def _actor(closure: WalletClosure) -> str:
-    return HOLDER if closure.operator_id is None else _t("operator %(id)s") % {"id": closure.operator_id}
+    if closure.operator_id is None:
+        return HOLDER
+    operator = get_user_model()._default_manager.filter(pk=closure.operator_id).first()
+    # Without a name only if the account was deleted meanwhile.
+    return operator.get_username() if operator else _t("operator %(id)s") % {"id": closure.operator_id}
 
 
 def address_of(closure: WalletClosure) -> str:
