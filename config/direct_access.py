@@ -5,6 +5,7 @@ the thread do the same. With a version of Django that was not tried, everything 
 """
 
 import threading
+from collections.abc import Iterable
 from typing import Any
 
 from django.conf import LazySettings
@@ -20,12 +21,17 @@ def install() -> None:
     if not internals.DJANGO_IS_KNOWN_TO_WORK:
         return
     LazySettings.__getattribute__ = object.__getattribute__  # type: ignore[method-assign]
-    connections._connections = _of_thread(connections._connections, *connections)
-    for module, name in ((trans_real, "_active"), (base, "_prefixes"), (base, "_urlconfs")):
-        setattr(module, name, _of_thread(getattr(module, name), "value"))
+    of_value = ("value",)
+    for owner, name, names in (
+        (connections, "_connections", connections),
+        (trans_real, "_active", of_value),
+        (base, "_prefixes", of_value),
+        (base, "_urlconfs", of_value),
+    ):
+        setattr(owner, name, _of_thread(getattr(owner, name), names))
 
 
-def _of_thread(local: Any, *names: str) -> threading.local:
+def _of_thread(local: Any, names: Iterable[str]) -> threading.local:
     """Variables of each thread, with the values that this thread has given to `names`."""
     found = threading.local()
     for name in names:

@@ -18,6 +18,7 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
+from django.utils.timezone import localdate
 from django.utils.translation import get_language, override
 
 from consent import transactions
@@ -26,7 +27,6 @@ from consent.blocks import Transaction
 from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
-from infra.moments import day_of
 from infra.paths import path_with_id
 from infra.templatetags.moments import clock, moment
 from wallet.credential import claims, credentials
@@ -61,7 +61,7 @@ class Question:
         return cls(
             consent=consent,
             transactions=transactions.shown(consent) if consent.transactions else (),
-            claims=tuple(credentials.preview(credential, paths, today=day_of(consent.asked_at))),
+            claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at, UTC))),
             last_shared_at=before.at if before else None,
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),

@@ -1,11 +1,6 @@
-"""Days in UTC, and the format of times and durations for operators, in UTC as in the admin. Pure."""
+"""The format of times and durations for operators, in UTC as in the admin. Pure."""
 
-from datetime import UTC, date, datetime, timedelta
-
-
-def day_of(when: datetime) -> date:
-    """The day in UTC."""
-    return when.astimezone(UTC).date()
+from datetime import datetime, timedelta
 
 
 def moment(when: datetime) -> str:

@@ -13,7 +13,7 @@ from presentation.requests import encryption
 from presentation.requests.parameters import RESPONSE_MODES
 from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
-from wallet.status_lists import token
+from wallet.status_lists import allocation
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
 PUSH_PATH = "/verifiable-credentials/v1/presentation/par"
@@ -56,7 +56,7 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             "scopes_supported": [*(scopes or catalogue.advertised()), *GRANTS],
             "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered"],
-            "status_list_aggregation_endpoint": settings.BASE_URL + token.PATH,
+            "status_list_aggregation_endpoint": settings.BASE_URL + allocation.PATH,
             "vp_formats_supported": {
                 "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
             },

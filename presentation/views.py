@@ -28,7 +28,7 @@ from presentation import error_pages
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import answers, interactions, settlement
+from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
 from presentation.requests.delivery import deliveries, posting
@@ -226,7 +226,7 @@ def _decided_at_once(
     request: HttpRequest,
     opened: OpenInteraction,
     session: HolderSession | None,
-    place: settlement.Place | None = None,
+    place: answers.Place | None = None,
     *,
     now: datetime,
 ) -> HttpResponse | None:
@@ -236,7 +236,7 @@ def _decided_at_once(
     def at_once(switched_on: Paths) -> bool:
         nonlocal answer
         if session is not None:
-            answer = settlement.answer_at_once(opened, session, place, switched_on=switched_on, now=now)
+            answer = answers.answer_at_once(opened, session, place, switched_on=switched_on, now=now)
         return answer is not None
 
     stopped = _decided(request, opened.row, session, at_once, now=now)

@@ -5,7 +5,7 @@ The step is not stored. Each HTTP request computes it once. What a credential wo
 """
 
 from dataclasses import dataclass, replace
-from datetime import date, datetime
+from datetime import UTC, date, datetime
 from enum import StrEnum, auto
 from functools import lru_cache
 
@@ -18,7 +18,6 @@ from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester
 from infra.database.prepared.writes import JoinedInsert, PreparedInsert
-from infra.moments import day_of
 from keys.issuer_key import active_issuer_key
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
@@ -113,12 +112,12 @@ def next_step(
     if not suffices(request, opened.relying_party, found_assurance):
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
-        found = _match(request, credential, today=day_of(now))
+        found = _match(request, credential, today=localdate(now, UTC))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(
         consent, request_hash=opened.row.request_hash, wallet=session.wallet, agrees=agrees
     ):
-        return NextStep(Step.ANSWER, _match(request, credential, today=day_of(consent.asked_at)))
+        return NextStep(Step.ANSWER, _match(request, credential, today=localdate(consent.asked_at, UTC)))
     if consent.decision == Consent.Decision.ASKED:
         with our_fault():
             transactions.shown(consent)  # no page could show what does not unseal
@@ -216,7 +215,7 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
         now=now,
         expires_at=row.expires_at,
         extendable_until=longest_end(opened),
-        requester_since=day_of(opened.relying_party.created_at),
+        requester_since=localdate(opened.relying_party.created_at, UTC),
         requester_is_unchecked=opened.relying_party.self_registered,
         fresh_since=earliest_sign_in(opened),
     )

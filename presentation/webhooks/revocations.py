@@ -13,7 +13,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.webhooks import telling
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import StatusEntry
-from wallet.status_lists import standing, token
+from wallet.status_lists import allocation, standing
 
 REVOKED = WebhookEvent.Type.REVOKED
 BATCH = 500
@@ -57,7 +57,7 @@ def _insert_events(entries: list[StatusEntry], now: datetime) -> int:
             of[entry.reference],
             REVOKED,
             subject=str(entry),
-            data={"status": token.place(entry.status_list_id, entry.idx)},
+            data={"status": allocation.status_claim(entry.status_list_id, entry.idx)},
             now=now,
         )
         for entry in entries

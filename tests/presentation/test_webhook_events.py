@@ -16,7 +16,7 @@ from keys.jws import decode_segment
 from keys.models import SigningKey
 from keys.rotation import moves
 from presentation.models import Interaction, RelyingParty
-from presentation.requests import settlement
+from presentation.requests import answers
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
@@ -121,7 +121,7 @@ def test_an_event_costs_one_statement_and_without_webhooks_none(
     statements: Any,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(settlement, "answer_at_once", lambda *_, **__: None)  # which tells of nothing
+    monkeypatch.setattr(answers, "answer_at_once", lambda *_, **__: None)  # which tells of nothing
     sign_in(alice)
     pass_through(client, acme_bank, nonce="warms-up-what-is-cached")
     made = []

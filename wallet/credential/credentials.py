@@ -24,7 +24,7 @@ from wallet.credential.claims import ClaimPath, Identity
 from wallet.credential.evidence import Assurance
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
-from wallet.status_lists import allocation, token
+from wallet.status_lists import allocation
 
 TYPE_PATH = "/credential-types/identity/v1"
 TOKEN_LIFETIME = timedelta(hours=24)  # of what is presented
@@ -295,7 +295,7 @@ def _minted(
     # Every group has its digest, an empty one too, so that all presentations have the same number of them.
     empty: dict[str, Any] = {name: {} for (name,) in claims.GROUPS}
     values = empty | claims.values(_identity(credential), today=binding.today)
-    facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": token.place(*place)}
+    facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": allocation.status_claim(*place)}
     return mint(
         {**facts, **issuance.all_withheld(values)},
         paths,

@@ -13,7 +13,7 @@ from wallet.credential.credentials import credential_type, plain_claims
 from wallet.credential.trust_policy import TrustPolicy
 from wallet.models import StatusEntry
 from wallet.sd_jwt.issuance import SdJwtError
-from wallet.status_lists import standing, token
+from wallet.status_lists import allocation, standing
 
 _MOST = 2**31  # above every index
 
@@ -92,6 +92,6 @@ def _entry(status: Any) -> StatusEntry | None:
     number = uri.rpartition("/")[2]
     if not (number.isascii() and number.isdecimal() and len(number) < 10) or not 0 <= idx < _MOST:
         return None
-    if uri != token.address(int(number)):
+    if uri != allocation.address(int(number)):
         return None
     return _at_place.first(status_list=int(number), idx=idx)

@@ -13,6 +13,7 @@ from struct import unpack
 from typing import Any
 from uuid import UUID
 
+from django.conf import settings
 from django.db import connection
 
 from infra.database.prepared.composition import writer
@@ -22,6 +23,7 @@ from keys.models import SigningKey
 from wallet.models import Credential, StatusEntry, Wallet
 from wallet.status_lists import upkeep
 
+PATH = "/status-lists"
 DRAWN = 16  # in a half-full list, all of them are taken in one of 65,536 cases
 TRIES = 5
 
@@ -90,6 +92,16 @@ class SetAsideError(Exception):
 
 class KeyMovedOnError(NoSigningKeyError):
     """The key is no longer active."""
+
+
+def address(list_id: int) -> str:
+    """The address of a list: `uri` in credentials, `sub` in the list's token."""
+    return f"{settings.BASE_URL}{PATH}/{list_id}"
+
+
+def status_claim(list_id: int, idx: int) -> dict[str, Any]:
+    """The `status` of the credential with this entry (§6); it must not be selectively disclosable."""
+    return {"status_list": {"idx": idx, "uri": address(list_id)}}
 
 
 def take(

@@ -16,7 +16,7 @@ from infra.published.documents import NothingToPublishError
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.models import SigningKey
 from wallet.models import StatusList
-from wallet.status_lists import encoding, standing, token
+from wallet.status_lists import allocation, encoding, standing, token
 
 log = structlog.get_logger(__name__)
 
@@ -32,7 +32,7 @@ def published() -> list[int]:
 
 def aggregation() -> bytes:
     """The addresses of all published lists (§9.3), as JSON."""
-    return json.dumps({"status_lists": [token.address(list_id) for list_id in published()]}).encode()
+    return json.dumps({"status_lists": [allocation.address(list_id) for list_id in published()]}).encode()
 
 
 def current(list_id: int) -> bytes:

@@ -1,29 +1,18 @@
-"""The signed token of a status list (Token Status List §5), and the `status` claim of credentials (§6)."""
+"""The signed token of a status list (Token Status List §5)."""
 
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.conf import settings
 
 from keys.issuer_key import IssuerKey
 from keys.jws import decode_segment, encode_segment, sign_segments
 from wallet.status_lists import encoding
+from wallet.status_lists.allocation import PATH, address
 
-PATH = "/status-lists"
 TYP = "statuslist+jwt"
 BITS = 2
 TTL = timedelta(minutes=5)  # for how long relying parties may cache the list
 LIFETIME = timedelta(hours=4)  # until `exp`, even if no new token can be signed
-
-
-def address(list_id: int) -> str:
-    """The address of the list: `uri` in credentials, `sub` in the list's token."""
-    return f"{settings.BASE_URL}{PATH}/{list_id}"
-
-
-def place(list_id: int, idx: int) -> dict[str, Any]:
-    """The `status` claim of the credential with this entry; it must not be selectively disclosable."""
-    return {"status_list": {"idx": idx, "uri": address(list_id)}}
 
 
 def ends_at(signed: str | bytes) -> float:

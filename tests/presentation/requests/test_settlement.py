@@ -15,7 +15,7 @@ from consent import decisions
 from consent.models import Consent
 from keys.models import SigningKey
 from presentation.models import Interaction, RedirectURI, RelyingParty
-from presentation.requests import settlement
+from presentation.requests import answers
 from tests.presentation.dcql.test_dcql_flow import path, query, with_query
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import ask, url_of_interaction
@@ -47,7 +47,7 @@ def share(client: Client, interaction: Interaction, **fields: Any) -> dict[str, 
 @contextmanager
 def before_the_statement(act: Act, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Acts after everything was read and signed, and gives whether the one statement did all of it."""
-    settle, done = settlement._settle, []
+    settle, done = answers._settle, []
 
     def later(*arguments: Any, **named: Any) -> bool:
         act()
@@ -55,7 +55,7 @@ def before_the_statement(act: Act, monkeypatch: pytest.MonkeyPatch) -> Iterator[
         return done[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr(settlement, "_settle", later)
+        patched.setattr(answers, "_settle", later)
         yield done
 
 
@@ -73,7 +73,7 @@ def test_the_rows_are_those_of_the_careful_way(
     ask(client, acme_bank, nonce="another-fresh-nonce")
     other = Interaction.objects.get(outcome="")
     with monkeypatch.context() as patched:
-        patched.setattr(settlement, "answer_at_once", lambda *_, **__: None)
+        patched.setattr(answers, "answer_at_once", lambda *_, **__: None)
         carefully = share(client, other)
 
     assert done == [True]

@@ -7,7 +7,7 @@ _INTERACTIONS, _NEXT = f"{_PACKAGE}/interactions.py", f"{_PACKAGE}/next_step.py"
 _ANSWERS, _DELIVERIES = f"{_PACKAGE}/answers.py", f"{_PACKAGE}/delivery/deliveries.py"
 _FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
 _POSTED = f"{_TESTS}/test_direct_post.py"
-_SETTLEMENT, _SETTLING = f"{_PACKAGE}/settlement.py", f"{_TESTS}/test_settlement.py"
+_SETTLEMENT, _SETTLING = f"{_PACKAGE}/answers.py", f"{_TESTS}/test_settlement.py"
 
 MUTANTS = (
     mutant(
@@ -118,8 +118,8 @@ MUTANTS = (
     mutant(
         "answer: with the age of another day than was shown",
         _ANSWERS,
-        "        today=day_of(consent.asked_at),\n",
-        "        today=day_of(now),\n",
+        "        today=localdate(consent.asked_at, UTC),\n",
+        "        today=localdate(now, UTC),\n",
         f"{_FLOW}::test_an_age_is_signed_as_it_was_shown_over_midnight_too",
     ),
     mutant(

@@ -200,7 +200,7 @@ MUTANTS = (
     mutant(
         "credential: another service's status list counts",
         "wallet/credential/examination.py",
-        "    if uri != token.address(int(number)):\n        return None\n",
+        "    if uri != allocation.address(int(number)):\n        return None\n",
         "",
         "presentation/test_verification.py::test_a_status_that_is_none_of_ours_is_unknown",
     ),
