@@ -128,8 +128,11 @@ def cut(page: str, samples: Mapping[str, str]) -> Pieces:
     return Pieces(tuple(found[::2]), tuple(names[sample] for sample in found[1::2]))
 
 
+_ESCAPES = str.maketrans({character: escape(character) for character in "&<>\"'"})
+
+
 def _in_html(value: object) -> str:
-    return value if isinstance(value, SafeString) else escape(str(value))
+    return value if isinstance(value, SafeString) else str(value).translate(_ESCAPES)
 
 
 TEMPLATE = "consent/review.html"
