@@ -20,10 +20,7 @@ from presentation.webhooks import delivery, revocations
 log = structlog.get_logger(__name__)
 
 OFTEN, SECONDS, HOUR = timedelta(seconds=0.5), timedelta(seconds=5), timedelta(hours=1)
-
-
-def _emails(*, urgent: bool) -> bool:
-    return sending.send_due(urgent=urgent, clock=now).down
+_emails = partial(sending.send_due, clock=now)
 
 
 def _webhooks() -> None:
@@ -49,7 +46,13 @@ def _queue(name: str, every: timedelta, run: Callable[[], object], failed: str, 
 
 
 SHARED = (
-    _queue("urgent_emails", OFTEN, partial(_emails, urgent=True), "emails_not_looked_at", threads=2),
+    _queue(
+        "urgent_emails",
+        OFTEN,
+        partial(_emails, urgent=True),
+        "emails_not_looked_at",
+        threads=2,
+    ),
     _queue("emails", OFTEN, partial(_emails, urgent=False), "emails_not_looked_at"),
     _queue("late_emails", SECONDS, lambda: queue.end_expired(now=now()), "emails_not_looked_at"),
     _queue("webhooks", SECONDS, _webhooks, "webhooks_not_looked_at", threads=4),

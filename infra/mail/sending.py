@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from email.utils import format_datetime
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
@@ -29,24 +29,14 @@ Clock = Callable[[], datetime]
 MOST_OVER_ONE_CONNECTION = 50  # many servers end a connection after some hundred
 
 
-class Sent(NamedTuple):
-    """The numbers of e-mails that were sent and that were not. down: no e-mail can be sent at the moment."""
-
-    sent: int = 0
-    failed: int = 0
-    down: bool = False
-
-
-def send_due(*, urgent: bool, clock: Clock) -> Sent:
-    """Sends due e-mails until none is left, the mail server accepts none, or the worker has to stop."""
-    sent = failed = 0
+def send_due(*, urgent: bool, clock: Clock) -> bool:
+    """Sends due e-mails until none is left or the worker has to stop; True if the mail server takes none."""
     with _Connection() as connection:
         while not jobs.must_stop() and (email := queue.claim(urgent=urgent, now=clock())):
             failure = _send(email, connection, clock)
-            sent, failed = sent + (failure is None), failed + (failure is not None)
             if failure and failure.down:
-                return Sent(sent, failed, down=True)
-    return Sent(sent, failed)
+                return True
+    return False
 
 
 def send_one(email: uuid.UUID, *, clock: Clock) -> None:

@@ -4,7 +4,6 @@ Their number is limited for each e-mail address, for each client address and in 
 after it was last saved or used.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -35,14 +34,6 @@ MADE_BY_OWNER = Limit.from_settings("self-registrations-by-owner")
 MADE_BY_CLIENT = Limit.from_settings("self-registrations-by-client")
 SECRETS_BY_OWNER = Limit.from_settings("self-registration-secrets")
 CHANGES_BY_OWNER = Limit.from_settings("self-registration-changes")
-
-
-@dataclass(frozen=True)
-class NewSecret:
-    """A secret, to be shown once. `before`: whether there was an earlier one."""
-
-    text: str = field(repr=False)
-    before: bool
 
 
 def registered_by(owner: str) -> QuerySet[RelyingParty]:
@@ -90,18 +81,21 @@ def change(party: RelyingParty, owner: str, details: dict[str, Any], *, now: dat
     return party
 
 
-def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
-    """Make a client secret; the earlier one stops working. Raises `limits.LimitReachedError`."""
+def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> tuple[str, bool]:
+    """Make a client secret, and say whether there was one, which stops working.
+
+    Raises `limits.LimitReachedError`.
+    """
     SECRETS_BY_OWNER.take(owner, now=now)
     before = bool(client_secrets.live(party, now=now))
-    return NewSecret(client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before)
+    return client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before
 
 
-def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
-    """Make a secret that signs webhooks; the earlier one also signs. Raises `limits.LimitReachedError`."""
+def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> tuple[str, bool]:
+    """As `new_secret`, for webhooks, which the earlier one also signs. Raises `limits.LimitReachedError`."""
     SECRETS_BY_OWNER.take(owner, now=now)
     before = signing_secrets.in_use(party, now=now).exists()
-    return NewSecret(signing_secrets.rotate(party, now=now).text, before)
+    return signing_secrets.rotate(party, now=now), before
 
 
 def give_up(party: RelyingParty) -> None:

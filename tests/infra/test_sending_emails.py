@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import structlog
@@ -21,7 +21,6 @@ from hypothesis import strategies as st
 from infra.mail import at_once, failures, outbox, queue, sending
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter
-from infra.mail.sending import Sent
 from tests.emails import send_waiting
 from tests.failing_rows import refusing
 from tests.ports import free_port
@@ -49,8 +48,23 @@ def write(to: str = NORA, *, urgent: bool = False, **facts: Any) -> OutgoingEmai
     return OutgoingEmail.objects.get(id=outbox.put(letter, purpose="notice", urgent=urgent))
 
 
+class Sent(NamedTuple):
+    """The numbers of e-mails that were sent and that were not, and whether the mail server takes none."""
+
+    sent: int
+    failed: int
+    down: bool = False
+
+
 def send(*, urgent: bool = False, **ahead: Any) -> Sent:
-    return sending.send_due(urgent=urgent, clock=lambda: timezone.now() + timedelta(**ahead))
+    def counts() -> tuple[int, int]:
+        tried = sum(OutgoingEmail.objects.values_list("tries", flat=True))
+        return OutgoingEmail.objects.filter(state=State.SENT).count(), tried
+
+    sent, tried = counts()
+    down = sending.send_due(urgent=urgent, clock=lambda: timezone.now() + timedelta(**ahead))
+    sent_now, tried_now = counts()
+    return Sent(sent_now - sent, tried_now - tried - (sent_now - sent), down)
 
 
 def state(email: OutgoingEmail) -> tuple[str, str]:
