@@ -46,13 +46,7 @@ def _queue(name: str, every: timedelta, run: Callable[[], object], failed: str, 
 
 
 SHARED = (
-    _queue(
-        "urgent_emails",
-        OFTEN,
-        partial(_emails, urgent=True),
-        "emails_not_looked_at",
-        threads=2,
-    ),
+    _queue("urgent_emails", OFTEN, partial(_emails, urgent=True), "emails_not_looked_at", threads=2),
     _queue("emails", OFTEN, partial(_emails, urgent=False), "emails_not_looked_at"),
     _queue("late_emails", SECONDS, lambda: queue.end_expired(now=now()), "emails_not_looked_at"),
     _queue("webhooks", SECONDS, _webhooks, "webhooks_not_looked_at", threads=4),
