@@ -33,16 +33,8 @@ class Access:
     grants: frozenset[str]
 
 
-@dataclass(frozen=True, repr=False)
-class IssuedToken:
-    """An encoded token, and for how many seconds it is valid."""
-
-    text: str
-    expires_in: int
-
-
-def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
-    """A token for these grants.
+def issue(client_id: str, grants: list[str], *, now: datetime) -> dict[str, Any]:
+    """A token for these grants, as the members of the answer (RFC 6749 §5.1).
 
     A key that was withdrawn a moment ago may still sign it; `verify` refuses it once the withdrawal is known.
     Raises NoSigningKeyError, BrokenChainError, SealError or SignerUnavailableError.
@@ -63,7 +55,8 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
         "scope": " ".join(grants),
     }
     text = sign_segments(_header(key.kid), encode_segment(payload), key.signer)
-    return IssuedToken(text, expires_at - issued_at)
+    kind = {"token_type": "Bearer", "expires_in": expires_at - issued_at}
+    return {"access_token": text, **kind, "scope": payload["scope"]}
 
 
 def verify(token: str, *, now: datetime) -> Access:

@@ -36,7 +36,12 @@ def grant(
     PER_CLIENT.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:
         raise RefusedRequestError("unsupported_grant_type", f"The only grant_type here is {GRANT_TYPE}.")
-    return _granted(relying_party.client_id, _scopes(form.get("scope", ""), relying_party.grants), now)
+    scopes = _scopes(form.get("scope", ""), relying_party.grants)
+    try:
+        return access_tokens.issue(relying_party.client_id, scopes, now=now)
+    except CANNOT_SIGN as error:
+        log.exception("access_token_not_signed")
+        raise UnavailableError from error
 
 
 def _scopes(asked: str, granted: list[str]) -> list[str]:
@@ -48,17 +53,3 @@ def _scopes(asked: str, granted: list[str]) -> list[str]:
     if not set(chosen) <= set(granted):
         raise RefusedRequestError("invalid_scope", "A scope is unknown or not granted to this client.")
     return chosen
-
-
-def _granted(client_id: str, scopes: list[str], now: datetime) -> dict[str, Any]:
-    try:
-        token = access_tokens.issue(client_id, scopes, now=now)
-    except CANNOT_SIGN as error:
-        log.exception("access_token_not_signed")
-        raise UnavailableError from error
-    return {
-        "access_token": token.text,
-        "token_type": "Bearer",
-        "expires_in": token.expires_in,
-        "scope": " ".join(scopes),
-    }

@@ -26,7 +26,7 @@ def now() -> datetime:
 
 def signed(now: datetime, header: dict[str, Any] | None = None, **claims: Any) -> str:
     """A token with other members, signed by our key; members that are None are left out."""
-    good = read_jwt(access_tokens.issue("acme-bank", ["presentation:verify"], now=now).text)
+    good = read_jwt(access_tokens.issue("acme-bank", ["presentation:verify"], now=now)["access_token"])
     without_none = lambda said: {name: value for name, value in said.items() if value is not None}  # noqa: E731
     return sign_compact(
         without_none(good.header | (header or {})),
@@ -107,8 +107,8 @@ def test_a_token_ends_with_the_certificate_of_its_key(signing_key: SigningKey) -
     end = active_issuer_key(now=timezone.now()).not_after
     token = access_tokens.issue("acme-bank", ["presentation:verify"], now=end - timedelta(minutes=3))
 
-    assert token.expires_in == 180
-    assert read_jwt(token.text).payload["exp"] == end.timestamp()
-    assert access_tokens.verify(token.text, now=end - timedelta(seconds=1))
+    assert token["expires_in"] == 180
+    assert read_jwt(token["access_token"]).payload["exp"] == end.timestamp()
+    assert access_tokens.verify(token["access_token"], now=end - timedelta(seconds=1))
     with pytest.raises(TokenRefusedError, match="expired"):
-        access_tokens.verify(token.text, now=end)
+        access_tokens.verify(token["access_token"], now=end)
