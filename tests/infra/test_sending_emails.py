@@ -5,19 +5,19 @@ import ssl
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from contextlib import contextmanager, suppress
 from datetime import timedelta
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
 import structlog
-from django.core.mail import get_connection
 from django.core.management import CommandError
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.in_time import in_time
 from infra.mail import at_once, failures, outbox, queue, sending
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter
@@ -272,10 +272,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("over_tls", ["ssl", "tls"])
-def test_a_server_that_is_slow_within_tls_is_cut_off_as_well(
+def test_a_server_that_is_slow_within_tls_is_given_up_as_well(
     over_tls: str, certificate: Path, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The deadline cuts the connection, although TLS has replaced its socket."""
+    """TLS, too, is part of what has to be done in time."""
     monkeypatch.setenv("SSL_CERT_FILE", str(certificate))
     monkeypatch.setattr(sending, "DEADLINE", 1.0)
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -302,18 +302,12 @@ def test_a_server_that_is_slow_within_tls_is_cut_off_as_well(
     assert state(email) == (State.WAITING, "the mail server does not answer")
 
 
-def test_a_connection_that_is_open_already_is_cut_off_as_well(server: MailServer) -> None:
-    backend = get_connection()
-    backend.open()
-    with closing(backend.connection.sock) as connected:
-        connected.settimeout(30)
-        with pytest.raises(TimeoutError), sending.deadline(backend, seconds=0.2):
-            backend.connection.getreply()  # the server has nothing to say
-
-
-def test_an_error_before_the_deadline_stays_what_it_is() -> None:
-    with pytest.raises(ConnectionRefusedError), sending.deadline(None):
+def test_an_error_in_time_stays_what_it_is() -> None:
+    def refuse() -> None:
         raise ConnectionRefusedError
+
+    with pytest.raises(ConnectionRefusedError):
+        in_time(refuse, 5)
 
 
 @given(code=st.integers(200, 599), text=st.binary(max_size=50))
