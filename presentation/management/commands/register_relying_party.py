@@ -61,8 +61,8 @@ class Command(RecordedCommand):
             )
         for each in TEXTS:
             parser.add_argument(_option(each.name), default="", help=str(each.help_text or each.verbose_name))
-        for each in FLAGS:
-            parser.add_argument(_option(each.name), action="store_true", help=str(each.help_text))
+        for flag in FLAGS:
+            parser.add_argument(_option(flag.name), action="store_true", help=str(flag.help_text))
         parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
         parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
 
