@@ -1,4 +1,4 @@
-"""Days in UTC, and the format of times and durations for operators, in UTC as in the admin. Pure."""
+"""Days in UTC, and the format of times for operators and machines, and of durations. Pure."""
 
 from datetime import UTC, date, datetime, timedelta
 
@@ -11,6 +11,11 @@ def day_of(when: datetime) -> date:
 def moment(when: datetime) -> str:
     """The time as in “1 Feb 2027, 09:30 UTC”."""
     return f"{when.day} {when:%b %Y, %H:%M} UTC"
+
+
+def iso(when: datetime) -> str:
+    """ISO 8601 in UTC, to the second, for machines."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def in_words(period: timedelta) -> str:

@@ -104,14 +104,10 @@ class Amount(Field):
     def read(self, value: Any, where: str) -> Decimal:
         amount = _number(value, where)
         if amount < 0 or (amount == 0 and not self.zero):
-            raise FieldError(f"{where} must be {self._least}")
+            raise FieldError(f"{where} must be {'zero or more' if self.zero else 'more than zero'}")
         if amount >= MOST_MONEY:
             raise FieldError(f"{where} must be less than {MOST_MONEY}")
         return amount.copy_abs()  # turns -0 into 0; abs() would also round to 28 digits
-
-    @property
-    def _least(self) -> str:
-        return "zero or more" if self.zero else "more than zero"
 
 
 @dataclass(frozen=True, kw_only=True)

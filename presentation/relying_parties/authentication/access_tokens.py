@@ -4,7 +4,6 @@
 """
 
 import uuid
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -23,14 +22,6 @@ LONGEST = 4096  # characters
 
 class TokenRefusedError(ValueError):
     """The text is no access token of this service, or it has expired; the message says why."""
-
-
-@dataclass(frozen=True)
-class Access:
-    """The client that a token was issued to, and its grants."""
-
-    client_id: str
-    grants: frozenset[str]
 
 
 def issue(client_id: str, grants: list[str], *, now: datetime) -> dict[str, Any]:
@@ -59,7 +50,7 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> dict[str, Any]
     return {"access_token": text, **kind, "scope": payload["scope"]}
 
 
-def verify(token: str, *, now: datetime) -> Access:
+def verify(token: str, *, now: datetime) -> tuple[str, frozenset[str]]:
     """The client and the grants of a valid token; raises TokenRefusedError."""
     try:
         if len(token) > LONGEST:
@@ -75,7 +66,7 @@ def verify(token: str, *, now: datetime) -> Access:
         raise TokenRefusedError("The access token has another issuer or audience.")
     _check_times(claims, now)
     # We issued this token, so its remaining claims need no validation.
-    return Access(claims["client_id"], frozenset(claims["scope"].split()))
+    return claims["client_id"], frozenset(claims["scope"].split())
 
 
 def _check_times(claims: dict[str, Any], now: datetime) -> None:

@@ -10,7 +10,7 @@ from django.utils import timezone
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from presentation.relying_parties.authentication import access_tokens
-from presentation.relying_parties.authentication.access_tokens import LIFETIME, Access, TokenRefusedError
+from presentation.relying_parties.authentication.access_tokens import LIFETIME, TokenRefusedError
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY
 from tests.keys.compact_jws import sign_compact
 from tests.relying_party import read_jwt
@@ -37,7 +37,7 @@ def signed(now: datetime, header: dict[str, Any] | None = None, **claims: Any) -
 
 def test_a_token_says_who_may_do_what_until_it_ends(now: datetime) -> None:
     token = signed(now)
-    allowed = Access("acme-bank", frozenset({"presentation:verify"}))
+    allowed = ("acme-bank", frozenset({"presentation:verify"}))
     assert access_tokens.verify(token, now=now) == allowed
     assert access_tokens.verify(token, now=now + LIFETIME - timedelta(seconds=1)) == allowed
     with pytest.raises(TokenRefusedError, match="expired"):
