@@ -1,4 +1,4 @@
-"""The format of times and durations for operators, in UTC as in the admin. Pure."""
+"""The format of times for operators and machines, and of durations. Pure."""
 
 from datetime import datetime, timedelta
 
@@ -6,6 +6,11 @@ from datetime import datetime, timedelta
 def moment(when: datetime) -> str:
     """The time as in “1 Feb 2027, 09:30 UTC”."""
     return f"{when.day} {when:%b %Y, %H:%M} UTC"
+
+
+def iso(when: datetime) -> str:
+    """ISO 8601 in UTC, to the second, for machines."""
+    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def in_words(period: timedelta) -> str:

@@ -1,7 +1,8 @@
 """What each app keeps about one person: what it puts into their download, and how it is erased.
 
-Each app that keeps some has a module `personal_data` with SECTIONS, ERASERS and COUNTS. The apps above the
-wallet keep data about its holders too, and imports only go down, so the wallet finds their parts here.
+Each app that keeps some has a module `personal_data` with ERASERS, and SECTIONS and COUNTS if it has any. The
+apps above the wallet keep data about its holders too, and imports only go down, so the wallet finds their
+parts here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -80,7 +81,7 @@ class Section:
 
 def sections() -> tuple[Section, ...]:
     """The sections of all apps, the lowest app first: who somebody is comes before what they did."""
-    return tuple(section for module in reversed(_modules()) for section in module.SECTIONS)
+    return tuple(section for module in reversed(_modules()) for section in getattr(module, "SECTIONS", ()))
 
 
 def erasers() -> tuple[Eraser, ...]:
@@ -90,7 +91,7 @@ def erasers() -> tuple[Eraser, ...]:
 
 def counts(person: Person) -> list[str]:
     """Sentences with numbers that tell an operator what closing the wallet erases."""
-    return [str(count(person)) for module in reversed(_modules()) for count in module.COUNTS]
+    return [str(count(person)) for module in reversed(_modules()) for count in getattr(module, "COUNTS", ())]
 
 
 def _modules() -> list[ModuleType]:
@@ -122,6 +123,4 @@ def _erase_emails(person: Person, *, now: datetime, batch: int) -> int:
 
 
 # Of this app itself. Limits are counted under keyed digests, and end by themselves within a day.
-SECTIONS: tuple[Section, ...] = ()
-COUNTS: tuple[Counter, ...] = ()
 ERASERS: tuple[Eraser, ...] = (_erase_emails,)

@@ -19,7 +19,7 @@ from django.utils.module_loading import module_has_submodule
 from django.utils.translation import gettext_lazy as _
 
 from infra import jobs
-from infra.mail import outbox
+from infra.mail import outbox, queue
 from infra.models import Allowance, OutgoingEmail
 from infra.moments import in_words
 from infra.words import Words
@@ -274,7 +274,7 @@ infra.RecoveryCode: digest | operator’s recovery code | a digest | to sign in 
     periods={"tried": outbox.SENT_FOR, "kept": outbox.KEPT},
     clear={
         "allowances": expired(Allowance.objects.all()),
-        "late e-mails": Clearing(outbox.end_late),
+        "late e-mails": Clearing(queue.end_expired),
         "e-mails": expired(
             OutgoingEmail.objects.filter(ended_at__isnull=False), kept=outbox.KEPT, by="ended_at"
         ),

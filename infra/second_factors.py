@@ -15,7 +15,7 @@ from django.conf import settings
 from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import AbstractUser
 from django.contrib.sessions.models import Session
-from django.db import transaction
+from django.db import IntegrityError, transaction
 
 from infra.limits import Limit
 from infra.models import RecoveryCode, SecondFactor
@@ -66,15 +66,13 @@ def set_up(
     codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
     factor = SecondFactor(pk=operator.pk, enrolment=secrets.token_hex(16), used_step=step, set_up_at=now)
     factor.sealed_secret = seal_column(factor, "sealed_secret", secret)
-    values = {"sealed_secret": factor.sealed_secret, "enrolment": factor.enrolment}
-    with transaction.atomic():
-        factor, new = SecondFactor.objects.get_or_create(
-            pk=operator.pk, defaults={**values, "used_step": step, "set_up_at": now}
-        )
-        if not new:
-            raise SetUpAlreadyError
-        digests = [RecoveryCode(digest=_digest(operator, each), factor=factor) for each in codes]
-        RecoveryCode.objects.bulk_create(digests)
+    try:
+        with transaction.atomic():
+            factor.save(force_insert=True)
+            digests = [RecoveryCode(digest=_digest(operator, each), factor=factor) for each in codes]
+            RecoveryCode.objects.bulk_create(digests)
+    except IntegrityError:
+        raise SetUpAlreadyError from None
     return factor, codes
 
 

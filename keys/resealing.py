@@ -5,7 +5,6 @@ alone. A run can be stopped at any point; the next run moves the remaining value
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 
 import structlog
 
@@ -17,16 +16,8 @@ BATCH = 200
 log = structlog.get_logger(__name__)
 
 
-@dataclass
-class Batch:
-    """The result of a batch: the number of values moved, and why the others cannot be opened."""
-
-    moved: int = 0
-    refused: list[str] = field(default_factory=list)
-
-
-def reseal(column: SealedColumn, *, size: int = BATCH) -> Iterator[Batch]:
-    """Moves the column's values, one batch per step. Values that cannot be opened stay as they are."""
+def reseal(column: SealedColumn, *, size: int = BATCH) -> Iterator[tuple[int, list[str]]]:
+    """Moves the column's values, one batch per step: how many, and why others cannot be opened and stay."""
     last = None
     while True:
         rows = column.waiting().order_by("pk")
@@ -35,20 +26,18 @@ def reseal(column: SealedColumn, *, size: int = BATCH) -> Iterator[Batch]:
         values = list(rows.values_list("pk", column.name)[:size])
         if not values:
             return
-        batch = Batch()
+        moved, refused = 0, []
         for pk, sealed in values:
-            _move(column, pk, bytes(sealed), batch)
+            try:
+                moved += _move(column, pk, bytes(sealed))
+            except SealError as error:
+                refused.append(str(error))
         last = values[-1][0]
-        log.info("resealed", column=str(column), moved=batch.moved, refused=len(batch.refused))
-        yield batch
+        log.info("resealed", column=str(column), moved=moved, refused=len(refused))
+        yield moved, refused
 
 
-def _move(column: SealedColumn, pk: object, sealed: bytes, batch: Batch) -> None:
+def _move(column: SealedColumn, pk: object, sealed: bytes) -> int:
     context = column.context(pk)
-    try:
-        moved = seal(unseal(sealed, context=context), context=context)
-    except SealError as error:
-        batch.refused.append(str(error))
-        return
     unchanged = column.model._base_manager.filter(pk=pk, **{column.name: sealed})
-    batch.moved += unchanged.update(**{column.name: moved})
+    return unchanged.update(**{column.name: seal(unseal(sealed, context=context), context=context)})

@@ -23,12 +23,9 @@ from presentation.errors import UntrustedRequestError
 from presentation.machine_errors import (
     MachineError,
     MalformedRequestError,
-    NoLengthError,
     OurFaultError,
-    TooLargeError,
     TooOftenError,
     UnavailableError,
-    UnknownNonceError,
 )
 from presentation.relying_parties.authentication import credentials_grant
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
@@ -60,10 +57,10 @@ class MachineView(APIView):
         """The body; raises MachineError if it is too long, incomplete, or of another content type."""
         django_request = request._request
         if django_request.META.get("HTTP_TRANSFER_ENCODING"):  # Django would read an empty body
-            raise NoLengthError("The body must come in one piece, with Content-Length.")
+            raise MachineError("The body must come in one piece, with Content-Length.", status=411)
         length = django_request.META.get("CONTENT_LENGTH") or "0"
         if not _LENGTH.fullmatch(length) or int(length) > self.longest_body:
-            raise TooLargeError(f"The body must have at most {self.longest_body} bytes.")
+            raise MachineError(f"The body must have at most {self.longest_body} bytes.", status=413)
         if django_request.content_type != self.content_type:
             raise MalformedRequestError(f"The body must be {self.content_type}.")
         if django_request.META.get("QUERY_STRING"):
@@ -170,7 +167,9 @@ class OutcomeView(MachineView):
         except UntrustedRequestError as error:
             raise MalformedRequestError(error.hint) from error
         except outcomes.UnknownRequestError as error:
-            raise UnknownNonceError from error
+            # For any of several reasons, which the answer does not tell apart.
+            unknown = "No request of this client with this nonce is known."
+            raise MachineError(unknown, error="unknown_request", status=404) from error
 
 
 token = TokenView.as_view()

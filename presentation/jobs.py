@@ -20,10 +20,7 @@ from presentation.webhooks import delivery, revocations
 log = structlog.get_logger(__name__)
 
 OFTEN, SECONDS, HOUR = timedelta(seconds=0.5), timedelta(seconds=5), timedelta(hours=1)
-
-
-def _emails(*, urgent: bool) -> bool:
-    return sending.send_due(urgent=urgent, clock=now).down
+_emails = partial(sending.send_due, clock=now)
 
 
 def _webhooks() -> None:

@@ -26,15 +26,19 @@ def is_for_machines(request: Any) -> bool:
 
 
 class MachineError(Exception):
-    """Answered as JSON. One subclass per kind of error; descriptions never repeat values of the request."""
+    """Answered as JSON; descriptions never repeat values of the request.
+
+    Subclasses are those that several places raise, or that carry headers.
+    """
 
     error = "invalid_request"
     status = 400
     challenge = ""  # `WWW-Authenticate` (RFC 9110 §11.6.1)
     seconds: int | None = None  # `Retry-After` (RFC 9110 §10.2.3)
 
-    def __init__(self, description: str) -> None:
+    def __init__(self, description: str, *, error: str = "", status: int = 0) -> None:
         self.description = printable(description)
+        self.error, self.status = error or self.error, status or self.status
         super().__init__(self.description)
 
     def headers(self) -> dict[str, str]:
@@ -52,23 +56,10 @@ class MalformedRequestError(MachineError):
 
 
 class RefusedRequestError(MachineError):
-    """A pushed request is wrong; with the authorization endpoint's code for the error (RFC 9126 §2.3)."""
+    """Wrong in another way, with its own code (RFC 6749 §5.2, RFC 9126 §2.3)."""
 
     def __init__(self, error: str, description: str) -> None:
-        super().__init__(description)
-        self.error = error
-
-
-class TooLargeError(MachineError):
-    """The body is longer than the endpoint allows."""
-
-    status = 413
-
-
-class NoLengthError(MachineError):
-    """The body has no Content-Length: it is sent in chunks (RFC 9110 §15.5.12)."""
-
-    status = 411
+        super().__init__(description, error=error)
 
 
 class InvalidClientError(MachineError):
@@ -77,34 +68,6 @@ class InvalidClientError(MachineError):
     error = "invalid_client"
     status = 401
     challenge = f'Basic realm="{REALM}", charset="UTF-8"'
-
-
-class UnauthorizedClientError(MachineError):
-    """The relying party has no grant for which it would need an access token."""
-
-    error = "unauthorized_client"
-
-
-class UnsupportedGrantTypeError(MachineError):
-    """`grant_type` is not `client_credentials`."""
-
-    error = "unsupported_grant_type"
-
-
-class ScopeNotGrantedError(MachineError):
-    """A scope is unknown or not granted to this relying party."""
-
-    error = "invalid_scope"
-
-
-class UnknownNonceError(MachineError):
-    """No request with this nonce is known, for any of several reasons that the answer does not tell apart."""
-
-    error = "unknown_request"
-    status = 404
-
-    def __init__(self) -> None:
-        super().__init__("No request of this client with this nonce is known.")
 
 
 class TooOftenError(MachineError):

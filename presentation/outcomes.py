@@ -3,7 +3,7 @@
 It never contains claims or the wallet. Requests of other relying parties count as unknown.
 """
 
-from datetime import UTC, datetime
+from datetime import datetime
 from enum import StrEnum
 from typing import Any
 
@@ -11,6 +11,7 @@ from django.db.models import Case, Value, When
 from django.db.models.functions import Coalesce
 
 from infra.limits import Limit
+from infra.moments import iso
 from presentation.errors import AccessDeniedError
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.authorization_request import nonce_digest
@@ -54,9 +55,9 @@ def outcome_of(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
     interaction = _interaction(client_id, nonce)
     if interaction is None:
         raise UnknownRequestError
-    members = {"state": _state(interaction, now), "begun_at": _time(interaction.created_at)}
+    members = {"state": _state(interaction, now), "begun_at": iso(interaction.created_at)}
     if interaction.answered_at:
-        members["answered_at"] = _time(interaction.answered_at)
+        members["answered_at"] = iso(interaction.answered_at)
     if interaction.error:
         members["error"] = interaction.error
     if delivery := getattr(interaction, "delivery", None):
@@ -103,7 +104,3 @@ def _status(interaction: Interaction, now: datetime) -> str:
         return standing.Status.INVALID.name.lower() if valid_still else ""
     found = standing.standings(consent.wallet, [consent.id], now=now, gravest=True).get(consent.id)
     return "" if found is None else found.name.lower()
-
-
-def _time(moment: datetime) -> str:
-    return moment.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")

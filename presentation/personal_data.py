@@ -7,13 +7,11 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from consent import decisions
-from infra.personal_data import Counter, Eraser, Person, Section
+from infra.personal_data import Eraser, Person
 from infra.retention import delete
 from presentation.errors import AccessDeniedError
 from presentation.models import Delivery, Interaction, PushedRequest
 from presentation.requests import interactions
-
-SECTIONS: tuple[Section, ...] = ()
 
 
 def erase_requests(person: Person, *, now: datetime, batch: int) -> int:
@@ -53,4 +51,3 @@ def _forget(ids: list[Any], now: datetime) -> int:
 
 
 ERASERS: tuple[Eraser, ...] = (erase_requests,)
-COUNTS: tuple[Counter, ...] = ()

@@ -3,6 +3,7 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cache, reduce
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -13,8 +14,9 @@ from django.shortcuts import render
 from django.utils.translation import gettext as _
 
 from infra.reading import only_read
-from sandbox import curl
 from sandbox.guide.document import LOCAL
+
+FORM = "application/x-www-form-urlencoded"
 
 Node = Mapping[str, Any]
 
@@ -84,12 +86,11 @@ def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
     """Each tag with its operations, in the order of the document, for the page."""
     whole = resolved(base_url)
     ways = {name: way["description"] for name, way in whole["components"]["securitySchemes"].items()}
-    values = _example_request(whole)
     operations = [
         _operation(path, method, node, ways)
         | {
             "is_sent_by_reader": kind == "paths",
-            "curl": curl.command(base_url, path, method, node, values) if kind == "paths" else "",
+            "curl": _command(base_url, path, node) if kind == "paths" else "",
         }
         for kind in ("paths", "webhooks")
         for path, methods in whole[kind].items()
@@ -98,13 +99,18 @@ def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
     return [(tag, [each for each in operations if tag["name"] in each["tags"]]) for tag in whole["tags"]]
 
 
-def _example_request(whole: Node) -> Node:
-    """The values of the example of a pushed request, which those of an address can be as well."""
-    nodes = [node for methods in whole["paths"].values() for node in methods.values()]
-    pushed = next(node for node in nodes if node["operationId"] == "push")
-    examples: Node = pushed["requestBody"]["content"][curl.FORM]["examples"]
-    value: Node = next(iter(examples.values()))["value"]
-    return value
+def _command(base_url: str, path: str, node: Node) -> str:
+    """The curl command to copy into a shell."""
+    plain = f'curl -sS "{base_url}{path}"'.replace("{number}", "1")
+    return _commands(base_url).get(node["operationId"], plain)
+
+
+@cache
+def _commands(base_url: str) -> dict[str, str]:
+    """Those of the operations that take more than their address."""
+    text = (Path(__file__).parent / "curl.yaml").read_text()
+    loaded: dict[str, str] = yaml.safe_load(text.replace(LOCAL, base_url))
+    return loaded
 
 
 def errors(base_url: str) -> list[tuple[str, list[Member]]]:
@@ -151,7 +157,7 @@ def _body(status: str, node: Node) -> Body:
 
 
 def _written(example: Any, media: str) -> str:
-    if media == curl.FORM:
+    if media == FORM:
         return urlencode(example).replace("&", "\n&")
     return json.dumps(example, indent=2, ensure_ascii=False)
 

@@ -14,7 +14,7 @@ from tests.test_structure import modules
 GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "integrate.md").read_text()
 AT_THE_CALLBACK = "| `error` | what to do |"
 OF_ENDPOINTS = "| status, `error` | what to do |"
-# No class describes these: REST framework refuses methods, and `config.views` refuses unknown documents.
+# No error for machines is raised: REST framework refuses methods, `config.views` unknown documents.
 WITHOUT_A_CLASS = {(405, "invalid_request"), (404, "not_found")}
 
 
@@ -45,9 +45,28 @@ def answers_of_endpoints() -> set[tuple[int, str]]:
     }
 
 
-def codes_in_the_code() -> set[str]:
-    """Every constant that is the attribute `error` of a class or the member `error` of a dictionary."""
+def raised_without_a_class() -> set[tuple[int, str]]:
+    """The status and code of every error for machines that is made with either of them.
+
+    `pushed_requests` passes on the codes of the authorization endpoint.
+    """
     found = set()
+    for path in (path for _, path in modules() if path.name != "pushed_requests.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
+            if name not in ("MachineError", "RefusedRequestError"):
+                continue
+            assert isinstance(node, ast.Call)
+            facts = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
+            if name == "RefusedRequestError" and isinstance(node.args[0], ast.Constant):
+                facts["error"] = node.args[0].value
+            found.add((facts.get("status", 400), facts.get("error", "invalid_request")))
+    return found
+
+
+def codes_in_the_code() -> set[str]:
+    """Every constant that is the `error` of a class, of a call or of a dictionary."""
+    found = {code for _status, code in raised_without_a_class()}
     for _, path in modules():
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ClassDef):
@@ -73,7 +92,7 @@ def test_the_table_of_the_callback_has_every_code_of_the_authorization_endpoint_
 def test_the_table_of_endpoints_has_every_status_and_code_for_machines_and_no_other() -> None:
     answers = {(each.status, each.error) for each in subclasses(MachineError)}  # type: ignore[attr-defined]
 
-    assert answers_of_endpoints() == answers | WITHOUT_A_CLASS
+    assert answers_of_endpoints() == answers | raised_without_a_class() | WITHOUT_A_CLASS
 
 
 def test_no_error_code_in_the_code_is_missing_from_the_tables() -> None:

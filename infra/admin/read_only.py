@@ -1,14 +1,9 @@
-"""Models that operators can only read in the admin, and filters of their lists."""
+"""Models that operators can only read in the admin."""
 
-from contextlib import suppress
 from typing import Any, ClassVar
 
-from django.contrib.admin import DateFieldListFilter, FieldListFilter
 from django.contrib.admin.options import BaseModelAdmin
-from django.db.models import DateTimeField
 from django.http import HttpRequest
-from django.utils.dateparse import parse_datetime
-from django.utils.timezone import is_naive, make_aware
 
 
 class ReadOnly(BaseModelAdmin):
@@ -40,23 +35,3 @@ class FilteredOnly:
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
         names = {getattr(each, "parameter_name", each) for each in self.list_filter}
         return lookup.split("__")[0] in names
-
-
-class MomentFilter(DateFieldListFilter):
-    """Takes a time without an offset, as in an address that somebody typed, as one of this time zone."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        parameters: dict[str, Any] = self.used_parameters
-        for name, values in parameters.items():
-            parameters[name] = [_with_offset(value) for value in values]
-
-
-def _with_offset(value: Any) -> Any:
-    with suppress(ValueError, TypeError, OverflowError):  # Django refuses what is not a time
-        moment = parse_datetime(value)
-        return make_aware(moment) if moment and is_naive(moment) else value
-    return value
-
-
-FieldListFilter.register(lambda field: isinstance(field, DateTimeField), MomentFilter, take_priority=True)

@@ -45,18 +45,9 @@ def line(
 ) -> Line:
     """The line that follows `before`, or the first line."""
     seq, previous = (before.seq + 1, before.hash) if before else (1, GENESIS)
-    text = canonical(
-        {
-            "about": about,
-            "action": action,
-            "at": microseconds(at),
-            "operator": operator_id,
-            "previous": previous,
-            "reason": reason,
-            "seq": seq,
-        }
-    )
-    return Line(seq, text, digest(text), at, operator_id, action, about)
+    made = Line(seq, "", "", at, operator_id, action, about)
+    text = canonical(_columns(made) | {"previous": previous, "reason": reason})
+    return made._replace(text=text, hash=digest(text))
 
 
 def canonical(values: Mapping[str, Any]) -> str:

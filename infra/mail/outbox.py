@@ -104,11 +104,6 @@ def send_again(email: uuid.UUID, *, now: datetime) -> bool:
     return found == 1
 
 
-def end_late(*, now: datetime, batch: int) -> int:
-    """Erases the content of expired e-mails, also while no sender runs; returns their number."""
-    return queue.end_expired(now=now, batch=batch)
-
-
 def written_to(address: str, *, until: datetime) -> QuerySet[OutgoingEmail]:
     """The e-mails to this address that were put into the outbox until then."""
     return OutgoingEmail.objects.filter(recipient=digest(address), created_at__lte=until)

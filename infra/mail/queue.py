@@ -19,7 +19,7 @@ from infra.mail.models import OutgoingEmail
 
 State = OutgoingEmail.State
 
-LEASE = timedelta(seconds=60)  # longer than a sender works on one e-mail, see `sending.DEADLINE`
+LEASE = timedelta(seconds=60)  # longer than a sender works on one e-mail: twice `sending.DEADLINE`
 
 _CLAIM = """
     UPDATE infra_outgoingemail SET leased_until = %s, tries = tries + 1, tried_at = %s WHERE id = (

@@ -1,22 +1,21 @@
 """Sends the e-mails of the queue, one after the other over one connection."""
 
-import smtplib
-import socket
-import threading
 import uuid
-from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager, suppress
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from datetime import datetime
 from email.utils import format_datetime
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any
 from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMultiAlternatives, get_connection
+from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
 from django.core.mail.backends import smtp as django_smtp
 
 from infra import jobs
+from infra.in_time import in_time
 from infra.mail import failures, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
@@ -29,24 +28,14 @@ Clock = Callable[[], datetime]
 MOST_OVER_ONE_CONNECTION = 50  # many servers end a connection after some hundred
 
 
-class Sent(NamedTuple):
-    """The numbers of e-mails that were sent and that were not. down: no e-mail can be sent at the moment."""
-
-    sent: int = 0
-    failed: int = 0
-    down: bool = False
-
-
-def send_due(*, urgent: bool, clock: Clock) -> Sent:
-    """Sends due e-mails until none is left, the mail server accepts none, or the worker has to stop."""
-    sent = failed = 0
+def send_due(*, urgent: bool, clock: Clock) -> bool:
+    """Sends due e-mails until none is left or the worker has to stop; True if the mail server takes none."""
     with _Connection() as connection:
         while not jobs.must_stop() and (email := queue.claim(urgent=urgent, now=clock())):
             failure = _send(email, connection, clock)
-            sent, failed = sent + (failure is None), failed + (failure is not None)
             if failure and failure.down:
-                return Sent(sent, failed, down=True)
-    return Sent(sent, failed)
+                return True
+    return False
 
 
 def send_one(email: uuid.UUID, *, clock: Clock) -> None:
@@ -76,9 +65,8 @@ class _Connection:
             self._backend, self._name, self._used = get_connection(backend or None), backend, 0
         self._used += 1
         try:
-            with deadline(self._backend):
-                self._backend.open()
-                self._backend.send_messages([message])
+            self._backend.open()
+            self._backend.send_messages([message])
         except BaseException:
             self.close()
             raise
@@ -87,7 +75,7 @@ class _Connection:
         """Ends the connection; if that fails, it is forgotten all the same."""
         backend, self._backend = self._backend, None
         if backend is not None:
-            with suppress(OSError), deadline(backend, seconds=2):
+            with suppress(OSError):
                 backend.close()
 
 
@@ -124,94 +112,17 @@ def _message(email: OutgoingEmail, letter: Letter) -> EmailMultiAlternatives:
     return message
 
 
-DEADLINE = 20.0  # seconds for one e-mail, connecting included
-
-_cut = threading.local()  # `cutter`: that of the deadline of this thread
-
-
-class _Cutter:
-    """Shuts the connection of a thread down when its time is over."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._watched: socket.socket | None = None
-        self.over = False
-
-    def watch(self, connected: socket.socket) -> None:
-        """Keeps a duplicate of the socket, because starting TLS replaces the socket object."""
-        with self._lock:
-            self._close()
-            self._watched = socket.socket(fileno=socket.dup(connected.fileno()))
-            if self.over:
-                self._shut()
-
-    def cut(self) -> None:
-        """Shuts the connection down, so that a pending read or write fails."""
-        with self._lock:
-            self.over = True
-            self._shut()
-
-    def forget(self) -> None:
-        """Stops watching, because the connection is no longer in use."""
-        with self._lock:
-            self._close()
-
-    def _close(self) -> None:
-        if self._watched is not None:
-            self._watched.close()
-            self._watched = None
-
-    def _shut(self) -> None:
-        if self._watched is not None:
-            with suppress(OSError):
-                self._watched.shutdown(socket.SHUT_RDWR)
-
-
-@contextmanager
-def deadline(backend: Any, seconds: float | None = None) -> Iterator[None]:
-    """Within the block, a connection of this thread is shut down after so many seconds.
-
-    backend: the one that sends, whose connection may be open already. An OSError in the block after that
-    time becomes a TimeoutError.
-    """
-    cutter = _cut.cutter = _Cutter()
-    opened = getattr(getattr(backend, "connection", None), "sock", None)
-    if opened is not None:
-        cutter.watch(opened)
-    timer = threading.Timer(DEADLINE if seconds is None else seconds, cutter.cut)
-    timer.daemon = True
-    timer.start()
-    try:
-        yield
-    except OSError as error:
-        if cutter.over:
-            raise TimeoutError("the mail server took too long") from error
-        raise
-    finally:
-        timer.cancel()
-        _cut.cutter = None
-        cutter.forget()
-
-
-class _Watched(smtplib.SMTP):
-    def _get_socket(self, host: Any, port: Any, timeout: Any) -> Any:
-        made = super()._get_socket(host, port, timeout)  # type: ignore[misc]
-        if cutter := getattr(_cut, "cutter", None):
-            try:
-                cutter.watch(made)
-            except OSError:
-                with closing(made):
-                    raise
-        return made
-
-
-class _WatchedSSL(smtplib.SMTP_SSL, _Watched):
-    """`SMTP_SSL` makes its socket by the method above, before the TLS handshake."""
+DEADLINE = 20.0  # seconds for connecting, and for one e-mail; EMAIL_TIMEOUT limits single answers
 
 
 class EmailBackend(django_smtp.EmailBackend):
-    """Django's SMTP backend, whose connections a `deadline` can end."""
+    """Django's SMTP backend, which no server holds up by answering a little now and then."""
 
-    @property
-    def connection_class(self) -> type[smtplib.SMTP]:
-        return _WatchedSSL if self.use_ssl else _Watched
+    def open(self) -> bool | None:
+        return in_time(super().open, DEADLINE)
+
+    def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
+        return in_time(partial(super().send_messages, email_messages), DEADLINE)
+
+    def close(self) -> None:
+        in_time(super().close, 2)

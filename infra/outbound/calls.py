@@ -4,18 +4,16 @@ The host name is resolved once, and the connection goes to exactly the addresses
 answer that changes in between has no effect. Calls use no proxy and send no cookie or credential.
 """
 
-import queue
 import socket
 import ssl
-import threading
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from time import monotonic
-from typing import Any
 
+from infra.in_time import in_time
 from infra.outbound.targets import Address, Target, TargetError, as_address, is_loopback, is_public, parse
 
 CONNECT_WITHIN = 3.0  # seconds for DNS, connection and TLS
@@ -115,7 +113,7 @@ class Outbound:
 
     def _addresses(self, target: Target, deadline: float) -> list[str]:
         """The addresses of the target; raises NotReachedError if one of them is not allowed."""
-        found = _in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
+        found = in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
         addresses = list(dict.fromkeys(found))
         allowed = self._allowed if target.tls else is_loopback
         if not all(allowed(as_address(address)) for address in addresses):
@@ -136,26 +134,6 @@ def _failing_as(kind: type[OutboundError]) -> Iterator[None]:
         raise kind(f"TLS failed: {error.reason or 'unknown reason'}.") from error
     except (OSError, HTTPException, ValueError) as error:
         raise kind(f"The connection failed: {type(error).__name__}.") from error
-
-
-def _in_time(work: Callable[[], list[str]], seconds: float) -> list[str]:
-    """The result of `work`, or TimeoutError. The system's resolver takes no time limit of its own."""
-    done: queue.SimpleQueue[Any] = queue.SimpleQueue()
-
-    def run() -> None:
-        try:
-            done.put(work())
-        except Exception as error:
-            done.put(error)
-
-    threading.Thread(target=run, daemon=True).start()
-    try:
-        result = done.get(timeout=seconds)
-    except queue.Empty:
-        raise TimeoutError from None
-    if isinstance(result, Exception):
-        raise result
-    return list(result)
 
 
 def _left(deadline: float) -> float:

@@ -56,7 +56,9 @@ def endings(in_use: Iterable[tuple[str, Iterable[x509.Certificate]]], *, now: da
     for certificate, names in holders.items():
         left = certificate.not_valid_after_utc - now
         if (stage := stage_of(left)) is not None:
-            near.append(_ending(certificate, tuple(dict.fromkeys(names)), left, stage))
+            name, fingerprint = certificate.subject.rfc4514_string(), certificate.fingerprint(SHA256()).hex()
+            ends, days = certificate.not_valid_after_utc, max(left, timedelta(0)).days
+            near.append(Ending(name, fingerprint, tuple(dict.fromkeys(names)), ends, days, stage))
     return sorted(near, key=lambda ending: (ending.ends, ending.name))
 
 
@@ -65,14 +67,3 @@ def stage_of(left: timedelta) -> int | None:
     if left <= timedelta(0):
         return 0
     return min((days for days in WARN_BEFORE if left <= timedelta(days=days)), default=None)
-
-
-def _ending(certificate: x509.Certificate, holders: tuple[str, ...], left: timedelta, stage: int) -> Ending:
-    return Ending(
-        certificate.subject.rfc4514_string(),
-        certificate.fingerprint(SHA256()).hex(),
-        holders,
-        certificate.not_valid_after_utc,
-        max(left, timedelta(0)).days,
-        stage,
-    )

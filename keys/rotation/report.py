@@ -1,9 +1,11 @@
 """The report of a rotation, as text and as JSON: what was done, what comes next, what is wrong. Pure."""
 
 from dataclasses import dataclass
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 from uuid import UUID
+
+from infra.moments import iso
 
 
 @dataclass(frozen=True)
@@ -40,8 +42,3 @@ class Report:
         lists = {"done": self.done, "next": self.next, "problems": self.problems}
         entries = {name: [entry.facts() for entry in several] for name, several in lists.items()}
         return {"at": iso(self.at), "dry_run": self.dry_run, **entries}
-
-
-def iso(when: datetime) -> str:
-    """ISO 8601 in UTC, to the second."""
-    return when.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

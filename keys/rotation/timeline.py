@@ -6,6 +6,7 @@ Horizontal positions are percentages and the SVG does not scale, so that its tex
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 from uuid import UUID
 
 from django.utils.translation import gettext as _
@@ -54,28 +55,8 @@ class Life:
         return str(self.kid)[:8] if self.kid else _("the next key")
 
 
-@dataclass(frozen=True)
-class Bar:
-    """A span and its position in the drawing."""
-
-    span: Span
-    x: str
-    width: str
-    y: int
-    height: int
-
-
-@dataclass(frozen=True)
-class Row:
-    """The row of one key in the drawing."""
-
-    life: Life
-    label_y: int
-    bars: tuple[Bar, ...]
-
-
 class Timeline:
-    """The drawing of these lives at `now`, for a template."""
+    """The drawing of these lives at `now`, for a template: a row for each life, with a bar for each span."""
 
     def __init__(self, lives: Sequence[Life], *, now: datetime) -> None:
         moments = [moment for life in lives for span in life.spans for moment in (span.begins, span.ends)]
@@ -87,14 +68,15 @@ class Timeline:
         self.now_anchor = "start" if self._place(now) < 50 else "end"
         self.rows = [self._row(life, HEAD + ROW * number) for number, life in enumerate(lives)]
 
-    def _row(self, life: Life, top: int) -> Row:
-        return Row(life, top + LABEL, tuple(self._bar(span, top + BAR) for span in life.spans))
+    def _row(self, life: Life, top: int) -> dict[str, Any]:
+        bars = [self._bar(span, top + BAR) for span in life.spans]
+        return {"life": life, "label_y": top + LABEL, "bars": bars}
 
-    def _bar(self, span: Span, top: int) -> Bar:
+    def _bar(self, span: Span, top: int) -> dict[str, Any]:
         x = self._place(span.begins)
         width = max(self._place(span.ends) - x, LEAST)
         y, height = (top + THICK // 2, 1) if span.state == State.WITHDRAWN else (top, THICK)
-        return Bar(span, f"{x:.2f}%", f"{width:.2f}%", y, height)
+        return {"span": span, "x": f"{x:.2f}%", "width": f"{width:.2f}%", "y": y, "height": height}
 
     def _place(self, moment: datetime) -> float:
         whole = max(self._ends - self._begins, timedelta(hours=1))

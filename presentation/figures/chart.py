@@ -30,15 +30,6 @@ class Part:
     height: str
 
 
-@dataclass(frozen=True)
-class Mark:
-    """A label below the bars."""
-
-    x: str
-    text: str
-    anchor: str
-
-
 class Chart:
     """The drawing of the figures of the day that begins at `start`, for a template."""
 
@@ -52,7 +43,7 @@ class Chart:
         self.parts = [
             part for place, (_, counts) in enumerate(self.hours) for part in self._bar(place, counts)
         ]
-        self.marks = [Mark(f"{place * WIDTH:.2f}%", f"{place:02}:00", "start") for place in (0, 6, 12, 18)]
+        self.marks = [(f"{place * WIDTH:.2f}%", f"{place:02}:00") for place in (0, 6, 12, 18)]
 
     def _bar(self, place: int, counts: Counts) -> list[Part]:
         x, width, y, found = f"{place * WIDTH + GAP / 2:.2f}%", f"{WIDTH - GAP:.2f}%", float(self.base), []

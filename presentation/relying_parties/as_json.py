@@ -6,31 +6,17 @@ from typing import Any
 
 from presentation.models import RelyingParty
 
+_NAMES = {"allowed_scopes": "scopes", "allowed_transaction_data_types": "transaction_data_types"}
+_OTHERS = ("id", "webhook_url", "webhook_events", "notes")  # `set_webhook` sets the second and the third
 # Member of the JSON → field of the model. A list of addresses is a table of its own.
 FIELDS = {
-    "name": "name",
-    "purpose": "purpose",
-    "privacy_policy_url": "privacy_policy_url",
-    "terms_url": "terms_url",
-    "contact": "contact",
-    "scopes": "allowed_scopes",
-    "allowed_claims": "allowed_claims",
-    "transaction_data_types": "allowed_transaction_data_types",
-    "minimum_assurance": "minimum_assurance",
-    "wire_format": "wire_format",
-    "grants": "grants",
-    "requires_pushed_requests": "requires_pushed_requests",
-    "requires_signed_requests": "requires_signed_requests",
-    "may_omit_exp": "may_omit_exp",
-    "may_omit_login_hint": "may_omit_login_hint",
-    "request_uri_prefix": "request_uri_prefix",
-    "jwks": "jwks",
-    "jwks_uri": "jwks_uri",
-    "may_name_endpoint": "may_name_endpoint",
+    _NAMES.get(field.name, field.name): field.name
+    for field in RelyingParty._meta.concrete_fields
+    if field.editable and field.name not in _OTHERS
 }
 ADDRESSES = ("redirect_uris", "response_uris")
 STATE = ("state", "suspension_reason")
-FIXED = ("client_id", "created_at", "webhook_url", "webhook_events")  # `set_webhook` sets the last two
+FIXED = ("client_id", "created_at", "webhook_url", "webhook_events")
 
 
 def as_json(party: RelyingParty) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """The table of scopes."""
 
 import secrets
-from collections.abc import Iterable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -32,9 +31,6 @@ class ScopeQuerySet(models.QuerySet["Scope"]):
     """Refuses what would change scopes in bulk: neither stamps nor the basic scope would be heeded."""
 
     def update(self, **changes: Any) -> int:
-        raise FixedScopeError("Scopes are changed one by one, by `save`.")
-
-    def bulk_update(self, objs: Iterable[Any], fields: Iterable[str], batch_size: int | None = None) -> int:
         raise FixedScopeError("Scopes are changed one by one, by `save`.")
 
     def delete(self) -> Any:

@@ -1,4 +1,4 @@
-"""The kinds of fields that transaction data consists of: what each accepts, and how it is documented.
+"""The kinds of fields that transaction data consists of: what each accepts.
 
 `read` takes a value from strict JSON and returns it validated, or raises FieldError naming the field.
 """
@@ -7,7 +7,7 @@ import ipaddress
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from typing import Any, ClassVar
+from typing import Any
 
 from infra.reasons import visible
 from infra.words import Words
@@ -22,18 +22,10 @@ class FieldError(ValueError):
 
 @dataclass(frozen=True)
 class Field:
-    """One field: `label` is shown to the holder, `about` explains it to the relying party's developer."""
-
-    type_name: ClassVar[str] = "String"  # the JSON type, in the words of the contract
+    """One field: `label` is shown to the holder."""
 
     label: Words = ""
-    about: str = ""
     required: bool = field(default=True, kw_only=True)
-
-    @property
-    def rule(self) -> str:
-        """What the field accepts beyond its type, for the documentation."""
-        raise NotImplementedError
 
     def read(self, value: Any, where: str) -> Any:
         """The validated value; raises FieldError. where: the path of the field, for the message."""
@@ -45,10 +37,6 @@ class Text(Field):
     """A string."""
 
     longest: int = 140
-
-    @property
-    def rule(self) -> str:
-        return f"at most {self.longest} characters" + ("; not blank" if self.required else "")
 
     def read(self, value: Any, where: str) -> str:
         if not isinstance(value, str):
@@ -72,7 +60,6 @@ class IPAddress(Text):
     """An IPv4 or IPv6 address in its usual notation, without a zone."""
 
     longest: int = 45
-    rule = "an IPv4 or IPv6 address"
 
     def read(self, value: Any, where: str) -> str:
         text = super().read(value, where)
@@ -87,8 +74,6 @@ class IPAddress(Text):
 class Currency(Field):
     """An ISO 4217 code."""
 
-    rule = "an ISO 4217 code in capital letters, such as `EUR`"
-
     def read(self, value: Any, where: str) -> str:
         if not isinstance(value, str) or value not in MINOR_UNITS:
             raise FieldError(f"{where} must be an ISO 4217 currency code, such as EUR")
@@ -99,14 +84,8 @@ class Currency(Field):
 class Integer(Field):
     """A whole number, written as one: `2`, not `2.0`."""
 
-    type_name = "Integer"
-
     least: int
     most: int
-
-    @property
-    def rule(self) -> str:
-        return f"from {self.least:,} to {self.most:,}"
 
     def read(self, value: Any, where: str) -> int:
         if type(value) is not int:  # isinstance would accept True and False
@@ -120,36 +99,20 @@ class Integer(Field):
 class Amount(Field):
     """An amount of money in the payload's currency, read as a Decimal."""
 
-    type_name = "Float"
-
     zero: bool = False
-
-    @property
-    def rule(self) -> str:
-        return f"{self._least}, less than {MOST_MONEY:,}; no more decimal places than the currency has"
 
     def read(self, value: Any, where: str) -> Decimal:
         amount = _number(value, where)
         if amount < 0 or (amount == 0 and not self.zero):
-            raise FieldError(f"{where} must be {self._least}")
+            raise FieldError(f"{where} must be {'zero or more' if self.zero else 'more than zero'}")
         if amount >= MOST_MONEY:
             raise FieldError(f"{where} must be less than {MOST_MONEY}")
         return amount.copy_abs()  # turns -0 into 0; abs() would also round to 28 digits
-
-    @property
-    def _least(self) -> str:
-        return "zero or more" if self.zero else "more than zero"
 
 
 @dataclass(frozen=True, kw_only=True)
 class UnitPrice(Field):
     """The price of one unit, negative for a discount. Only the rounded total has to fit the minor units."""
-
-    type_name = "Float"
-    rule = (
-        f"more than -{MOST_MONEY:,}, less than {MOST_MONEY:,}; at most {PRICE_PLACES} decimal places; "
-        "negative for a discount"
-    )
 
     def read(self, value: Any, where: str) -> Decimal:
         price = _number(value, where)
@@ -164,9 +127,6 @@ class UnitPrice(Field):
 @dataclass(frozen=True, kw_only=True)
 class Object(Field):
     """A JSON object with these fields and no others."""
-
-    type_name = "Object"
-    rule = "see below"
 
     fields: Mapping[str, Field]
 
@@ -197,14 +157,6 @@ class ListOf(Field):
 
     item: Field
     most: int
-
-    @property
-    def type_name(self) -> str:  # type: ignore[override]
-        return f"{self.item.type_name}[]"
-
-    @property
-    def rule(self) -> str:
-        return f"from 1 to {self.most}"
 
     def read(self, value: Any, where: str) -> tuple[Any, ...]:
         if not isinstance(value, list):

@@ -1,4 +1,4 @@
-"""The four types of transaction data. Validation, display and documentation follow from these declarations.
+"""The four types of transaction data. Validation and display follow from these declarations.
 
 Names, JSON types and which fields are required come from the contract (Resources: transaction data object).
 """
@@ -10,7 +10,6 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.words import Words
 from presentation.transaction_data.fields import (
-    MOST_MONEY,
     AccountNumber,
     Amount,
     Currency,
@@ -37,18 +36,15 @@ class TransactionDataType:
     under their label) or for a text (shown as a quotation). A tuple of names is one table of texts.
     payee: the paths of the fields that name who is paid, the best first; none if the requester is paid.
     introduction: a sentence above the first block, with a place `%(requester)s`.
-    rules: Markdown for the rules that concern several fields.
     """
 
     urn: str
     title: Words
-    about: str
     fields: Mapping[str, Field]
     layout: tuple[str | tuple[str, ...], ...]
     amount: str = ""
     payee: tuple[tuple[str, str], ...] = ()
     introduction: Words = ""
-    rules: str = ""
 
     @property
     def consequential(self) -> bool:
@@ -58,70 +54,49 @@ class TransactionDataType:
     @property
     def payload(self) -> Object:
         """The member `payload`."""
-        return Object(about="Type-specific data", fields=self.fields)
+        return Object(fields=self.fields)
 
     @property
     def envelope(self) -> Object:
         """The whole transaction data object."""
         return Object(
             fields={
-                "type": Text(about="One of the supported type URNs", longest=100),
-                "credential_ids": ListOf(
-                    item=Text(longest=100),
-                    most=10,
-                    about="Credential query IDs this transaction data applies to",
-                ),
+                "type": Text(longest=100),
+                "credential_ids": ListOf(item=Text(longest=100), most=10),
                 "payload": self.payload,
-                "transaction_data_hashes_alg": ListOf(
-                    item=Text(longest=40),
-                    most=10,
-                    required=False,
-                    about="Hash algorithms the application accepts (OpenID4VP 1.0 B.3.3); one is `sha-256`",
-                ),
+                "transaction_data_hashes_alg": ListOf(item=Text(longest=40), most=10, required=False),
             }
         )
 
 
-_CURRENCY = Currency(_("Currency"), "Currency code")
-
-_LINE_ITEMS = f"""\
-* The total of a line is `quantity` × `unit_cost`, rounded to the currency's own minor units (two decimal
-  places for `EUR`, none for `JPY`). Exact halves are rounded away from zero: 0.125 EUR becomes 0.13 EUR, and
-  -0.125 EUR becomes -0.13 EUR.
-* The amount to pay is the sum of the rounded lines. It must be zero or more, and less than {MOST_MONEY:,}.
-* The person sees quantity, price and rounded total of each line, and the sum. Work out the amount that you
-  charge in the same way, with decimal numbers: in binary floating point `0.1 + 0.2` is not `0.3`.
-* A discount is a line with a negative `unit_cost`. A `quantity` is never negative.
-"""
+_CURRENCY = Currency(_("Currency"))
 
 _ITEM = Object(
     fields={
-        "quantity": Integer(_("Quantity"), "Quantity of the item", least=1, most=1_000_000),
-        "unit_cost": UnitPrice(_("Price each"), "Cost per unit"),
-        "label": Text(_("Item"), "Label describing the item"),
+        "quantity": Integer(_("Quantity"), least=1, most=1_000_000),
+        "unit_cost": UnitPrice(_("Price each")),
+        "label": Text(_("Item")),
     }
 )
 
 _RECIPIENT = Object(
     _("To"),
-    "Recipient of the transfer",
     fields={
-        "individual_name": Text(_("Name"), "Name of the recipient individual", required=False),
-        "institution_name": Text(_("Bank"), "Name of the recipient institution"),
-        "routing_number": Text(_("Routing number"), "Routing number of the recipient account", longest=64),
-        "account_number": AccountNumber(_("Account number"), "Account number of the recipient"),
-        "website": Text(_("Website"), "Website of the recipient", required=False, longest=200),
+        "individual_name": Text(_("Name"), required=False),
+        "institution_name": Text(_("Bank")),
+        "routing_number": Text(_("Routing number"), longest=64),
+        "account_number": AccountNumber(_("Account number")),
+        "website": Text(_("Website"), required=False, longest=200),
     },
 )
 
 _SOURCE = Object(
     _("From"),
-    "Funding source",
     fields={
-        "individual_name": Text(_("Name"), "Name of the source individual"),
-        "institution_name": Text(_("Bank"), "Name of the source institution", required=False),
-        "account_number": AccountNumber(_("Account number"), "Account number of the source"),
-        "routing_number": Text(_("Routing number"), "Routing number of the source account", longest=64),
+        "individual_name": Text(_("Name")),
+        "institution_name": Text(_("Bank"), required=False),
+        "account_number": AccountNumber(_("Account number")),
+        "routing_number": Text(_("Routing number"), longest=64),
     },
 )
 
@@ -150,35 +125,28 @@ KINDS_OF_INSTRUMENTS: Mapping[str, Words] = {
 
 _PAYMENT_INSTRUMENT = PaymentInstrument(
     _("Paid with"),
-    "Instrument used for the mandate",
     fields={
-        "type": Text(_("Kind"), "Type of payment instrument"),
-        "id": Text(_("Identifier"), "Identifier of the payment instrument", longest=200),
-        "instruction": Text(
-            _("Instruction"), "Instruction associated with the instrument", required=False, longest=500
-        ),
+        "type": Text(_("Kind")),
+        "id": Text(_("Identifier"), longest=200),
+        "instruction": Text(_("Instruction"), required=False, longest=500),
     },
 )
 
 _PAYEE = Object(
     _("Paid to"),
-    "Payee receiving the payment",
     fields={
-        "id": Text(_("Identifier"), "Identifier of the payee", required=False, longest=200),
-        "name": Text(_("Name"), "Name of the payee"),
-        "website": Text(_("Website"), "Website of the payee", required=False, longest=200),
+        "id": Text(_("Identifier"), required=False, longest=200),
+        "name": Text(_("Name")),
+        "website": Text(_("Website"), required=False, longest=200),
     },
 )
 
 SESSION_DATA = TransactionDataType(
     urn=_URN + "session-data",
     title=_("This device"),
-    about="Binds session context to the presentation.",
     fields={
-        "ip_address": IPAddress(_("IP address"), "IP address of the end user"),
-        "device_id": Text(
-            _("Device identifier"), "Device identifier of the end user", required=False, longest=200
-        ),
+        "ip_address": IPAddress(_("IP address")),
+        "device_id": Text(_("Device identifier"), required=False, longest=200),
     },
     layout=(("ip_address", "device_id"),),
     introduction=_("%(requester)s says you are on this device. Your answer will include:"),
@@ -187,28 +155,25 @@ SESSION_DATA = TransactionDataType(
 PAYMENT_ITEMIZED = TransactionDataType(
     urn=_URN + "payment-itemized:v1",
     title=_("Approve a payment"),
-    about="Binds an itemized payment summary.",
     fields={
-        "title": Text(_("Payment"), "Title of the payment", required=False),
-        "description": Text(_("Description"), "Description of the payment", required=False, longest=500),
+        "title": Text(_("Payment"), required=False),
+        "description": Text(_("Description"), required=False, longest=500),
         "currency": _CURRENCY,
-        "items": ListOf(_("Items"), "Line items", most=100, item=_ITEM),
+        "items": ListOf(_("Items"), most=100, item=_ITEM),
     },
     amount="items",
     layout=(("title", "description"), "items"),
-    rules=_LINE_ITEMS,
 )
 
 WIRE_INSTRUCTIONS = TransactionDataType(
     urn=_URN + "wire-instructions:v1",
     title=_("Approve a bank transfer"),
-    about="Binds wire transfer instructions.",
     fields={
         "recipient": _RECIPIENT,
         "source": _SOURCE,
-        "amount": Amount(_("Amount"), "Transfer amount"),
+        "amount": Amount(_("Amount")),
         "currency": _CURRENCY,
-        "memo": Text(_("Reference"), "Memo or reference note", required=False, longest=500),
+        "memo": Text(_("Reference"), required=False, longest=500),
     },
     amount="amount",
     payee=(("recipient", "individual_name"), ("recipient", "institution_name")),
@@ -218,14 +183,11 @@ WIRE_INSTRUCTIONS = TransactionDataType(
 PAYMENT_MANDATE = TransactionDataType(
     urn=_URN + "payment-mandate:v1",
     title=_("Authorise a payment"),
-    about="Binds a payment mandate authorization.",
     fields={
         "payment_instrument": _PAYMENT_INSTRUMENT,
         "payee": _PAYEE,
-        "prompt_summary": Text(
-            _("In their words"), "Summary text displayed to the user for consent", longest=1000
-        ),
-        "amount": Amount(_("Amount"), "Payment amount", zero=True),
+        "prompt_summary": Text(_("In their words"), longest=1000),
+        "amount": Amount(_("Amount"), zero=True),
         "currency": _CURRENCY,
     },
     amount="amount",

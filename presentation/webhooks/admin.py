@@ -169,6 +169,6 @@ def secret_page(own: Any, request: HttpRequest, relying_party: RelyingParty) -> 
         title=_t("Webhook secret of %(name)s") % {"name": relying_party.name},
         form=form,
         secrets=list(signing_secrets.in_use(relying_party, now=now)),
-        new=new,
+        new=new and {"text": new},
     )
     return response

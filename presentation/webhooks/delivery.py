@@ -9,7 +9,6 @@ import secrets
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import NamedTuple
 
 import structlog
 from django.db.models import Exists, F, OuterRef, QuerySet
@@ -32,13 +31,6 @@ GONE = 410  # asks to stop sending (Standard Webhooks 1.0)
 DOWN = 3  # after so many failures in a row the endpoint is at fault, not the event
 
 
-class Sent(NamedTuple):
-    """The numbers of tries that succeeded and failed."""
-
-    delivered: int
-    failed: int
-
-
 @dataclass(frozen=True)
 class _Try:
     """The result of one try. status: of the response, if any. problem: "" if the event was accepted."""
@@ -49,14 +41,14 @@ class _Try:
     gone: bool = False  # the endpoint wants no more webhooks
 
 
-def deliver_due(*, outbound: Outbound, clock: Clock) -> Sent:
-    """Sends all events that may be sent now; returns the numbers of tries."""
+def deliver_due(*, outbound: Outbound, clock: Clock) -> int:
+    """Sends all events that may be sent now; returns how many were taken."""
     give_up(now=clock())
-    leases = []
+    delivered = 0
     while not jobs.must_stop() and (endpoint := _take_lease(clock())):
         with runs.isolated("webhooks_not_sent", client_id=endpoint.relying_party.client_id):
-            leases.append(_serve(endpoint, outbound, clock))
-    return Sent(sum(each.delivered for each in leases), sum(each.failed for each in leases))
+            delivered += _serve(endpoint, outbound, clock)
+    return delivered
 
 
 def give_up(*, now: datetime) -> int:
@@ -125,8 +117,8 @@ def _set(endpoint: WebhookEndpoint, **facts: object) -> bool:
     return True
 
 
-def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
-    """Sends the due events of one endpoint, until one fails."""
+def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> int:
+    """Sends the due events of one endpoint, until one fails; returns how many were taken."""
     _drop_unwanted(endpoint.relying_party)
     due = _waiting().filter(relying_party=endpoint.relying_party, due_at__lte=clock())
     delivered = 0
@@ -134,24 +126,24 @@ def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> Sent:
         if jobs.must_stop():
             break
         if not _extend(endpoint, clock()):
-            return Sent(delivered, 0)
+            return delivered
         went = _Try(None, "An error in the service, whose log says why.")
         with runs.isolated("webhook_failed", webhook=str(event.id)):
             went = _send(event, endpoint.relying_party, outbound, clock())
         if went.problem and not _extend(endpoint, clock()):
-            return Sent(delivered, 1)  # another instance has the lease, and its result counts
+            return delivered  # another instance has the lease, and its result counts
         _note(event, went, clock())
         if went.problem:
             _pause_endpoint(endpoint, went, clock())
-            return Sent(delivered, 1)
+            return delivered
         delivered += 1
     if not delivered:
         _set(endpoint, next_call_at=clock())
-        return Sent(0, 0)
+        return 0
     if endpoint.failures >= DOWN:  # it works again, so events need not wait any longer
         _waiting().filter(relying_party=endpoint.relying_party).update(due_at=clock())
     _set(endpoint, next_call_at=clock(), failures=0, failing_since=None)
-    return Sent(delivered, 0)
+    return delivered
 
 
 def _drop_unwanted(relying_party: RelyingParty) -> None:

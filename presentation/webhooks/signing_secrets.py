@@ -5,7 +5,6 @@ import hmac
 import secrets
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import structlog
@@ -21,16 +20,12 @@ log = structlog.get_logger(__name__)
 OVERLAP = timedelta(days=7)  # how long the previous secret signs as well
 
 
-@dataclass(frozen=True)
-class NewSecret:
-    """A secret in clear, which can be shown only now."""
-
-    text: str = field(repr=False)
-
-
 @transaction.atomic
-def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> NewSecret:
-    """A new secret. Previous ones keep signing for at most `overlap`; an overlap of zero ends them now."""
+def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = OVERLAP) -> str:
+    """A new secret, to be shown once.
+
+    Previous ones keep signing for at most `overlap`; an overlap of zero ends them now.
+    """
     WebhookEndpoint.objects.bulk_create(
         [WebhookEndpoint(relying_party=relying_party, next_call_at=now)], ignore_conflicts=True
     )
@@ -44,7 +39,7 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
     row = WebhookSecret(id=uuid.uuid4(), relying_party=relying_party, created_at=now)
     row.sealed_secret = seal_column(row, "sealed_secret", plain)
     row.save(force_insert=True)
-    return NewSecret(as_text(plain))
+    return as_text(plain)
 
 
 def signing(relying_party: RelyingParty, *, now: datetime) -> list[bytes]:

@@ -6,10 +6,11 @@ For an answer that is posted, the event is inserted with its delivery; without a
 import json
 import uuid
 from collections.abc import Mapping
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from infra.database.prepared.writes import PreparedInsert
+from infra.moments import iso
 from presentation.models import Interaction
 from presentation.webhooks.delivery import TRIED_FOR
 from presentation.webhooks.models import WebhookEvent
@@ -59,13 +60,12 @@ def event_about(
         "nonce_sha256": interaction.nonce_digest,
         **data,
     }
-    timestamp = now.astimezone(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     return WebhookEvent(
         id=uuid.uuid4(),
         relying_party=interaction.relying_party,
         type=kind,
         subject=subject,
-        body=json.dumps({"type": kind.value, "timestamp": timestamp, "data": about}),
+        body=json.dumps({"type": kind.value, "timestamp": iso(now), "data": about}),
         created_at=now,
         due_at=now,
         give_up_at=now + TRIED_FOR,

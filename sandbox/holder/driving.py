@@ -5,10 +5,11 @@ is one of the personas.
 """
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import dataclass
 from datetime import timedelta
+from typing import Any
+from urllib.parse import urlsplit
 
 from django.db.models import Q
 from django.http import HttpResponse
@@ -29,6 +30,7 @@ from infra.waiting import (
 )
 from presentation.models import Interaction
 from sandbox.appearance import appear
+from sandbox.holder.call import HolderCall
 from sandbox.holder.inner_browser import InnerBrowser, Words
 from wallet import errands
 from wallet.models import Errand
@@ -52,32 +54,20 @@ class BusyError(Exception):
     """Calls with the same e-mail address did not end within `LONGEST_WAIT`."""
 
 
-@dataclass(frozen=True)
-class Ending:
-    """Where the browser is in the end: redirected to `redirect_to`, or on a page of this service."""
+def answer(call: HolderCall, *, client: str) -> dict[str, Any]:
+    """Open the request, go through it, and return where it ends: a redirect, or a page of this service.
 
-    redirect_to: str | None = None
-    status: int = 303
-    heading: str = ""
-    text: str = ""
-
-
-def answer(
-    authorize_path: str, *, persona: str, decision: str, switched_on: Sequence[str] = (), client: str
-) -> Ending:
-    """Open the request at `authorize_path` (with its query), go through it, and return where it ends.
-
-    persona: a key of `personas.OUTCOMES`. decision: the value of a button of the consent page. switched_on:
-    the names of the optional claims to share; the page refuses those that were not offered as optional.
-    client: the network address of the caller, which limits count by.
+    The consent page refuses optional claims that were not offered as optional. client: the network address of
+    the caller, which limits count by.
     Raises `BusyError`; or `NoThreadFreeError` when this call would have to wait and another one of this
     process waits already. Then the request is unanswered, and can be opened again.
     """
     browser = InnerBrowser(client)
     with ExitStack() as leaving, one_at_a_time(_waiting):
         leaving.callback(browser.sign_out)
-        steps = _Steps(browser, persona, decision, switched_on, leaving)
-        response = browser.get(authorize_path)
+        steps = _Steps(browser, call, leaving)
+        parts = urlsplit(call.authorize_url)
+        response = browser.get(f"{parts.path}?{parts.query}")
         for _ in range(MOST_PAGES):
             if was_refused():  # the view answered without what it would have waited for
                 raise NoThreadFreeError
@@ -86,25 +76,18 @@ def answer(
             if location is None:
                 break
             if not location.startswith("/"):
-                return Ending(redirect_to=location)
+                return {"redirect_to": location}
             response = steps.at(location)
         words = _words(response)
-        return Ending(status=response.status_code, heading=words.heading, text=words.text)
+        page = {"status": response.status_code, "heading": words.heading, "text": words.text}
+        return {"redirect_to": None, "page": page}
 
 
 class _Steps:
     """What the holder does at each address to which the browser is sent; each step is done once."""
 
-    def __init__(
-        self,
-        browser: InnerBrowser,
-        persona: str,
-        decision: str,
-        switched_on: Sequence[str],
-        leaving: ExitStack,
-    ) -> None:
-        self.browser, self.persona, self.decision = browser, persona, decision
-        self.switched_on, self.leaving = switched_on, leaving
+    def __init__(self, browser: InnerBrowser, call: HolderCall, leaving: ExitStack) -> None:
+        self.browser, self.call, self.leaving = browser, call, leaving
         self.steps = {
             "wallet_sign_in": self._sign_in,
             "wallet_identity": self._leave,
@@ -120,9 +103,9 @@ class _Steps:
     def _sign_in(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         errand = Errand.objects.get(id=match.kwargs["errand_id"])
         if errand.asks_address:
-            errands.take_address(errand, f"{self.persona}@{OWN_DOMAIN}")
+            errands.take_address(errand, f"{self.call.persona}@{OWN_DOMAIN}")
         _take_lease(errand.email, self.leaving)
-        wallet = appear(errand, self.persona, now=timezone.now())
+        wallet = appear(errand, self.call.persona, now=timezone.now())
         if not wallet.can_share:
             return self._leave(match, location)
         self.browser.sign_in(wallet)
@@ -145,7 +128,7 @@ class _Steps:
             return page
         consent = Consent.objects.get(id=match.kwargs["consent_id"])
         with _answering(Q(consent=consent)):
-            form = {"decision": self.decision, switches.FIELD: self.switched_on}
+            form = {"decision": self.call.decision, switches.FIELD: self.call.optional}
             return self.browser.post(consent.return_to, form)
 
 

@@ -1,8 +1,6 @@
 """The endpoint of the holder for tests, `/sandbox/holder`."""
 
 from http import HTTPStatus
-from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.urls import reverse
@@ -34,31 +32,17 @@ class HolderView(MachineView):
         try:
             endpoint = settings.BASE_URL + reverse("authorize")
             call = HolderCall.from_json(self.body(request), endpoint=endpoint)
-            parts = urlsplit(call.authorize_url)
-            path = f"{parts.path}?{parts.query}"
-            ending = holder.answer(
-                path,
-                persona=call.persona,
-                decision=call.decision,
-                switched_on=call.optional,
-                client=client,
-            )
+            ending = holder.answer(call, client=client)
         except HolderCallError as error:
             raise MalformedRequestError(str(error)) from error
         except NoThreadFreeError as error:
             raise UnavailableError(ANOTHER_WAITS, seconds=1) from error
         except holder.BusyError as error:
             raise UnavailableError(ADDRESS_BUSY, seconds=1) from error
-        if ending.status == HTTPStatus.SERVICE_UNAVAILABLE:  # a page on the way could not reach the database
+        if ending.get("page", {}).get("status") == HTTPStatus.SERVICE_UNAVAILABLE:
+            # A page on the way could not reach the database.
             raise UnavailableError(seconds=SHORTLY)
-        return Response(_members(ending))
-
-
-def _members(ending: holder.Ending) -> dict[str, Any]:
-    if ending.redirect_to is not None:
-        return {"redirect_to": ending.redirect_to}
-    page = {"status": ending.status, "heading": ending.heading, "text": ending.text}
-    return {"redirect_to": None, "page": page}
+        return Response(ending)
 
 
 act_as_holder = HolderView.as_view()

@@ -6,7 +6,7 @@ With JavaScript the page builds the same address itself (request-page.js), with 
 import contextlib
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from urllib.parse import quote, urlencode
 
 from django.http import QueryDict
@@ -75,10 +75,6 @@ class SampleRequest:
             nonce=secret(),
             state=secret(),
         )
-
-    def in_the_fragment(self) -> "SampleRequest":
-        """The same request, with the answer in the fragment."""
-        return replace(self, response_uri="")
 
     def parameters(self) -> dict[str, str]:
         """The parameters in the contract's order; `transaction_data` only if there is a transaction."""

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -109,7 +110,7 @@ def _as_built(sample: SampleRequest, endpoint: str) -> dict[str, Any]:
     operation = api.resolved(settings.BASE_URL)["paths"][reverse("authorize")]["get"]
     about = {each["name"]: each["schema"]["description"] for each in operation["parameters"]}
     parameters = sample.parameters()
-    plain = sample.in_the_fragment().parameters()
+    plain = replace(sample, response_uri="").parameters()
     return {
         "sample": sample,
         "endpoint": endpoint,

@@ -1,10 +1,9 @@
-"""The fields of a relying party that a developer chooses, and the rules for developers only.
+"""The rules for what a developer chooses for a relying party, beyond those for all.
 
 The model checks the rules that apply to all relying parties.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django.conf import settings
@@ -18,52 +17,21 @@ from sandbox.self_service import assumed_names, own_addresses
 MOST_URIS = 10  # of each kind
 
 
-@dataclass(frozen=True)
-class Details:
-    """The choices of a developer."""
-
-    name: str
-    redirect_uris: Sequence[str]
-    allowed_scopes: Sequence[str]
-    allowed_transaction_data_types: Sequence[str] = ()
-    wire_format: str = RelyingParty.WireFormat.STRING
-    allowed_claims: Sequence[str] = ()
-    response_uris: Sequence[str] = ()
-    jwks: Any = None
-    requires_pushed_requests: bool = False
-    requires_signed_requests: bool = False
-    may_omit_login_hint: bool = False
-    request_uri_prefix: str = ""
-    webhook_url: str = ""
-    webhook_events: Sequence[str] = ()
-
-    def fields(self) -> dict[str, Any]:
-        """The fields of the `RelyingParty` row by name, with the marked name."""
-        lists = ("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "webhook_events")
-        flags = ("requires_pushed_requests", "requires_signed_requests", "may_omit_login_hint")
-        plain = ("wire_format", "jwks", *flags)
-        return {
-            "name": assumed_names.marked(self.name),
-            **{name: list(getattr(self, name)) for name in lists},
-            **{name: getattr(self, name) for name in (*plain, "request_uri_prefix", "webhook_url")},
-        }
-
-
-def check(owner: str, details: Details) -> None:
+def check(owner: str, details: Mapping[str, Any]) -> None:
     """Raise ValidationError, by field, for a name or an address that this owner may not use."""
     errors: dict[str, Words] = {}
     registered = RelyingParty.objects.filter(self_registration=None).values_list("name", flat=True)
-    if problem := assumed_names.problem_with(details.name, registered):
+    if problem := assumed_names.problem_with(details["name"], registered):
         errors["name"] = problem
-    if not details.redirect_uris:
+    if not details["redirect_uris"]:
         errors["redirect_uris"] = _("Name at least one redirect URI.")
-    elif problem := _problem_with(owner, details.redirect_uris, local=True):
+    elif problem := _problem_with(owner, details["redirect_uris"], local=True):
         errors["redirect_uris"] = problem
     # Loopback targets are allowed only when the sandbox runs on the developer's own machine.
     for field, called in (
-        ("response_uris", details.response_uris),
-        ("request_uri_prefix", _one(details.request_uri_prefix)),
-        ("webhook_url", _one(details.webhook_url)),
+        ("response_uris", details["response_uris"]),
+        ("request_uri_prefix", _one(details["request_uri_prefix"])),
+        ("webhook_url", _one(details["webhook_url"])),
     ):
         if problem := _problem_with(owner, called, local=settings.LOOPBACK_CALLS):
             errors[field] = problem

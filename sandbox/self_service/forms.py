@@ -14,7 +14,7 @@ from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from sandbox.self_service import assumed_names
-from sandbox.self_service.details import MOST_URIS, Details
+from sandbox.self_service.details import MOST_URIS
 from wallet.credential.claims import CLAIMS, NAMES
 from wallet.sign_in.forms import EmailForm
 
@@ -157,11 +157,11 @@ class SelfRegistrationForm(forms.Form):
             **{name: getattr(party, name) for name in as_they_are},
         }
 
-    def details(self) -> Details:
-        """The choices in a valid form."""
+    def details(self) -> dict[str, Any]:
+        """The choices in a valid form: the fields of a relying party by name, and its addresses."""
         chosen = dict(self.cleaned_data)
-        chosen |= dict.fromkeys([*chosen.pop("requirements"), *chosen.pop("accepted")], True)
-        return Details(**chosen)
+        ticked = [*chosen.pop("requirements"), *chosen.pop("accepted")]
+        return chosen | {name: name in ticked for name in (*REQUIREMENTS, *ACCEPTED)}
 
     def refuse(self, error: ValidationError) -> None:
         """Add the errors that a use case raised to the fields that they are about."""

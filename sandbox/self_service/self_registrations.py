@@ -4,8 +4,8 @@ Their number is limited for each e-mail address, for each client address and in 
 after it was last saved or used.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.core.exceptions import ValidationError
@@ -17,11 +17,13 @@ from infra.limits import Limit
 from infra.retention import Due, delete
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
+from presentation.relying_parties.as_json import ADDRESSES
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.webhooks import signing_secrets
 from sandbox.models import SelfRegistration
-from sandbox.self_service.details import Details, check
+from sandbox.self_service import assumed_names
+from sandbox.self_service.details import check
 
 log = structlog.get_logger(__name__)
 
@@ -34,14 +36,6 @@ SECRETS_BY_OWNER = Limit.from_settings("self-registration-secrets")
 CHANGES_BY_OWNER = Limit.from_settings("self-registration-changes")
 
 
-@dataclass(frozen=True)
-class NewSecret:
-    """A secret, to be shown once. `before`: whether there was an earlier one."""
-
-    text: str = field(repr=False)
-    before: bool
-
-
 def registered_by(owner: str) -> QuerySet[RelyingParty]:
     """The owner's relying parties, newest first."""
     own = RelyingParty.objects.filter(self_registration__owner=owner)
@@ -49,8 +43,8 @@ def registered_by(owner: str) -> QuerySet[RelyingParty]:
 
 
 @transaction.atomic
-def register(owner: str, details: Details, *, client: str, now: datetime) -> RelyingParty:
-    """Register a relying party of this owner.
+def register(owner: str, details: dict[str, Any], *, client: str, now: datetime) -> RelyingParty:
+    """Register a relying party of this owner. details: as `SelfRegistrationForm.details` gives them.
 
     client: the network address that limits count by. Raises ValidationError by field, or
     `limits.LimitReachedError`; nothing is written then.
@@ -60,12 +54,10 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
     MADE_BY_CLIENT.take(client, now=now)
     MADE_BY_OWNER.take(owner, now=now)
     party = registration.register(
-        redirect_uris=details.redirect_uris,
-        response_uris=details.response_uris,
         contact=owner,
         self_registered=True,
         grants=list(GRANTS),  # grants cover its own requests and answers only
-        **details.fields(),
+        **_marked(details),
     )
     SelfRegistration.objects.create(relying_party=party, owner=owner, expires_at=now + KEPT)
     log.info("relying_party_self_registered", client_id=party.client_id)
@@ -73,33 +65,37 @@ def register(owner: str, details: Details, *, client: str, now: datetime) -> Rel
 
 
 @transaction.atomic
-def change(party: RelyingParty, owner: str, details: Details, *, now: datetime) -> RelyingParty:
+def change(party: RelyingParty, owner: str, details: dict[str, Any], *, now: datetime) -> RelyingParty:
     """Change the relying party and extend its time by `KEPT`. Raises like `register`."""
     CHANGES_BY_OWNER.take(owner, now=now)
     check(owner, details)
-    fields = details.fields()
+    fields = _marked(details)
+    addresses = {name: fields.pop(name) for name in ADDRESSES}
     for name, value in fields.items():
         setattr(party, name, value)
     party.full_clean()
     party.save(update_fields=list(fields))
-    registration.set_addresses(party, "redirect_uris", details.redirect_uris)
-    registration.set_addresses(party, "response_uris", details.response_uris)
+    for name, uris in addresses.items():
+        registration.set_addresses(party, name, uris)
     SelfRegistration.objects.filter(relying_party=party).update(expires_at=now + KEPT)
     return party
 
 
-def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
-    """Make a client secret; the earlier one stops working. Raises `limits.LimitReachedError`."""
+def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> tuple[str, bool]:
+    """Make a client secret, and say whether there was one, which stops working.
+
+    Raises `limits.LimitReachedError`.
+    """
     SECRETS_BY_OWNER.take(owner, now=now)
     before = bool(client_secrets.live(party, now=now))
-    return NewSecret(client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before)
+    return client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before
 
 
-def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> NewSecret:
-    """Make a secret that signs webhooks; the earlier one also signs. Raises `limits.LimitReachedError`."""
+def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> tuple[str, bool]:
+    """As `new_secret`, for webhooks, which the earlier one also signs. Raises `limits.LimitReachedError`."""
     SECRETS_BY_OWNER.take(owner, now=now)
     before = signing_secrets.in_use(party, now=now).exists()
-    return NewSecret(signing_secrets.rotate(party, now=now).text, before)
+    return signing_secrets.rotate(party, now=now), before
 
 
 def give_up(party: RelyingParty) -> None:
@@ -128,6 +124,10 @@ def clear(*, now: datetime, batch: int) -> int:
 def expired(now: datetime) -> list[Due]:
     """What `clear` deletes, or extends if it was used since."""
     return [Due(SelfRegistration.objects.filter(expires_at__lte=now), "expires_at", now)]
+
+
+def _marked(details: dict[str, Any]) -> dict[str, Any]:
+    return {**details, "name": assumed_names.marked(details["name"])}
 
 
 def _check_numbers(owner: str) -> None:

@@ -130,7 +130,7 @@ def _show_secret(
     own, now = _active(owner, client_id), timezone.now()
     facts |= {"party": own, "developer": owner}
     try:
-        facts["secret"] = make(own, owner, now=now)
+        facts["secret"], facts["before"] = make(own, owner, now=now)
     except LimitReachedError as limit:
         page = render(request, "developer/secret.html", facts | {"problem": _wait(limit, now)}, status=429)
         return again_after(limit.retry_after(now), page)

@@ -232,7 +232,7 @@ def test_records_move_to_another_sealing_key(alice: Wallet, settings: Any) -> No
     settings.KEY_SEALING_KEYS = [NEW, OLD]
     assert the_column().waiting().count() == 1
 
-    assert [batch.moved for batch in reseal(the_column())] == [1]
+    assert [moved for moved, _ in reseal(the_column())] == [1]
 
     settings.KEY_SEALING_KEYS = [NEW]
     consent.refresh_from_db()

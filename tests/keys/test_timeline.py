@@ -84,17 +84,19 @@ def test_keys_withdrawn_long_ago_are_left_out(now: datetime) -> None:
 def test_everything_is_placed_between_the_edges_and_in_order(a_year: datetime) -> None:
     drawn = Timeline(lives_at(a_year), now=a_year)
     for row in drawn.rows:
-        places = [(float(bar.x[:-1]), float(bar.width[:-1])) for bar in row.bars]
+        places = [(float(bar["x"][:-1]), float(bar["width"][:-1])) for bar in row["bars"]]
         assert all(x >= 0 and width > 0 and x + width <= 100.01 for x, width in places)
         assert [x for x, _ in places] == sorted(x for x, _ in places)
-        assert all(row.label_y < bar.y and bar.y + bar.height <= drawn.bottom for bar in row.bars)
-    past = [bar for row in drawn.rows for bar in row.bars if not bar.span.planned]
-    assert all(float(bar.x[:-1]) <= float(drawn.now_x[:-1]) for bar in past)
+        assert all(
+            row["label_y"] < bar["y"] and bar["y"] + bar["height"] <= drawn.bottom for bar in row["bars"]
+        )
+    past = [bar for row in drawn.rows for bar in row["bars"] if not bar["span"].planned]
+    assert all(float(bar["x"][:-1]) <= float(drawn.now_x[:-1]) for bar in past)
 
 
 def test_a_moment_of_no_length_can_be_drawn(now: datetime) -> None:
     drawn = Timeline([Life(None, "", (Span(State.STAGED, now, now),))], now=now)
-    assert (drawn.rows[0].bars[0].x, drawn.now_x) == ("0.00%", "0.00%")
+    assert (drawn.rows[0]["bars"][0]["x"], drawn.now_x) == ("0.00%", "0.00%")
 
 
 @pytest.mark.slow

@@ -78,4 +78,5 @@ def access_token(party: RelyingParty, *grants: str) -> str:
     """An access token for all grants of the relying party, or for `grants`."""
     from presentation.relying_parties.authentication import access_tokens
 
-    return access_tokens.issue(party.client_id, list(grants) or party.grants, now=timezone.now()).text
+    issued = access_tokens.issue(party.client_id, list(grants) or party.grants, now=timezone.now())
+    return str(issued["access_token"])

@@ -61,7 +61,7 @@ def access_token() -> dict[str, str]:
     """The header of a client with every grant."""
     party = register("Corner Shop", "https://shop.example/callback", grants=list(GRANTS))
     token = access_tokens.issue(party.client_id, list(GRANTS), now=timezone.now())
-    return {"Authorization": f"Bearer {token.text}"}
+    return {"Authorization": f"Bearer {token['access_token']}"}
 
 
 def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **known: str) -> None:

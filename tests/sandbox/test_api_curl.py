@@ -1,6 +1,7 @@
 """The curl command of each operation: complete, safe to paste, and one that this service understands."""
 
 import itertools
+import json
 import shlex
 import subprocess
 from typing import Any
@@ -10,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from sandbox import api, curl
+from sandbox import api
 
 
 def commands(base_url: str) -> dict[str, str]:
@@ -45,17 +46,30 @@ def test_secrets_of_the_reader_are_variables_and_are_expanded() -> None:
     assert '"client_id=$CLIENT_ID"' in found["authorize"]
 
 
-def test_values_of_examples_cannot_run_in_the_shell() -> None:
-    evil = "';touch x;`touch y`$(touch z)"
-    node: dict[str, Any] = {
-        "responses": {"200": {}},
-        "requestBody": {"content": {"application/json": {"examples": {"a": {"value": {"name": evil}}}}}},
+def members(name: str) -> tuple[set[str], set[str]]:
+    """The parameters and the members of the body that the operation knows, and those that it requires."""
+    (found,) = [
+        each for _, group in api.groups(settings.BASE_URL) for each in group if each["operationId"] == name
+    ]
+    known = {
+        each["name"]: each.get("required", False)
+        for each in found.get("parameters", [])
+        if each["in"] == "query"
     }
-    made = curl.command("https://a.example", "/b", "post", node, {})
+    for content in found.get("requestBody", {}).get("content", {}).values():
+        required = content["schema"].get("required", [])
+        known |= {member: member in required for member in content["schema"]["properties"]}
+    return set(known), {member for member, required in known.items() if required}
 
-    shell = ["/bin/sh", "-c", made.replace("curl", "printf '%s\\n'", 1)]
-    words = subprocess.run(shell, capture_output=True, text=True, check=True).stdout  # noqa: S603
-    assert evil.replace('"', '\\"') in words
+
+@pytest.mark.parametrize("name", commands(settings.BASE_URL))
+def test_each_command_sends_what_its_operation_requires_and_nothing_that_it_does_not_know(name: str) -> None:
+    words = shlex.split(commands(settings.BASE_URL)[name].replace("\\\n", " "))
+    sent = {words[at + 1].partition("=")[0] for at, word in enumerate(words) if word == "--data-urlencode"}
+    sent |= {member for at, word in enumerate(words) if word == "-d" for member in json.loads(words[at + 1])}
+    known, required = members(name)
+
+    assert required <= sent <= known
 
 
 @pytest.mark.django_db(transaction=True)

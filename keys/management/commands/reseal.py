@@ -81,9 +81,6 @@ class Command(RecordedCommand):
 
     def _reseal(self, column: SealedColumn, size: int) -> list[str]:
         """Reseals the column and reports the number of values moved; gives the reasons for the others."""
-        moved, refused = 0, []
-        for batch in reseal(column, size=size):
-            moved += batch.moved
-            refused += batch.refused
-        self.stdout.write(f"{column}: {moved} moved.")
-        return refused
+        batches = list(reseal(column, size=size))
+        self.stdout.write(f"{column}: {sum(moved for moved, _ in batches)} moved.")
+        return [why for _, refused in batches for why in refused]

@@ -42,35 +42,16 @@ class Cell:
     whole: str = ""  # of a shortened ID
 
 
-@dataclass(frozen=True)
-class Row:
-    """anchor: its place on the page, which other rows lead to."""
-
-    anchor: str
-    cells: tuple[Cell, ...]
+# A table: its name, title, heads and rows, and whether there are `more`, older ones. Each row has an anchor,
+# which is its place on the page, and cells.
+Table = dict[str, Any]
 
 
-@dataclass(frozen=True)
-class Table:
-    """Rows of one kind; `more` says that there are older ones."""
+def case_of(found: Found, user: AbstractUser, *, now: datetime) -> dict[str, Any]:
+    """What the page shows: facts about the wallet, if there is one, and tables of what belongs to it.
 
-    name: str
-    title: str
-    heads: tuple[str, ...]
-    rows: tuple[Row, ...]
-    more: bool = False
-
-
-@dataclass(frozen=True)
-class Case:
-    """A wallet, if there is one, as facts, and what belongs to it."""
-
-    facts: tuple[tuple[str, Cell], ...]
-    tables: tuple[Table, ...]
-
-
-def case_of(found: Found, user: AbstractUser, *, now: datetime) -> Case:
-    """What the page shows. user: the operator, whose permissions decide which links it has."""
+    user: the operator, whose permissions decide which links it has.
+    """
     show = _Show(user, now)
     wallet = found.wallet
     checks = list(wallet.verifications.order_by("-created_at")[: SHOWN + 1]) if wallet else []
@@ -90,7 +71,7 @@ def case_of(found: Found, user: AbstractUser, *, now: datetime) -> Case:
         show.emails(_emails(found, now)),
         *([show.moves(moves)] if moves else []),
     ]
-    return Case(show.facts(found), tuple(tables))
+    return {"facts": show.facts(found), "tables": tables}
 
 
 def masked(email: str) -> str:
@@ -130,20 +111,19 @@ class _Show:
     def __init__(self, user: AbstractUser, now: datetime) -> None:
         self.user, self.now = user, now
 
-    def facts(self, found: Found) -> tuple[tuple[str, Cell], ...]:
+    def facts(self, found: Found) -> list[tuple[str, Cell]]:
         wallet = found.wallet
         if wallet is None:
             text = _("None: nobody has signed in yet, or the wallet was closed.")
-            return ((_("Wallet"), Cell(text)),)
+            return [(_("Wallet"), Cell(text))]
         email = wallet.email if found.address else masked(wallet.email)
-        facts = [
+        return [
             (_("Wallet"), self._link(wallet, str(wallet.pk))),
             (_("E-mail address"), Cell(email)),
             (_("State"), Cell(_state_of(wallet))),
             (_("Credential"), self._credential(wallet)),
             (_("Opened"), Cell(moment(wallet.created_at))),
         ]
-        return tuple(facts)
 
     def _credential(self, wallet: Wallet) -> Cell:
         credential = getattr(wallet, "credential", None)
@@ -251,10 +231,11 @@ def _to(kind: str, pk: Any) -> Cell:
 def _table(kind: str, title: str, rows: Sequence[Model], columns: Columns) -> Table:
     """A table of the first rows."""
     shown = [
-        Row(f"{kind}-{row.pk}", tuple(_cell(value(row)) for value in columns.values()))
+        {"anchor": f"{kind}-{row.pk}", "cells": [_cell(value(row)) for value in columns.values()]}
         for row in rows[:SHOWN]
     ]
-    return Table(f"{kind}s", title, tuple(columns), tuple(shown), more=len(rows) > SHOWN)
+    more = len(rows) > SHOWN
+    return {"name": f"{kind}s", "title": title, "heads": list(columns), "rows": shown, "more": more}
 
 
 def _cell(value: Any) -> Cell:

@@ -50,7 +50,8 @@ def find(term: str, *, now: datetime) -> Found | None:
     if _SHORT.fullmatch(term.lower()) and (found := _by_beginning(term.lower())):
         return found
     if number := as_case_number(term):
-        return _of_wallet(_wallets().filter(verifications__provider_reference=number).first())
+        wallet = _wallets().filter(verifications__provider_reference=number).first()
+        return Found(wallet) if wallet else None
     try:
         return _by_id(UUID(term))
     except ValueError:
@@ -115,10 +116,6 @@ def _of_requests(interactions: tuple[Interaction, ...]) -> Found | None:
         return None
     first = interactions[0].consent
     return Found(first.wallet if first else None, first, interactions)
-
-
-def _of_wallet(wallet: Wallet | None) -> Found | None:
-    return Found(wallet) if wallet else None
 
 
 def _wallets() -> QuerySet[Wallet]:

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
+from django.db.models import BooleanField, CharField
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
@@ -14,6 +15,7 @@ from infra.audit.commands import RecordedCommand
 from presentation.dcql.queries import BASIC
 from presentation.models import RelyingParty
 from presentation.relying_parties import history, integration, registration
+from presentation.relying_parties.as_json import FIELDS, as_json
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import catalogue
@@ -36,22 +38,9 @@ REPEATED = {
     ),
     "grants": ("--grant", f"what its access tokens may be for: {', '.join(GRANTS)}"),
 }
-TEXTS = {
-    "jwks_uri": ("--jwks-uri", "where it publishes its public keys"),
-    "request_uri_prefix": ("--request-uri-prefix", "where it publishes signed requests"),
-    "purpose": ("--purpose", "why it asks, shown to holders"),
-    "privacy_policy_url": ("--privacy-policy-url", "shown to holders"),
-    "terms_url": ("--terms-url", "shown to holders"),
-    "contact": ("--contact", "an e-mail address for operators"),
-}
-FLAGS = {
-    "requires_pushed_requests": ("--requires-pushed-requests", "refuse requests that are not pushed"),
-    "requires_signed_requests": ("--requires-signed-requests", "refuse requests that its key has not signed"),
-    "may_omit_exp": ("--may-omit-exp", "accept signed requests without exp, also where all must be signed"),
-    "may_name_endpoint": ("--may-name-endpoint", "accept client assertions for an endpoint (aud)"),
-    "may_omit_login_hint": ("--may-omit-login-hint", "accept requests without login_hint"),
-}
-OPTIONS = {field: option for field, (option, _help) in (REPEATED | TEXTS | FLAGS).items()}
+_FIELDS = [RelyingParty._meta.get_field(name) for name in FIELDS.values()]
+TEXTS = [each for each in _FIELDS if isinstance(each, CharField) and each.name not in ("name", "wire_format")]
+FLAGS = [each for each in _FIELDS if isinstance(each, BooleanField)]
 REQUIRED = {"--redirect-uri", "--scope"}
 
 
@@ -70,10 +59,10 @@ class Command(RecordedCommand):
                 required=option in REQUIRED,
                 help=f"{text}; may be repeated",
             )
-        for field, (option, text) in TEXTS.items():
-            parser.add_argument(option, dest=field, default="", help=text)
-        for field, (option, text) in FLAGS.items():
-            parser.add_argument(option, dest=field, action="store_true", help=text)
+        for each in TEXTS:
+            parser.add_argument(_option(each.name), default="", help=str(each.help_text or each.verbose_name))
+        for flag in FLAGS:
+            parser.add_argument(_option(flag.name), action="store_true", help=str(flag.help_text))
         parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
         parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
 
@@ -82,7 +71,7 @@ class Command(RecordedCommand):
         options["allowed_transaction_data_types"] = options["allowed_transaction_data_types"] or list(TYPES)
         # An empty text makes an empty list.
         lists = {field: list(dict.fromkeys(filter(None, options[field]))) for field in REPEATED}
-        others = {field: options[field] for field in (*TEXTS, *FLAGS)}
+        others = {each.name: options[each.name] for each in (*TEXTS, *FLAGS)}
         keys = _read(jwks) if jwks else None
         try:
             with transaction.atomic():
@@ -96,7 +85,9 @@ class Command(RecordedCommand):
             raise CommandError(_as_text(error)) from None
         except IntegrityError:
             raise CommandError("Another registration with this name came first.") from None
-        self.stdout.write(json.dumps(_as_json(relying_party), indent=2))
+        claims = sorted(".".join(path) for path in relying_party.claims_it_may_ask(catalogue.current()))
+        answer = {**as_json(relying_party), "claims": claims, **integration.addresses()}
+        self.stdout.write(json.dumps(answer, indent=2))
 
 
 def _read(path: str) -> Any:
@@ -109,25 +100,10 @@ def _read(path: str) -> Any:
 def _as_text(error: ValidationError) -> str:
     lines = ["Nothing was registered."]
     for field, messages in error.message_dict.items():
-        prefix = "" if field == NON_FIELD_ERRORS else f"{OPTIONS.get(field, f'--{field}')}: "
+        prefix = "" if field == NON_FIELD_ERRORS else f"{_option(field)}: "
         lines += [prefix + message for message in messages]
     return "\n".join(lines)
 
 
-def _as_json(relying_party: RelyingParty) -> dict[str, Any]:
-    return {
-        "client_id": relying_party.client_id,
-        "name": relying_party.name,
-        "redirect_uris": [row.uri for row in relying_party.redirect_uris.all()],
-        "response_uris": [row.uri for row in relying_party.response_uris.all()],
-        "scopes": relying_party.allowed_scopes,
-        "claims": sorted(".".join(path) for path in relying_party.claims_it_may_ask(catalogue.current())),
-        "transaction_data_types": relying_party.allowed_transaction_data_types,
-        "wire_format": relying_party.wire_format,
-        "grants": relying_party.grants,
-        "requires_pushed_requests": relying_party.requires_pushed_requests,
-        "requires_signed_requests": relying_party.requires_signed_requests,
-        "may_omit_exp": relying_party.may_omit_exp,
-        "may_omit_login_hint": relying_party.may_omit_login_hint,
-        **integration.addresses(),
-    }
+def _option(field: str) -> str:
+    return REPEATED[field][0] if field in REPEATED else f"--{field.replace('_', '-')}"

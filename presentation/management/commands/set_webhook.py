@@ -59,7 +59,7 @@ def _new_secret(party: RelyingParty, overlap: timedelta) -> dict[str, str]:
     new = signing_secrets.rotate(party, now=now, overlap=overlap)
     action = _("New webhook secret") if overlap else _("New webhook secret, those before ended")
     history.record(party, action, command=COMMAND, now=now)
-    return {"secret": new.text}
+    return {"secret": new}
 
 
 def _change(party: RelyingParty, url: str | None, events: list[str] | None) -> None:

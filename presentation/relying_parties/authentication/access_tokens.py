@@ -4,7 +4,6 @@
 """
 
 import uuid
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
@@ -25,24 +24,8 @@ class TokenRefusedError(ValueError):
     """The text is no access token of this service, or it has expired; the message says why."""
 
 
-@dataclass(frozen=True)
-class Access:
-    """The client that a token was issued to, and its grants."""
-
-    client_id: str
-    grants: frozenset[str]
-
-
-@dataclass(frozen=True, repr=False)
-class IssuedToken:
-    """An encoded token, and for how many seconds it is valid."""
-
-    text: str
-    expires_in: int
-
-
-def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
-    """A token for these grants.
+def issue(client_id: str, grants: list[str], *, now: datetime) -> dict[str, Any]:
+    """A token for these grants, as the members of the answer (RFC 6749 §5.1).
 
     A key that was withdrawn a moment ago may still sign it; `verify` refuses it once the withdrawal is known.
     Raises NoSigningKeyError, BrokenChainError, SealError or SignerUnavailableError.
@@ -63,10 +46,11 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> IssuedToken:
         "scope": " ".join(grants),
     }
     text = sign_segments(_header(key.kid), encode_segment(payload), key.signer)
-    return IssuedToken(text, expires_at - issued_at)
+    kind = {"token_type": "Bearer", "expires_in": expires_at - issued_at}
+    return {"access_token": text, **kind, "scope": payload["scope"]}
 
 
-def verify(token: str, *, now: datetime) -> Access:
+def verify(token: str, *, now: datetime) -> tuple[str, frozenset[str]]:
     """The client and the grants of a valid token; raises TokenRefusedError."""
     try:
         if len(token) > LONGEST:
@@ -82,7 +66,7 @@ def verify(token: str, *, now: datetime) -> Access:
         raise TokenRefusedError("The access token has another issuer or audience.")
     _check_times(claims, now)
     # We issued this token, so its remaining claims need no validation.
-    return Access(claims["client_id"], frozenset(claims["scope"].split()))
+    return claims["client_id"], frozenset(claims["scope"].split())
 
 
 def _check_times(claims: dict[str, Any], now: datetime) -> None:

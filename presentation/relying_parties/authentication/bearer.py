@@ -43,13 +43,13 @@ def access_by(token: str, *, now: datetime) -> Bearer:
     Raises InvalidTokenError, also if the relying party is suspended or deleted.
     """
     try:
-        access = access_tokens.verify(token.strip(), now=now)
+        client_id, grants = access_tokens.verify(token.strip(), now=now)
     except access_tokens.TokenRefusedError as error:
         raise InvalidTokenError(str(error)) from error
-    party = active_party(access.client_id)
+    party = active_party(client_id)
     if party is None:
         raise InvalidTokenError("The client of the access token may not use it any more.")
-    return Bearer(party, access.grants.intersection(party.grants))
+    return Bearer(party, grants.intersection(party.grants))
 
 
 class BearerAuthentication(BaseAuthentication):

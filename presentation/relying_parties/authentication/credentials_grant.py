@@ -10,10 +10,8 @@ from infra.limits import Limit
 from keys.issuer_key import CANNOT_SIGN
 from presentation.machine_errors import (
     MalformedRequestError,
-    ScopeNotGrantedError,
-    UnauthorizedClientError,
+    RefusedRequestError,
     UnavailableError,
-    UnsupportedGrantTypeError,
 )
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.authentication import authenticate
@@ -37,29 +35,21 @@ def grant(
     relying_party = authenticate(form, authorization, now=now)
     PER_CLIENT.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:
-        raise UnsupportedGrantTypeError(f"The only grant_type here is {GRANT_TYPE}.")
-    return _granted(relying_party.client_id, _scopes(form.get("scope", ""), relying_party.grants), now)
+        raise RefusedRequestError("unsupported_grant_type", f"The only grant_type here is {GRANT_TYPE}.")
+    scopes = _scopes(form.get("scope", ""), relying_party.grants)
+    try:
+        return access_tokens.issue(relying_party.client_id, scopes, now=now)
+    except CANNOT_SIGN as error:
+        log.exception("access_token_not_signed")
+        raise UnavailableError from error
 
 
 def _scopes(asked: str, granted: list[str]) -> list[str]:
     """The granted scopes that the request asks for; all of them if it names none."""
     if not granted:
-        raise UnauthorizedClientError("This client was granted no scope. Its operator can do that.")
+        no_scope = "This client was granted no scope. Its operator can do that."
+        raise RefusedRequestError("unauthorized_client", no_scope)
     chosen = list(dict.fromkeys(asked.split(" "))) if asked else granted
     if not set(chosen) <= set(granted):
-        raise ScopeNotGrantedError("A scope is unknown or not granted to this client.")
+        raise RefusedRequestError("invalid_scope", "A scope is unknown or not granted to this client.")
     return chosen
-
-
-def _granted(client_id: str, scopes: list[str], now: datetime) -> dict[str, Any]:
-    try:
-        token = access_tokens.issue(client_id, scopes, now=now)
-    except CANNOT_SIGN as error:
-        log.exception("access_token_not_signed")
-        raise UnavailableError from error
-    return {
-        "access_token": token.text,
-        "token_type": "Bearer",
-        "expires_in": token.expires_in,
-        "scope": " ".join(scopes),
-    }

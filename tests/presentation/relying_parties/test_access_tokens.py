@@ -10,7 +10,7 @@ from django.utils import timezone
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from presentation.relying_parties.authentication import access_tokens
-from presentation.relying_parties.authentication.access_tokens import LIFETIME, Access, TokenRefusedError
+from presentation.relying_parties.authentication.access_tokens import LIFETIME, TokenRefusedError
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY
 from tests.keys.compact_jws import sign_compact
 from tests.relying_party import read_jwt
@@ -26,7 +26,7 @@ def now() -> datetime:
 
 def signed(now: datetime, header: dict[str, Any] | None = None, **claims: Any) -> str:
     """A token with other members, signed by our key; members that are None are left out."""
-    good = read_jwt(access_tokens.issue("acme-bank", ["presentation:verify"], now=now).text)
+    good = read_jwt(access_tokens.issue("acme-bank", ["presentation:verify"], now=now)["access_token"])
     without_none = lambda said: {name: value for name, value in said.items() if value is not None}  # noqa: E731
     return sign_compact(
         without_none(good.header | (header or {})),
@@ -37,7 +37,7 @@ def signed(now: datetime, header: dict[str, Any] | None = None, **claims: Any) -
 
 def test_a_token_says_who_may_do_what_until_it_ends(now: datetime) -> None:
     token = signed(now)
-    allowed = Access("acme-bank", frozenset({"presentation:verify"}))
+    allowed = ("acme-bank", frozenset({"presentation:verify"}))
     assert access_tokens.verify(token, now=now) == allowed
     assert access_tokens.verify(token, now=now + LIFETIME - timedelta(seconds=1)) == allowed
     with pytest.raises(TokenRefusedError, match="expired"):
@@ -107,8 +107,8 @@ def test_a_token_ends_with_the_certificate_of_its_key(signing_key: SigningKey) -
     end = active_issuer_key(now=timezone.now()).not_after
     token = access_tokens.issue("acme-bank", ["presentation:verify"], now=end - timedelta(minutes=3))
 
-    assert token.expires_in == 180
-    assert read_jwt(token.text).payload["exp"] == end.timestamp()
-    assert access_tokens.verify(token.text, now=end - timedelta(seconds=1))
+    assert token["expires_in"] == 180
+    assert read_jwt(token["access_token"]).payload["exp"] == end.timestamp()
+    assert access_tokens.verify(token["access_token"], now=end - timedelta(seconds=1))
     with pytest.raises(TokenRefusedError, match="expired"):
-        access_tokens.verify(token.text, now=end)
+        access_tokens.verify(token["access_token"], now=end)

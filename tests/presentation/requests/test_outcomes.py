@@ -272,7 +272,7 @@ def test_a_suspended_relying_party_gets_no_webhooks(bank: RelyingParty, begun: s
 
 @pytest.mark.parametrize("grants", [[], [VERIFY], [PUSH, VERIFY]])
 def test_another_scope_opens_nothing(bank: RelyingParty, begun: str, grants: list[str]) -> None:
-    token = access_tokens.issue(bank.client_id, grants, now=timezone.now()).text
+    token = access_tokens.issue(bank.client_id, grants, now=timezone.now())["access_token"]
     response = read(bank, token=token)
 
     assert (response.status_code, response.json()["error"]) == (403, "insufficient_scope")

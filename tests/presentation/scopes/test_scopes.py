@@ -7,7 +7,7 @@ from django.contrib.admin.models import LogEntry
 from django.contrib.auth.models import Permission
 from django.core.exceptions import ValidationError
 from django.core.management import call_command
-from django.db import IntegrityError, connection
+from django.db import IntegrityError, connection, transaction
 from django.test import Client
 
 from presentation.dcql.queries import BASIC
@@ -107,7 +107,7 @@ ATTEMPTS = {
 
 @pytest.mark.parametrize("attempt", ATTEMPTS.values(), ids=ATTEMPTS.keys())
 def test_the_basic_scope_cannot_be_changed_or_deleted(attempt: Any) -> None:
-    with pytest.raises(FixedScopeError):
+    with pytest.raises(FixedScopeError), transaction.atomic():
         attempt()
 
     assert basic().record == THE_BASIC_SCOPE

@@ -30,8 +30,8 @@ MUTANTS = (
     mutant(
         "second factor: the code that set up the app is good once more",
         _FACTORS,
-        '"used_step": step',
-        '"used_step": 0',
+        "used_step=step, set_up_at",
+        "used_step=0, set_up_at",
         f"{_TESTS}::test_the_code_that_set_the_app_up_is_used_up",
     ),
     mutant(
@@ -44,8 +44,8 @@ MUTANTS = (
     mutant(
         "second factor: the password suffices to set up another one",
         _FACTORS,
-        "        if not new:\n            raise SetUpAlreadyError\n",
-        "",
+        "factor.save(force_insert=True)",
+        "factor.save()",
         f"{_TESTS}::test_a_factor_that_is_set_up_cannot_be_replaced_with_the_password",
     ),
     mutant(
