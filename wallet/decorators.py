@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
-from typing import Any, Unpack
+from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from infra import browser
 from wallet import errands
-from wallet.errands import Demands, ErrandGoneError
+from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.sign_in import sessions
 
@@ -119,7 +119,8 @@ def on_own_errand(
     leave_to: str,
     now: datetime,
     reuse: Q | None = None,
-    **demands: Unpack[Demands],
+    renewal: bool = False,
+    fresh_since: datetime | None = None,
 ) -> HttpResponse:
     """The response of `then` for an errand of this browser that no relying party requested.
 
@@ -135,7 +136,13 @@ def on_own_errand(
     response = then(
         errand
         or errands.open_errand(
-            browser=digest, email=email, return_to=place, leave_to=reverse(leave_to), now=now, **demands
+            browser=digest,
+            email=email,
+            return_to=place,
+            leave_to=reverse(leave_to),
+            renewal=renewal,
+            fresh_since=fresh_since,
+            now=now,
         )
     )
     browser.remember(response, secret)

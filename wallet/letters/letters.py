@@ -1,6 +1,5 @@
 """E-mails to holders, as plain text and HTML. Each function puts one into the outbox and gives its number.
 
-They raise EmailAddressError for an address of an earlier release to which nothing can be sent.
 
 An e-mail that a person requests is in the language of the page; a notice is in the language of the wallet.
 """

@@ -21,7 +21,6 @@ from webauthn.helpers.structs import (
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from infra import base64url
-from infra.email_addresses import EmailAddressError
 from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
@@ -57,7 +56,7 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
         raise TooLateError from error
     passkey = _insert(read, _verified(read), session, user_agent=user_agent, now=now)
     log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
-    _tell(passkey.wallet, "passkey_added", passkey.name)
+    letters.send_notice(passkey.wallet.email, "passkey_added", wallet=passkey.wallet, name=passkey.name)
     return passkey
 
 
@@ -65,7 +64,7 @@ def remove(passkey: Passkey) -> None:
     """Remove it, and tell the holder by e-mail; does nothing if another request removed it."""
     if Passkey.objects.filter(id=passkey.id).delete()[0] == 1:
         log.info("passkey_removed", passkey=str(passkey.id), wallet=str(passkey.wallet_id))
-        _tell(passkey.wallet, "passkey_removed", passkey.name)
+        letters.send_notice(passkey.wallet.email, "passkey_removed", wallet=passkey.wallet, name=passkey.name)
 
 
 def _verified(read: PostedKey) -> VerifiedRegistration:
@@ -126,14 +125,6 @@ def _insert(
             raise KnownAlreadyError
         Wallet.objects.filter(id=wallet.id, passkey_offered_at=None).update(passkey_offered_at=now)
     return passkey
-
-
-def _tell(wallet: Wallet, notice: str, name: str) -> None:
-    """E-mails the holder. Never fails, because the passkey is already added or removed."""
-    try:
-        letters.send_notice(wallet.email, notice, wallet=wallet, name=name)
-    except EmailAddressError:
-        log.exception("passkey_notice_not_sent", wallet=str(wallet.id), notice=notice)
 
 
 LONGEST_NAME = 60  # characters

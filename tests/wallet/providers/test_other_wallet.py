@@ -36,13 +36,13 @@ from tests.wallet.providers.pids import (
     world,
 )
 from tests.wallet.providers.plays import Call
+from wallet.checks import access_certificates
 from wallet.credential import credentials
 from wallet.identity import found, progress
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
 from wallet.providers.options import OptionError
-from wallet.providers.other_wallet.checks import access_certificates
 from wallet.providers.other_wallet.request_objects import QUERY
 from wallet.providers.other_wallet.transactions import LIFE, RETURN_WITHIN
 

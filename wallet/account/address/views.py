@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-import structlog
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.shortcuts import render
@@ -27,8 +26,6 @@ from wallet.models import FormerAddress, HolderSession
 from wallet.sign_in import sessions
 from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError, wrong_code
 from wallet.sign_in.forms import CodeForm, EmailForm
-
-log = structlog.get_logger(__name__)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

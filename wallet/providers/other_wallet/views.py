@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import segno
-import structlog
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
@@ -61,7 +60,6 @@ class AboutYouForm(forms.Form):
         return cleaned
 
 
-log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 
