@@ -24,16 +24,9 @@ from infra import base64url
 from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
-from wallet.passkeys.assertion import ChallengeGoneError, Purpose
-from wallet.passkeys.errors import (
-    INVALID,
-    KnownAlreadyError,
-    MalformedError,
-    RefusedError,
-    TooLateError,
-    TooManyError,
-)
-from wallet.passkeys.reading import PostedKey, UnreadableError
+from wallet.passkeys.assertion import Purpose
+from wallet.passkeys.errors import INVALID, PasskeyError
+from wallet.passkeys.reading import PostedKey
 
 log = structlog.get_logger(__name__)
 
@@ -47,13 +40,8 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
 
     posted: JSON as `reading.read_key` takes it. user_agent: for its first name.
     """
-    try:
-        read = reading.read_key(posted)
-        assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
-    except UnreadableError as error:
-        raise MalformedError from error
-    except ChallengeGoneError as error:
-        raise TooLateError from error
+    read = reading.read_key(posted)
+    assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
     passkey = _insert(read, _verified(read), session, user_agent=user_agent, now=now)
     log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
     letters.send_notice(passkey.wallet.email, "passkey_added", wallet=passkey.wallet, name=passkey.name)
@@ -77,7 +65,7 @@ def _verified(read: PostedKey) -> VerifiedRegistration:
     )
     try:
         if parse_attestation_object(read.attestation_object).fmt not in FORMATS:
-            raise RefusedError
+            raise PasskeyError("refused")
         verified = verify_registration_response(
             credential=credential,
             expected_challenge=read.challenge,
@@ -89,9 +77,9 @@ def _verified(read: PostedKey) -> VerifiedRegistration:
         decoded_public_key_to_cryptography(key)  # fails now, and not when the holder wants to sign in
     except INVALID as error:
         log.warning("passkey_not_added", why=type(error).__name__)
-        raise RefusedError from error
+        raise PasskeyError("refused") from error
     if verified.credential_id != read.credential_id:
-        raise RefusedError
+        raise PasskeyError("refused")
     return verified
 
 
@@ -102,10 +90,10 @@ def _insert(
         # Two requests must not both be the last, and none counts after its session was ended.
         wallet = Wallet.objects.select_for_update().get(id=session.wallet_id)
         if not HolderSession.objects.filter(digest=session.digest).exists():
-            raise TooLateError
+            raise PasskeyError("too_late")
         taken = list(Passkey.objects.filter(wallet=wallet).values_list("name", flat=True))
         if len(taken) >= MOST:
-            raise TooManyError
+            raise PasskeyError("too_many")
         name = default_name(
             transports=read.transports, attached=read.attached, user_agent=user_agent, taken=taken
         )
@@ -122,7 +110,7 @@ def _insert(
             },
         )
         if not new:
-            raise KnownAlreadyError
+            raise PasskeyError("known_already")
         Wallet.objects.filter(id=wallet.id, passkey_offered_at=None).update(passkey_offered_at=now)
     return passkey
 
