@@ -91,8 +91,11 @@ def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpRespo
 
 
 def for_signed_in(view: Page) -> Page:
-    """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303)."""
-    return _for_signed_in(view, see_other)
+    """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303).
+
+    No browser keeps it.
+    """
+    return never_cache(_for_signed_in(view, see_other))
 
 
 def for_signed_in_302(view: Page) -> Page:
@@ -153,7 +156,7 @@ def show_to(
     request: HttpRequest, session: HolderSession, name: str, *, status: int = 200, **facts: Any
 ) -> HttpResponse:
     """Render `templates/wallet/<name>.html` for a signed-in holder."""
-    facts |= {"wallet": session.wallet, "signed_in_as": session.wallet.email}
+    facts |= {"session": session, "wallet": session.wallet, "signed_in_as": session.wallet.email}
     return render(request, f"wallet/{name}.html", facts, status=status)
 
 

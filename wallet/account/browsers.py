@@ -5,7 +5,6 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import rotate_token
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
@@ -39,7 +38,7 @@ def signed_in(session: HolderSession, *, now: datetime) -> list[dict[str, Any]]:
 def end(request: HttpRequest, session: HolderSession, now: datetime, public_id: uuid.UUID) -> HttpResponse:
     """Signs out one browser of the signed-in holder; that of another wallet stays signed in."""
     if public_id == session.public_id:
-        return _leave(request)
+        return sessions.end(request, see_other("wallet_signed_out"))
     HolderSession.objects.filter(wallet=session.wallet_id, public_id=public_id).delete()
     return see_other("wallet_security")
 
@@ -50,11 +49,6 @@ def end(request: HttpRequest, session: HolderSession, now: datetime, public_id: 
 def end_all(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Signs out all other browsers of the holder; with the button “everywhere”, this one too."""
     HolderSession.objects.filter(wallet=session.wallet_id).exclude(digest=session.digest).delete()
-    return _leave(request) if request.POST.get("where") == "everywhere" else see_other("wallet_security")
-
-
-def _leave(request: HttpRequest) -> HttpResponse:
-    response = see_other("wallet_signed_out")
-    sessions.end(request, response)
-    rotate_token(request)
-    return response
+    if request.POST.get("where") == "everywhere":
+        return sessions.end(request, see_other("wallet_signed_out"))
+    return see_other("wallet_security")

@@ -3,12 +3,11 @@
 from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
 from wallet.account import browsers
-from wallet.decorators import for_signed_in_302
+from wallet.decorators import for_signed_in_302, show_to
 from wallet.models import HolderSession
 
 
@@ -17,11 +16,5 @@ from wallet.models import HolderSession
 @for_signed_in_302
 def security(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Passkeys, signed-in browsers and the e-mail address of the signed-in holder."""
-    context = {
-        "here": "security",
-        "wallet": session.wallet,
-        "session": session,
-        "signed_in_as": session.wallet.email,
-        "browsers": browsers.signed_in(session, now=now),
-    }
-    return render(request, "wallet/security.html", context)
+    shown = browsers.signed_in(session, now=now)
+    return show_to(request, session, "security", here="security", browsers=shown)
