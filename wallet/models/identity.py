@@ -1,13 +1,26 @@
 """The models of identity verifications and credentials."""
 
 import uuid
+from typing import Any
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.models import InternalRow
 from wallet.models.holders import Errand, Wallet
+
+
+def _operator(*, on_delete: Any) -> models.ForeignKey[Any, Any]:
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=on_delete,
+        db_index=False,
+        related_name="+",
+        editable=False,
+    )
 
 
 class IdentityVerification(models.Model):
@@ -59,32 +72,11 @@ class IdentityVerification(models.Model):
     notice_due = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
-    claimed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.SET_NULL,
-        db_index=False,
-        related_name="+",
-        editable=False,
-    )
+    claimed_by = _operator(on_delete=models.SET_NULL)
     claimed_at = models.DateTimeField(_("claimed"), null=True, editable=False)
     # Where two operators are needed: who approved first, and who approved after them.
-    proposed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.PROTECT,
-        db_index=False,
-        related_name="+",
-        editable=False,
-    )
-    approved_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.PROTECT,
-        db_index=False,
-        related_name="+",
-        editable=False,
-    )
+    proposed_by = _operator(on_delete=models.PROTECT)
+    approved_by = _operator(on_delete=models.PROTECT)
 
     class Meta:
         ordering = ["-created_at"]
@@ -162,7 +154,7 @@ class IdentityVerificationTransition(models.Model):
         return f"{self.from_state} → {self.to_state}"
 
 
-class Evidence(models.Model):
+class Evidence(InternalRow):
     """How a verified identity was verified (`wallet.credential.evidence`): made with the approval, and kept
     with it.
     """
@@ -178,12 +170,6 @@ class Evidence(models.Model):
     document_kind = models.CharField(_("document"), max_length=30, blank=True, editable=False)
     issuing_country = models.CharField(_("issuing country"), max_length=2, blank=True, editable=False)
     document_expires_on = models.DateField(_("document expires"), null=True, editable=False)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return str(self.verification_id)
 
 
 class Credential(models.Model):
@@ -241,20 +227,14 @@ class Credential(models.Model):
         return str(self.id)
 
 
-class IdentityMark(models.Model):
+class IdentityMark(InternalRow):
     """A keyed digest by which the same person is recognised in another wallet (`identity.duplicates`)."""
 
     credential = models.ForeignKey(Credential, on_delete=models.CASCADE, related_name="marks", editable=False)
     digest = models.CharField(max_length=64, db_index=True, editable=False)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return str(self.pk)
-
-
-class Picture(models.Model):
+class Picture(InternalRow):
     """A picture that a person uploaded for an attempt, as a JPEG of our own making
     (`wallet.identity.picture_encoding`).
     """
@@ -278,6 +258,3 @@ class Picture(models.Model):
     class Meta:
         default_permissions = []
         constraints = [models.UniqueConstraint(fields=["verification", "kind"], name="wallet_picture_once")]
-
-    def __str__(self) -> str:
-        return str(self.id)
