@@ -6,10 +6,7 @@ from typing import Any
 
 from infra.outbound.targets import TargetError
 from infra.outbound.targets import parse as parse_target
-
-
-class MetadataError(ValueError):
-    """The document does not describe the configured provider; the text says why."""
+from wallet.providers.contract import ProviderError
 
 
 @dataclass(frozen=True)
@@ -37,14 +34,14 @@ def address_of(issuer: str) -> str:
 
 
 def parse(document: Any, *, issuer: str, loopback: bool) -> Metadata:
-    """The metadata, if it is that of `issuer`; raises `MetadataError`.
+    """The metadata, if it is that of `issuer`; raises `ProviderError`.
 
     loopback: endpoints on this machine may be http.
     """
     if not isinstance(document, dict):
-        raise MetadataError("The metadata is not an object.")
+        raise ProviderError("The metadata is not an object.")
     if document.get("issuer") != issuer:
-        raise MetadataError("The metadata names another issuer.")
+        raise ProviderError("The metadata names another issuer.")
     endpoints = _Endpoints(document, loopback)
     kinds = document.get("evidence_supported")
     return Metadata(
@@ -68,11 +65,11 @@ class _Endpoints:
     def required(self, name: str) -> str:
         value = self.document.get(name)
         if not isinstance(value, str):
-            raise MetadataError(f"The metadata has no {name}.")
+            raise ProviderError(f"The metadata has no {name}.")
         try:
             parse_target(value, loopback=self.loopback)
         except TargetError:
-            raise MetadataError(f"{name} is not an https address.") from None
+            raise ProviderError(f"{name} is not an https address.") from None
         return value
 
     def optional(self, name: str) -> str:
