@@ -18,6 +18,7 @@ from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
 from wallet.identity import page as pages
 from wallet.identity.day_field import DayField, DayInput
+from wallet.identity.forms import text_field
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
@@ -26,20 +27,11 @@ from wallet.providers.other_wallet.provider import OtherWallet
 from wallet.providers.other_wallet.transactions import CODE, Transaction
 
 
-def _name_field(label: Any, **attributes: Any) -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        max_length=MAX_NAME,
-        required=False,
-        widget=forms.TextInput(attrs={"spellcheck": "false", **attributes}),
-    )
-
-
 class AboutYouForm(forms.Form):
     """What the person types. An operator reviews the check if the PID differs from it."""
 
-    given_name = _name_field(_("Given names"), autocomplete="given-name")
-    family_name = _name_field(_("Family name"), autocomplete="family-name")
+    given_name = text_field(_("Given names"), MAX_NAME, spellcheck="false", autocomplete="given-name")
+    family_name = text_field(_("Family name"), MAX_NAME, spellcheck="false", autocomplete="family-name")
     birth_date = DayField(
         label=_("Birth date"),
         widget=DayInput("bday"),
