@@ -75,12 +75,10 @@ class Errand(InternalRow):
     asks_address = models.BooleanField(default=False, db_default=False, editable=False)
     requester_domain = models.CharField(max_length=253, default="", db_default="", editable=False)
     requester_logo = models.CharField(max_length=200, default="", db_default="", editable=False)  # path here
-    on_behalf_of = models.CharField(
-        max_length=100, blank=True, editable=False
-    )  # name to show, e.g. Acme Bank
-    asks_for = models.JSONField(
-        default=list, db_default=[], editable=False
-    )  # names of claims, as in claims.NAMES
+    # The name to show, such as Acme Bank.
+    on_behalf_of = models.CharField(max_length=100, blank=True, editable=False)
+    # Names of claims, as in claims.NAMES.
+    asks_for = models.JSONField(default=list, db_default=[], editable=False)
     # Where not every verified identity will do: [framework, level] of those that do, the operator's or the
     # request's minimum.
     assurance = models.JSONField(default=list, db_default=[], editable=False)

@@ -1,7 +1,7 @@
 """The models of identity verifications and credentials."""
 
 import uuid
-from typing import Any
+from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.db import models
@@ -23,6 +23,21 @@ def _operator(*, on_delete: Any) -> models.ForeignKey[Any, Any]:
     )
 
 
+class AttemptState(models.TextChoices):
+    CREATED = "created", _("created")
+    STARTED = "started", _("started")
+    SUBMITTED = "submitted", _("submitted")
+    PROCESSING = "processing", _("processing")
+    RESUBMIT = "resubmit", _("to be submitted again")
+    REVIEW = "review", _("in review by a person")
+    APPROVED = "approved", _("approved")
+    DECLINED = "declined", _("declined")
+    ERROR = "error", _("provider error")
+    ABANDONED = "abandoned", _("abandoned")
+    CANCELLED = "cancelled", _("cancelled")
+    EXPIRED = "expired", _("expired")
+
+
 class IdentityVerification(models.Model):
     """One attempt to verify a holder's identity with a provider. Its moves: `identity.state_machine`."""
 
@@ -32,19 +47,7 @@ class IdentityVerification(models.Model):
         "sealed_memory": "wallet_identityverification.sealed_memory:{pk}",
     }
 
-    class State(models.TextChoices):
-        CREATED = "created", _("created")
-        STARTED = "started", _("started")
-        SUBMITTED = "submitted", _("submitted")
-        PROCESSING = "processing", _("processing")
-        RESUBMIT = "resubmit", _("to be submitted again")
-        REVIEW = "review", _("in review by a person")
-        APPROVED = "approved", _("approved")
-        DECLINED = "declined", _("declined")
-        ERROR = "error", _("provider error")
-        ABANDONED = "abandoned", _("abandoned")
-        CANCELLED = "cancelled", _("cancelled")
-        EXPIRED = "expired", _("expired")
+    State: TypeAlias = AttemptState
 
     id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
@@ -89,23 +92,7 @@ class IdentityVerification(models.Model):
                 name="wallet_approved_by_two",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "created",
-                        "started",
-                        "submitted",
-                        "processing",
-                        "resubmit",
-                        "review",
-                        "approved",
-                        "declined",
-                        "error",
-                        "abandoned",
-                        "cancelled",
-                        "expired",
-                    ]
-                ),
-                name="wallet_verification_state_known",
+                condition=Q(state__in=AttemptState.values), name="wallet_verification_state_known"
             ),
             models.UniqueConstraint(
                 fields=["wallet"],

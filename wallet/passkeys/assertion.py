@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 import structlog
+from django.conf import settings
 from django.db.models import Q
 from webauthn import verify_authentication_response
 from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
@@ -135,7 +136,7 @@ def _verified(read: PostedAssertion, passkey: Passkey) -> VerifiedAuthentication
             credential=credential,
             expected_challenge=read.challenge,
             expected_rp_id=options.rp_id(),
-            expected_origin=options.origin(),
+            expected_origin=settings.BASE_URL,  # no other origin’s pages may use them (§13.4.9)
             credential_public_key=bytes(passkey.public_key),
             credential_current_sign_count=0,  # `_count` compares it, with other requests in view
             require_user_verification=True,

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
@@ -70,7 +71,7 @@ def _verified(read: PostedKey) -> VerifiedRegistration:
             credential=credential,
             expected_challenge=read.challenge,
             expected_rp_id=options.rp_id(),
-            expected_origin=options.origin(),
+            expected_origin=settings.BASE_URL,  # no other origin’s pages may use them (§13.4.9)
             require_user_verification=True,
         )
         key = decode_credential_public_key(verified.credential_public_key)
