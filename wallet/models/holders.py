@@ -6,17 +6,16 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from infra.models import InternalRow
+from infra.models import InternalRow, NumberedRow
 
 
-class Wallet(models.Model):
+class Wallet(NumberedRow):
     """A holder's account, enrolled once it has a `Credential`. Only operators are `auth.User`s."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # In lower case.
     email = models.EmailField(unique=True, editable=False, verbose_name=_("e-mail address"))
     state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
@@ -45,9 +44,6 @@ class Wallet(models.Model):
             models.Index(fields=["-created_at"], name="wallet_newest"),
             models.Index(fields=["id"], condition=Q(state="suspended"), name="wallets_suspended"),
         ]
-
-    def __str__(self) -> str:
-        return str(self.id)
 
     @property
     def can_sign_in(self) -> bool:

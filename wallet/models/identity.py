@@ -8,7 +8,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from infra.models import InternalRow
+from infra.models import InternalRow, NumberedRow
 from wallet.models.holders import Errand, Wallet
 
 
@@ -38,7 +38,7 @@ class AttemptState(models.TextChoices):
     EXPIRED = "expired", _("expired")
 
 
-class IdentityVerification(models.Model):
+class IdentityVerification(NumberedRow):
     """One attempt to verify a holder's identity with a provider. Its moves: `identity.state_machine`."""
 
     # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
@@ -49,7 +49,6 @@ class IdentityVerification(models.Model):
 
     State: TypeAlias = AttemptState
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
     # The current redirect task: it says where the browser returns to after the provider.
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
@@ -116,9 +115,6 @@ class IdentityVerification(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return str(self.id)
-
 
 class IdentityVerificationTransition(models.Model):
     """One move of an attempt: from, to, actor, reason, time. Append-only."""
@@ -159,7 +155,7 @@ class Evidence(InternalRow):
     document_expires_on = models.DateField(_("document expires"), null=True, editable=False)
 
 
-class Credential(models.Model):
+class Credential(NumberedRow):
     """The verified identity of a wallet. SD-JWTs are issued from it and not stored."""
 
     # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
@@ -170,7 +166,6 @@ class Credential(models.Model):
         SUSPENDED = "suspended", _("suspended")
         REVOKED = "revoked", _("revoked")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.OneToOneField(Wallet, on_delete=models.CASCADE, related_name="credential", editable=False)
     verification = models.ForeignKey(
         IdentityVerification, on_delete=models.PROTECT, related_name="+", editable=False
@@ -209,9 +204,6 @@ class Credential(models.Model):
                 fields=["erased_at"], condition=Q(erased_at__isnull=False), name="wallet_identities_erased"
             ),
         ]
-
-    def __str__(self) -> str:
-        return str(self.id)
 
 
 class IdentityMark(InternalRow):
