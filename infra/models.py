@@ -1,5 +1,7 @@
 """Records of the running service that have nothing to do with the product."""
 
+import uuid
+
 from django.conf import settings
 from django.db import models
 from django.db.models import Q
@@ -8,7 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.database.append_only import AppendOnly
 from infra.mail.models import OutgoingEmail
 
-__all__ = ["Allowance", "AuditLine", "DatabaseMark", "InternalRow", "LastRun", "OutgoingEmail"]
+__all__ = ["Allowance", "AuditLine", "DatabaseMark", "InternalRow", "LastRun", "NumberedRow", "OutgoingEmail"]
 
 
 class InternalRow(models.Model):
@@ -20,6 +22,18 @@ class InternalRow(models.Model):
 
     def __str__(self) -> str:
         return str(self.pk)
+
+
+class NumberedRow(models.Model):
+    """The base class of rows that operators see by their ID."""
+
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
+
+    class Meta:
+        abstract = True
+
+    def __str__(self) -> str:
+        return str(self.id)
 
 
 class Allowance(InternalRow):

@@ -7,7 +7,6 @@ it into the outbox. For holders who have not switched them on, nothing is stored
 
 from datetime import datetime
 
-import structlog
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
@@ -16,12 +15,9 @@ from consent import decisions
 from consent.models import Consent
 from consent.receipts import Receipt
 from infra import jobs, runs
-from infra.email_addresses import EmailAddressError
 from presentation.models import Interaction
 from wallet.letters import letters
 from wallet.models import Wallet
-
-log = structlog.get_logger(__name__)
 
 
 def send_due(*, now: datetime, batch: int = 500) -> int:
@@ -71,17 +67,13 @@ def _send_once(consent: Consent) -> bool:
     if consent.wallet is None:  # closed meanwhile
         return False
     receipt = Receipt.of(consent, with_content=False)
-    try:
-        letters.send_shared(
-            consent.wallet,
-            receipt=str(consent.id),
-            requester=receipt.requester.name,
-            domain=receipt.requester.domain,
-            at=consent.decided_at or consent.asked_at,
-            claims=receipt.claims,
-            transactions=[gettext(each.title) for each in receipt.transactions],
-        )
-    except EmailAddressError:
-        log.warning("share_email_not_sendable", wallet=str(consent.wallet_id))
-        return False
+    letters.send_shared(
+        consent.wallet,
+        receipt=str(consent.id),
+        requester=receipt.requester.name,
+        domain=receipt.requester.domain,
+        at=consent.decided_at or consent.asked_at,
+        claims=receipt.claims,
+        transactions=[gettext(each.title) for each in receipt.transactions],
+    )
     return True

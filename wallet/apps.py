@@ -9,7 +9,6 @@ class WalletConfig(AppConfig):
         """Registers the system checks, and the function that counts for `keys` what a signing key signed."""
         from keys.rotation import states
         from wallet import checks  # noqa: F401 (registers itself)
-        from wallet.providers.other_wallet import checks as access_checks  # noqa: F401 (likewise)
         from wallet.status_lists.standing import signed_by
 
         states.register_stake(signed_by)

@@ -1,19 +1,22 @@
 """System checks of the wallet, run by `manage.py check` and at the start."""
 
+from datetime import timedelta
 from typing import Any
 
 from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import Error as DatabaseError
 from django.db import transaction
+from django.utils import timezone
 
-from infra import email_addresses
-from wallet.models import Wallet
+from infra.moments import moment
+from keys.jwk import public_der
+from keys.models import SigningKey
 from wallet.providers import registry
 from wallet.providers.options import OptionError
+from wallet.providers.other_wallet.provider import OtherWallet
 
-SHOWN = 20
-_ORDINARY = r"^[a-z0-9._+-]+@[a-z0-9.-]+$"  # nearly all; the query leaves them out
+SOON = timedelta(days=30)
 
 
 @register()
@@ -27,26 +30,32 @@ def identity_providers(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
 
 @register(Tags.security, deploy=True)
-def addresses_of_wallets(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Finds wallets that earlier releases opened for addresses that are no longer accepted.
+def access_certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The key of requests signs no credentials, and its certificate lasts. Reads the database.
 
-    Reads the database. Nobody can sign in to such a wallet. It is an Info, so that the service still starts.
+    An end is an Info, because the service has to start all the same.
     """
-    active = Wallet.objects.filter(state=Wallet.State.ACTIVE, closed_at=None).order_by("created_at")
+    try:
+        providers = [each for each in registry.offered().values() if isinstance(each, OtherWallet)]
+    except OptionError:
+        return []  # the check above says so
+    found: list[CheckMessage] = []
+    for provider in providers:
+        prefix = f"IDENTITY_PROVIDERS_FILE: {provider.name}."
+        if _signs_credentials(provider):
+            message = f"{prefix}request_key is a key that signs credentials. Make another one for requests."
+            found.append(Error(message, id="wallet.E002"))
+        ends = min(each.not_valid_after_utc for each in provider.access.chain)
+        if ends < timezone.now() + SOON:
+            message = f"{prefix}access_certificate ends on {moment(ends)}. Nobody can begin a check then."
+            found.append(Info(message, id="wallet.I002"))
+    return found
+
+
+def _signs_credentials(provider: OtherWallet) -> bool:
+    public_key = public_der(provider.access.signer.public_key)
     try:
         with transaction.atomic():
-            rows = active.exclude(email__regex=_ORDINARY).values_list("id", "email").iterator(chunk_size=5000)
-            found = [str(pk) for pk, email in rows if not email_addresses.is_accepted(email)]
+            return SigningKey.objects.filter(public_key=public_key).exists()
     except (DatabaseError, ImproperlyConfigured):
-        return []  # the checks of `keys` report it
-    if not found:
-        return []
-    more = f" and {len(found) - SHOWN} more" if len(found) > SHOWN else ""
-    return [
-        Info(
-            f"Wallets whose e-mail address may belong to somebody else: {', '.join(found[:SHOWN])}{more}.",
-            hint="Nobody can sign in to them. Suspend each in the admin, so that what was presented from it "
-            "is no longer valid.",
-            id="wallet.I001",
-        )
-    ]
+        return False  # the checks of `keys` say so

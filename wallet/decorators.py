@@ -4,7 +4,7 @@ import uuid
 from collections.abc import Callable
 from datetime import datetime
 from functools import wraps
-from typing import Any, Unpack
+from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
@@ -15,7 +15,7 @@ from django.views.decorators.cache import never_cache
 
 from infra import browser
 from wallet import errands
-from wallet.errands import Demands, ErrandGoneError
+from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.sign_in import sessions
 
@@ -91,8 +91,11 @@ def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpRespo
 
 
 def for_signed_in(view: Page) -> Page:
-    """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303)."""
-    return _for_signed_in(view, see_other)
+    """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303).
+
+    No browser keeps it.
+    """
+    return never_cache(_for_signed_in(view, see_other))
 
 
 def for_signed_in_302(view: Page) -> Page:
@@ -119,7 +122,8 @@ def on_own_errand(
     leave_to: str,
     now: datetime,
     reuse: Q | None = None,
-    **demands: Unpack[Demands],
+    renewal: bool = False,
+    fresh_since: datetime | None = None,
 ) -> HttpResponse:
     """The response of `then` for an errand of this browser that no relying party requested.
 
@@ -135,7 +139,13 @@ def on_own_errand(
     response = then(
         errand
         or errands.open_errand(
-            browser=digest, email=email, return_to=place, leave_to=reverse(leave_to), now=now, **demands
+            browser=digest,
+            email=email,
+            return_to=place,
+            leave_to=reverse(leave_to),
+            renewal=renewal,
+            fresh_since=fresh_since,
+            now=now,
         )
     )
     browser.remember(response, secret)
@@ -146,7 +156,7 @@ def show_to(
     request: HttpRequest, session: HolderSession, name: str, *, status: int = 200, **facts: Any
 ) -> HttpResponse:
     """Render `templates/wallet/<name>.html` for a signed-in holder."""
-    facts |= {"wallet": session.wallet, "signed_in_as": session.wallet.email}
+    facts |= {"session": session, "wallet": session.wallet, "signed_in_as": session.wallet.email}
     return render(request, f"wallet/{name}.html", facts, status=status)
 
 

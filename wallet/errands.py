@@ -7,7 +7,6 @@ which it was opened.
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import Any, TypedDict, Unpack
 
 from django.db import transaction
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -28,34 +27,6 @@ class ErrandGoneError(LookupError):
         self.errand = errand
 
 
-class Requester(TypedDict, total=False):
-    """Who asked, and for what: shown to people.
-
-    on_behalf_of: the name. requester_logo: a path on this host. asks_for: names of claims (`claims.NAMES`).
-    """
-
-    on_behalf_of: str
-    requester_domain: str
-    requester_logo: str
-    asks_for: Sequence[str]
-
-
-class Demands(TypedDict, total=False):
-    """What the identity and the sign-in have to meet.
-
-    assurance: those of which the identity needs one; any will do if it is empty. renewal: only an identity
-    verified after this will do. fresh_since: an earlier sign-in does not do for this errand.
-    """
-
-    assurance: Sequence[Assurance]
-    renewal: bool
-    fresh_since: datetime | None
-
-
-class Particulars(Requester, Demands, total=False):
-    """What not every errand has."""
-
-
 def open_errand(
     *,
     browser: str,
@@ -66,18 +37,29 @@ def open_errand(
     asks_address: bool = False,
     lifetime: timedelta = LIFETIME,
     extendable_until: datetime | None = None,
-    **particulars: Unpack[Particulars],
+    on_behalf_of: str = "",
+    requester_domain: str = "",
+    requester_logo: str = "",
+    asks_for: Sequence[str] = (),
+    assurance: Sequence[Assurance] = (),
+    renewal: bool = False,
+    fresh_since: datetime | None = None,
 ) -> Errand:
     """Store an errand.
 
     browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
     return_to, leave_to: paths on this host, when done and when given up. asks_address: nobody is expected,
     and the person says who they are; email may then be empty. extendable_until: the longest end that `extend`
-    gives to a person who asks for more time. Raises `EmailAddressError` for an address that is not as
-    `email_addresses.parse` gives it.
+    gives to a person who asks for more time. on_behalf_of, requester_domain, requester_logo: who asked, for
+    people; the logo is a path on this host. asks_for: names of claims (`claims.NAMES`). assurance: those of
+    which the identity needs one; any will do if it is empty. renewal: only an identity verified after this
+    will do. fresh_since: an earlier sign-in does not do. Raises `EmailAddressError` for an address that is
+    not as `email_addresses.parse` gives it.
     """
-    _check_paths(return_to, leave_to)
-    if not _is_usable(email, asks_address):
+    for place in (return_to, leave_to):
+        if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
+            raise ValueError("return_to and leave_to must be paths on this host")
+    if not email_addresses.is_accepted(email) and (email or not asks_address):
         raise EmailAddressError
     return Errand.objects.create(
         browser=browser,
@@ -88,40 +70,14 @@ def open_errand(
         created_at=now,
         expires_at=now + lifetime,
         extendable_until=extendable_until,
-        **_columns(**particulars),
+        on_behalf_of=" ".join(on_behalf_of.split())[:100],
+        requester_domain=requester_domain[:253],
+        requester_logo=requester_logo[:200],
+        asks_for=list(asks_for),
+        assurance=[[each.trust_framework, each.level] for each in assurance],
+        renewal=renewal,
+        fresh_since=fresh_since,
     )
-
-
-def _check_paths(*paths: str) -> None:
-    for place in paths:
-        if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
-            raise ValueError("return_to and leave_to must be paths on this host")
-
-
-def _is_usable(email: str, asks_address: bool) -> bool:
-    return email_addresses.is_accepted(email) or (asks_address and not email)
-
-
-def _columns(
-    *,
-    on_behalf_of: str = "",
-    requester_domain: str = "",
-    requester_logo: str = "",
-    asks_for: Sequence[str] = (),
-    assurance: Sequence[Assurance] = (),
-    renewal: bool = False,
-    fresh_since: datetime | None = None,
-) -> dict[str, Any]:
-    """The particulars as they are stored: texts that fit their columns, and lists."""
-    return {
-        "on_behalf_of": " ".join(on_behalf_of.split())[:100],
-        "requester_domain": requester_domain[:253],
-        "requester_logo": requester_logo[:200],
-        "asks_for": list(asks_for),
-        "assurance": [[each.trust_framework, each.level] for each in assurance],
-        "renewal": renewal,
-        "fresh_since": fresh_since,
-    }
 
 
 def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
@@ -129,8 +85,7 @@ def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
     errand = Errand.objects.filter(id=errand_id).first()
     if errand is None or browser is None or errand.browser != browser:
         raise ErrandGoneError
-    # An earlier release may have stored an address that is no longer accepted, because e-mail goes elsewhere.
-    if errand.expires_at <= now or not _is_usable(errand.email, errand.asks_address):
+    if errand.expires_at <= now:
         raise ErrandGoneError(errand)
     return errand
 

@@ -2,13 +2,12 @@
 
 from django.urls import path
 
-from wallet.account import browsers, home, security, share_emails
+from wallet.account import home, security, share_emails
 from wallet.account.address import views as address_pages
 from wallet.account.closing import views as closing_pages
 from wallet.account.download import views as download_pages
 from wallet.account.recovery import views as recovery_pages
 from wallet.identity import messages as identity_messages
-from wallet.identity import own as identity_own
 from wallet.identity import upload as identity_upload
 from wallet.identity import views as identity_views
 from wallet.passkeys import own as own_passkeys
@@ -22,8 +21,8 @@ urlpatterns = [
     path("", home.home, name="wallet_home"),
     path("share-emails/", share_emails.switch, name="wallet_share_emails"),
     path("security/", security.security, name="wallet_security"),
-    path("security/browsers/sign-out/", browsers.end_all, name="wallet_browsers_end_all"),
-    path("security/browsers/<uuid:public_id>/sign-out/", browsers.end, name="wallet_browsers_end"),
+    path("security/browsers/sign-out/", security.end_all, name="wallet_browsers_end_all"),
+    path("security/browsers/<uuid:public_id>/sign-out/", security.end, name="wallet_browsers_end"),
     path("data/", download_pages.data, name="wallet_data"),
     path("data/json/", download_pages.save, {"kind": "json"}, name="wallet_data_json"),
     path("data/html/", download_pages.save, {"kind": "html"}, name="wallet_data_html"),
@@ -69,7 +68,7 @@ urlpatterns = [
     path(f"{ERRAND}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
     path(f"{ERRAND}/identity/upload/", identity_upload.upload, name="wallet_identity_upload"),
     path(f"{ERRAND}/identity/other-wallet/", other_wallet_views.page, name="wallet_identity_other_wallet"),
-    path("identity/", identity_own.own_identity, name="wallet_own_identity"),
+    path("identity/", identity_views.own_identity, name="wallet_own_identity"),
     path("identity/<uuid:verification_id>/return/", identity_views.back, name="wallet_identity_return"),
     path("identity/<slug:name>/", identity_messages.unknown, name="wallet_identity_messages"),
     path("identity/<slug:name>/return/", identity_messages.returned, name="wallet_identity_returned"),

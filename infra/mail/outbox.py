@@ -18,7 +18,6 @@ State = OutgoingEmail.State
 
 SENT_FOR = timedelta(days=3)  # so long a notice is tried
 KEPT = timedelta(days=7)  # after an e-mail was sent or given up; without its content
-NO_MAILBOX = uuid.UUID(int=0)  # in place of the number of an e-mail that nothing could be sent to
 
 
 class Standing(Enum):
@@ -76,8 +75,6 @@ def standing(email: uuid.UUID | None, *, now: datetime) -> Standing:
 
 def outcome(email: uuid.UUID | None) -> Outcome:
     """The result for this e-mail; unknown for one that is no longer in the queue."""
-    if email == NO_MAILBOX:
-        return Outcome.NO_MAILBOX
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
     if found is None:
         return Outcome.NOT_SENT

@@ -7,17 +7,3 @@ from presentation.relying_parties.models.history import RelyingPartyEvent
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.models import Delivery, Interaction, PushedRequest
 from presentation.scopes.models import Scope
-
-__all__ = [
-    "ClientSecret",
-    "Delivery",
-    "Interaction",
-    "PushedRequest",
-    "RedirectURI",
-    "RelyingParty",
-    "RelyingPartyEvent",
-    "RequestCount",
-    "ResponseURI",
-    "Scope",
-    "UsedAssertion",
-]

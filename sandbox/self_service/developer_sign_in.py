@@ -41,7 +41,7 @@ LETTERS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-em
 LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
-_SHARED_LETTER = EmailThrottle.of(LETTERS_PER_EMAIL_AFTER_THAT)
+_SHARED_LETTER = EmailThrottle(LETTERS_PER_EMAIL_AFTER_THAT)
 # For all strangers together, so that many client addresses cannot flood many mailboxes.
 LETTERS_IN_ALL = Limit.from_settings("developer-letters")
 # A link signs in once.

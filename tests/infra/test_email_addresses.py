@@ -5,7 +5,6 @@ from typing import Any
 
 import pytest
 from django.core import mail
-from django.core.checks import Info
 from django.core.exceptions import ValidationError
 from django.core.management import CommandError, call_command
 from django.core.validators import validate_email
@@ -20,7 +19,6 @@ from presentation.models import RelyingParty
 from tests.people import register
 from tests.wallet.conftest import make_errand
 from tests.wallet.mail_server import MailServer, running
-from wallet import checks
 from wallet.letters import letters
 from wallet.models import Errand, Wallet
 from wallet.sign_in.forms import EmailForm
@@ -267,31 +265,8 @@ def test_no_errand_is_opened_for_it(client: Client, db: None) -> None:
         make_errand(client, now=timezone.now(), email=STOLEN)
 
 
-# --- Addresses stored by an earlier release ----------------------------------------------------------------
-
-
-@pytest.mark.parametrize("name", ["wallet_sign_in", "wallet_code"])
-def test_a_stored_errand_for_it_leads_back_and_sends_nothing(name: str, client: Client, db: None) -> None:
-    errand = make_errand(client, now=timezone.now())
-    Errand.objects.update(email=STOLEN)
-    response = client.post(reverse(name, args=[errand.id]), {"code": "123456"})
-    assert response.status_code == 410
-    assert 'href="/left/"' in response.content.decode()
-    assert mail.outbox == []
-
-
 def test_no_letter_goes_to_a_stored_wallet_with_it(db: None) -> None:
     wallet = Wallet.objects.create(email=STOLEN, created_at=timezone.now())
     with pytest.raises(EmailAddressError):
         letters.send_notice(wallet.email, "approved")
     assert mail.outbox == []
-
-
-def test_the_check_before_a_start_names_stored_wallets_with_it(nora: Wallet) -> None:
-    assert checks.addresses_of_wallets(None) == []
-    wallet = Wallet.objects.create(email=STOLEN, created_at=timezone.now())
-    [found] = checks.addresses_of_wallets(None)
-    assert isinstance(found, Info)
-    assert str(wallet.id) in found.msg
-    assert str(nora.id) not in found.msg
-    assert "mallory" not in found.msg

@@ -269,7 +269,6 @@ def test_a_dropped_email_is_erased_and_not_sent(now: datetime, result: Failure |
 def test_of_an_email_that_is_not_in_the_outbox_nothing_is_known(now: datetime) -> None:
     assert outbox.standing(None, now=now) is Standing.SENT
     assert outbox.outcome(None) is Outcome.NOT_SENT
-    assert outbox.outcome(outbox.NO_MAILBOX) is Outcome.NO_MAILBOX
 
 
 def test_the_database_knows_no_other_states_and_no_end_while_an_email_waits(now: datetime) -> None:

@@ -262,9 +262,3 @@ def test_the_birth_date_is_said_to_stay_unless_it_is_shared_too():
 )
 def test_what_stays_in_the_wallet_is_listed(paths: Any, kept: list[str]):
     assert [str(label) for label in claims.not_shared(paths)] == kept
-
-
-def test_a_group_of_claims_is_no_claim():
-    assert claims.known(CLAIMS)
-    assert not claims.known([("age_equal_or_over",)])
-    assert not claims.known([("given_name",), ("shoe_size",)])

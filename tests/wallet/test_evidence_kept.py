@@ -125,7 +125,7 @@ def test_what_was_found_is_opened_as_it_was_sealed(nora, now, identity, evidence
     verification = attempt_in("processing", nora, now)
     settle(verification, NeedsReview("unsure", identity, evidence), now=now)
     verification.refresh_from_db()
-    assert found.opened(verification) == (identity, evidence)
+    assert found.opened(verification) == (identity, evidence, {})
     if identity is None and evidence is None:
         assert verification.sealed_claims is None
     else:

@@ -1,6 +1,5 @@
 """The page at which holders arrive: their verified identity as a card, and what to do next."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -16,35 +15,10 @@ from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
 from wallet.decorators import for_signed_in_302
 from wallet.identity import attempts, state_machine
-from wallet.models import Credential, Evidence, HolderSession, IdentityVerification, Wallet
+from wallet.models import Credential, Evidence, HolderSession, Wallet
 
 ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
 ENDING = "ending"  # valid, but only for less than ENDS_SOON
-State = IdentityVerification.State
-
-
-@dataclass(frozen=True)
-class Check:
-    """The newest identity check of a wallet, for the page to offer the next action.
-
-    stage: empty (none is open), `begun`, `checking` or `review`. again_at: the time at which the holder may
-    try again, if the last check was declined lately.
-    """
-
-    stage: str = ""
-    again_at: datetime | None = None
-
-    @classmethod
-    def of(cls, newest: IdentityVerification | None, *, now: datetime) -> "Check":
-        if newest is None:
-            return cls()
-        if newest.state == State.REVIEW:
-            return cls("review")
-        if newest.state in (State.SUBMITTED, State.PROCESSING):
-            return cls("checking")
-        if newest.state in state_machine.OPEN:
-            return cls("begun")
-        return cls(again_at=attempts.cooling_down_until(newest, now=now))
 
 
 @never_cache
@@ -58,7 +32,7 @@ def home(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRes
 
 def _card(wallet: Wallet, *, now: datetime) -> dict[str, Any]:
     credential: Credential | None = getattr(wallet, "credential", None)
-    state = _state(credential, now=now)
+    state, newest = _state(credential, now=now), attempts.latest(wallet)
     shown = _shown(credential) if credential and state in (Validity.VALID, ENDING) else {}
     return {
         "here": "home",
@@ -66,7 +40,8 @@ def _card(wallet: Wallet, *, now: datetime) -> dict[str, Any]:
         "validity": state,
         "credential": credential,
         "last_day": credential and credentials.last_day(credential),
-        "check": Check.of(attempts.latest(wallet), now=now),
+        "check": newest if newest and newest.state in state_machine.OPEN else None,
+        "again_at": attempts.cooling_down_until(newest, now=now),
         **shown,
     }
 

@@ -1,15 +1,20 @@
-"""The page on which holders see and change how they sign in."""
+"""The page on which holders see and change how they sign in, and signing browsers out."""
 
+import uuid
 from datetime import datetime
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.shortcuts import render
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
-from wallet.account import browsers
-from wallet.decorators import for_signed_in_302
+from wallet.account.user_agents import UserAgent
+from wallet.decorators import for_signed_in, for_signed_in_302, see_other, show_to
 from wallet.models import HolderSession
+from wallet.sign_in import sessions
+
+MOST_SHOWN = 50
 
 
 @never_cache
@@ -17,11 +22,43 @@ from wallet.models import HolderSession
 @for_signed_in_302
 def security(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Passkeys, signed-in browsers and the e-mail address of the signed-in holder."""
-    context = {
-        "here": "security",
-        "wallet": session.wallet,
-        "session": session,
-        "signed_in_as": session.wallet.email,
-        "browsers": browsers.signed_in(session, now=now),
-    }
-    return render(request, "wallet/security.html", context)
+    shown = signed_in(session, now=now)
+    return show_to(request, session, "security", here="security", browsers=shown)
+
+
+def signed_in(session: HolderSession, *, now: datetime) -> list[dict[str, Any]]:
+    """The browsers that are signed in to the wallet of `session`: this one first, then by last use."""
+    rows = sessions.living(session.wallet, now=now).order_by("-last_seen_at")[:MOST_SHOWN]
+    found = [
+        {
+            "public_id": row.public_id,
+            "name": str(UserAgent(row.browser_name, row.system_name)),
+            "since": row.first_signed_in_at or row.signed_in_at,
+            "last_seen_at": row.last_seen_at,
+            "is_this": row.digest == session.digest,
+        }
+        for row in rows
+    ]
+    return sorted(found, key=lambda one: not one["is_this"])
+
+
+@never_cache
+@require_POST
+@for_signed_in
+def end(request: HttpRequest, session: HolderSession, now: datetime, public_id: uuid.UUID) -> HttpResponse:
+    """Signs out one browser of the signed-in holder; that of another wallet stays signed in."""
+    if public_id == session.public_id:
+        return sessions.end(request, see_other("wallet_signed_out"))
+    HolderSession.objects.filter(wallet=session.wallet_id, public_id=public_id).delete()
+    return see_other("wallet_security")
+
+
+@never_cache
+@require_POST
+@for_signed_in
+def end_all(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
+    """Signs out all other browsers of the holder; with the button “everywhere”, this one too."""
+    HolderSession.objects.filter(wallet=session.wallet_id).exclude(digest=session.digest).delete()
+    if request.POST.get("where") == "everywhere":
+        return sessions.end(request, see_other("wallet_signed_out"))
+    return see_other("wallet_security")

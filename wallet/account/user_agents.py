@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from django.utils.translation import gettext as _
 
 LONGEST = 512  # characters that are read
-LONGEST_NAME = 20
 
 # Marks in the header, and the names for people. The first mark that is found counts: browsers claim to be
 # others that came before them.
@@ -34,8 +33,6 @@ _SYSTEMS = (
     (("Macintosh", "Mac OS X"), "macOS"),
     (("Linux", "X11"), "Linux"),
 )
-BROWSERS = frozenset(name for _marks, name in _BROWSERS)
-SYSTEMS = frozenset(name for _marks, name in _SYSTEMS)
 
 
 @dataclass(frozen=True)

@@ -268,11 +268,6 @@ def held(identity: Identity) -> list[ClaimPath]:
     return [path for path in CLAIMS if path not in lacking]
 
 
-def known(paths: Iterable[ClaimPath]) -> bool:
-    """Whether every path is that of a claim; the path of an object that contains claims is not."""
-    return all(path in CLAIMS for path in paths)
-
-
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:
     """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
     return [CLAIMS[tuple(path)].label for path in paths]

@@ -59,7 +59,7 @@ def dossier(verification: IdentityVerification) -> Dossier:
     typed: Mapping[str, str] = {}
     try:
         identity, evidence = review.claims(verification)
-        typed = found.typed(verification)
+        typed = found.opened(verification)[2]
     except SealError:  # sealed under a key that is gone
         log.exception("claims_in_review_do_not_open", verification=str(verification.id))
         readable = False

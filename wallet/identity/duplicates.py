@@ -39,10 +39,7 @@ def remember(credential: Credential, identity: Identity, evidence: Evidence) -> 
 
 def others(wallet: Wallet, identity: Identity, evidence: Evidence | None) -> list[Wallet]:
     """Other wallets that hold an identity with the same document, or the same name and birth date."""
-    keys = _keys(tuple(settings.KEY_SEALING_KEYS))
-    digests = {_digest(key, text) for key in keys for text in _texts(identity, evidence)}
-    found = Wallet.objects.filter(credential__marks__digest__in=digests).exclude(id=wallet.id)
-    return list(found.distinct().order_by("created_at")[:20])
+    return _with_marks(wallet, _texts(identity, evidence))
 
 
 def with_the_same_proof(wallet: Wallet, evidence: Evidence) -> list[Wallet]:
@@ -50,8 +47,12 @@ def with_the_same_proof(wallet: Wallet, evidence: Evidence) -> list[Wallet]:
 
     Unlike `others`, a name and birth date are not enough. A number without a kind and country is none.
     """
+    return _with_marks(wallet, _proofs(evidence))
+
+
+def _with_marks(wallet: Wallet, texts: Iterable[str]) -> list[Wallet]:
     keys = _keys(tuple(settings.KEY_SEALING_KEYS))
-    digests = {_digest(key, text) for key in keys for text in _proofs(evidence)}
+    digests = {_digest(key, text) for text in texts for key in keys}
     found = Wallet.objects.filter(credential__marks__digest__in=digests).exclude(id=wallet.id)
     return list(found.distinct().order_by("created_at")[:20])
 

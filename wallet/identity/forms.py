@@ -9,7 +9,7 @@ from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
 from infra.waiting import NoThreadFreeError
-from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.claims import MAX_NAME, Identity, IdentityError
 from wallet.credential.countries import countries, country_code
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 from wallet.identity import picture_encoding
@@ -35,48 +35,47 @@ COUNTRY_PROBLEM = _("Enter a country by its name or its two-letter code, such as
 ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported", "face_mismatch")
 
 
+_ADMIN = {"class": "vTextField", "autocomplete": "off"}
+
+
+def text_field(label: Any, longest: int, help_text: Any = "", **attributes: str) -> forms.CharField:
+    """A line of text that may stay empty."""
+    widget = forms.TextInput(attributes)
+    return forms.CharField(
+        label=label, help_text=help_text, max_length=longest, required=False, widget=widget
+    )
+
+
 class IdentityForm(ReasonForm):
     """The identity in a document, typed or confirmed by the operator who checked it."""
 
-    given_name = forms.CharField(
-        label=_("Given names"),
-        help_text=_("As in the document. Empty if the person has a single name and it is below."),
-        max_length=200,
-        required=False,
-        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    given_name = text_field(
+        _("Given names"),
+        200,
+        _("As in the document. Empty if the person has a single name and it is below."),
+        **_ADMIN,
     )
-    family_name = forms.CharField(
-        label=_("Family name"),
-        max_length=200,
-        required=False,
-        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
-    )
+    family_name = text_field(_("Family name"), 200, **_ADMIN)
     birth_date = DayField(label=_("Birth date"))
-    nationalities = forms.CharField(
-        label=_("Nationalities"),
-        help_text=_("Two-letter country codes, separated by commas, such as GB, IE."),
-        max_length=60,
-        required=False,
-        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    nationalities = text_field(
+        _("Nationalities"),
+        60,
+        _("Two-letter country codes, separated by commas, such as GB, IE."),
+        **_ADMIN,
     )
     document_kind = forms.ChoiceField(
         label=_("Document"),
         choices=[(kind, label) for kind, label in DOCUMENT_KINDS.items()],
         required=False,
     )
-    document_number = forms.CharField(
-        label=_("Number of the document"),
-        help_text=_("Not kept: only a keyed digest is, to find the same document in another wallet."),
-        max_length=100,
-        required=False,
-        widget=forms.TextInput(attrs={"class": "vTextField", "autocomplete": "off"}),
+    document_number = text_field(
+        _("Number of the document"),
+        100,
+        _("Not kept: only a keyed digest is, to find the same document in another wallet."),
+        **_ADMIN,
     )
-    issuing_country = forms.CharField(
-        label=_("Issuing country"),
-        help_text=_("The country or its two-letter code, such as IE."),
-        max_length=60,
-        required=False,
-        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    issuing_country = text_field(
+        _("Issuing country"), 60, _("The country or its two-letter code, such as IE."), autocomplete="off"
     )
     document_expires_on = DayField(
         label=_("Document expires on"),
@@ -153,19 +152,9 @@ class UploadForm(forms.Form):
 
     busy = False  # whether a picture was not decoded, because this process does not at the moment
 
-    given_name = forms.CharField(
-        label=_("Given names"),
-        help_text=_("As in your document."),
-        max_length=150,
-        required=False,
-        widget=forms.TextInput(attrs={"autocomplete": "given-name"}),
-    )
-    family_name = forms.CharField(
-        label=_("Family name"),
-        help_text=_("As in your document."),
-        max_length=150,
-        required=False,
-        widget=forms.TextInput(attrs={"autocomplete": "family-name"}),
+    given_name = text_field(_("Given names"), MAX_NAME, _("As in your document."), autocomplete="given-name")
+    family_name = text_field(
+        _("Family name"), MAX_NAME, _("As in your document."), autocomplete="family-name"
     )
     birth_date = DayField(
         label=_("Date of birth"),

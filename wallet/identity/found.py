@@ -29,22 +29,16 @@ def sealed(
     return seal_column(verification, "sealed_claims", json.dumps(found).encode())
 
 
-def typed(verification: IdentityVerification) -> Mapping[str, str]:
-    """What the person typed, if anything was sealed of it. Raises `SealError`."""
-    if verification.sealed_claims is None:
-        return {}
-    found = json.loads(unseal_column(verification, "sealed_claims"))
-    said: Mapping[str, str] = found.get("typed", {})
-    return said
-
-
-def opened(verification: IdentityVerification) -> tuple[Identity | None, Evidence | None]:
+def opened(
+    verification: IdentityVerification,
+) -> tuple[Identity | None, Evidence | None, Mapping[str, str]]:
     """What `sealed` was given. Raises `SealError`."""
     if verification.sealed_claims is None:
-        return None, None
+        return None, None, {}
     found = json.loads(unseal_column(verification, "sealed_claims"))
     identity, evidence = found["identity"], found["evidence"]
     return (
         Identity.from_json(identity) if identity is not None else None,
         Evidence.from_json(evidence) if evidence is not None else None,
+        found.get("typed", {}),
     )

@@ -10,17 +10,14 @@ from datetime import datetime, timedelta
 from functools import partial
 from typing import Any
 
-import structlog
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
-from infra.email_addresses import EmailAddressError
 from wallet.credential import credentials
 from wallet.identity.batches import each
 from wallet.letters import letters
 from wallet.models import Credential, IdentityVerification, Wallet
 
-log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 OUTCOMES = {State.APPROVED: "approved", State.DECLINED: "declined", State.RESUBMIT: "ask_again"}
@@ -100,8 +97,5 @@ def _send_once(
     with transaction.atomic():
         if row.update(**done) != 1:
             return False
-        try:
-            letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
-        except EmailAddressError:  # of an earlier release: nobody can be reached there
-            log.warning("identity_notice_not_sendable", wallet=str(wallet.id))
+        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
     return True

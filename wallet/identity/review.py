@@ -111,7 +111,7 @@ def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
 
     Raises `SealError`.
     """
-    identity, evidence = found.opened(verification)
+    identity, evidence, _typed = found.opened(verification)
     return identity, evidence or own_evidence(verification)
 
 
@@ -157,7 +157,7 @@ def _is_second(
     if verification.proposed_by_id == operator.pk:
         raise SamePersonError
     try:
-        before, seen = found.opened(verification)
+        before, seen, _typed = found.opened(verification)
     except SealError:  # sealed under a key that is gone: it has to be proposed anew
         return False
     return before == identity and seen is not None and seen.to_json() == evidence.to_json()
@@ -175,7 +175,7 @@ def _propose(
     verification.proposed_by_id = operator.pk
     typed: Mapping[str, str] = {}
     with suppress(SealError):  # sealed under a key that is gone
-        typed = found.typed(verification)
+        typed = found.opened(verification)[2]
     verification.sealed_claims = found.sealed(verification, identity, evidence, typed)
     verification.claimed_by = verification.claimed_at = None
     verification.save(update_fields=["proposed_by", "sealed_claims", "claimed_by", "claimed_at"])

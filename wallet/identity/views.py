@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
+from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.utils import timezone
@@ -18,12 +19,12 @@ from infra.reading import only_read
 from wallet import errands
 from wallet.credential import claims, credentials
 from wallet.credential.validity import validity
-from wallet.decorators import for_holder, see_other
+from wallet.decorators import for_holder, for_signed_in, on_own_errand, see_other
 from wallet.identity import attempts, notices, page, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, Errand, HolderSession, IdentityVerification, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import PICTURE_REASONS, REASONS
@@ -144,6 +145,30 @@ def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
         return render(request, "wallet/identity_elsewhere.html", {"counts": True})
     progress.came_back(verification, now=timezone.now())
     return see_other("wallet_identity", errand.id)
+
+
+@never_cache
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_signed_in
+def own_identity(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
+    """On POST, leads to a check that renews; what the holder has stays valid until that is approved.
+
+    Otherwise redirects to the home page, which shows the identity: checks return here, and old e-mails and
+    bookmarks lead here.
+    """
+    if request.method != "POST":
+        return see_other("wallet_home")
+    credential: Credential | None = getattr(session.wallet, "credential", None)
+    return on_own_errand(
+        request,
+        session.wallet.email,
+        lambda errand: see_other("wallet_identity", errand.id),
+        return_to="wallet_own_identity",
+        leave_to="wallet_own_identity",
+        reuse=Q(renewal=True) & (Q(created_at__gte=credential.issued_at) if credential else Q()),
+        renewal=True,
+        now=now,
+    )
 
 
 def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:

@@ -1,6 +1,5 @@
 """E-mails to holders, as plain text and HTML. Each function puts one into the outbox and gives its number.
 
-They raise EmailAddressError for an address of an earlier release to which nothing can be sent.
 
 An e-mail that a person requests is in the language of the page; a notice is in the language of the wallet.
 """
@@ -28,18 +27,13 @@ from wallet.models import Errand, Wallet
 
 def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> uuid.UUID:
     """Send the sign-in code. It is not in the subject, which a locked phone may display."""
-    facts = {
-        "code": code,
-        "on_behalf_of": errand.on_behalf_of,
-        "minutes": int(lifetime.total_seconds() // 60),
-    }
+    facts = {"code": code, "on_behalf_of": errand.on_behalf_of}
     return _send(errand.email, _t("Your sign-in code"), "code", facts, good_for=lifetime)
 
 
 def send_link(email: str, address: str, *, lifetime: timedelta) -> uuid.UUID:
     """Send the sign-in link. It names no requester, because several browsers may wait for the same link."""
-    facts = {"address": address, "minutes": int(lifetime.total_seconds() // 60)}
-    return _send(email, _t("Your sign-in link"), "link", facts, good_for=lifetime)
+    return _send(email, _t("Your sign-in link"), "link", {"address": address}, good_for=lifetime)
 
 
 def send_notice(
@@ -111,8 +105,8 @@ def send_shared(
 
 def send_address_code(email: str, code: str, *, lifetime: timedelta) -> uuid.UUID:
     """Send the code that proves the new address of a wallet."""
-    facts = {"code": code, "minutes": int(lifetime.total_seconds() // 60)}
-    return _send(email, _t("Your code to confirm this address"), "address_code", facts, good_for=lifetime)
+    subject = _t("Your code to confirm this address")
+    return _send(email, subject, "address_code", {"code": code}, good_for=lifetime)
 
 
 def _send(
@@ -129,6 +123,7 @@ def _send(
         "operator": settings.OPERATOR,
         "host": urlsplit(settings.BASE_URL).netloc,
         "base_url": settings.BASE_URL,
+        "minutes": int(good_for.total_seconds() // 60) if good_for else None,
     }
     text, html = (render_to_string(f"wallet/letters/{name}.{form}", facts) for form in ("txt", "html"))
     until = timezone.now() + good_for if good_for else None

@@ -13,28 +13,3 @@ from wallet.models.identity import (
 )
 from wallet.models.passkeys import Passkey, PasskeyChallenge
 from wallet.models.status import StatusEntry, StatusEvent, StatusList
-
-__all__ = [
-    "Credential",
-    "EmailChange",
-    "Errand",
-    "Evidence",
-    "FormerAddress",
-    "HolderSession",
-    "IdentityMark",
-    "IdentityVerification",
-    "IdentityVerificationTransition",
-    "KnownBrowser",
-    "LoginCode",
-    "LoginLink",
-    "Passkey",
-    "PasskeyChallenge",
-    "Picture",
-    "Recovery",
-    "StatusEntry",
-    "StatusEvent",
-    "StatusList",
-    "StopLink",
-    "Wallet",
-    "WalletClosure",
-]

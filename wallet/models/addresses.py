@@ -6,7 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from infra.models import InternalRow
+from infra.models import InternalRow, NumberedRow
 from wallet.models.holders import Wallet
 from wallet.models.identity import IdentityVerification
 
@@ -46,7 +46,7 @@ class FormerAddress(InternalRow):
     notice_until = models.DateTimeField(null=True, editable=False)
 
 
-class Recovery(models.Model):
+class Recovery(NumberedRow):
     """A holder without their mailbox asks that a wallet moves to the address of a new one.
 
     asked ─(identity verified)─► waiting ─► moved
@@ -60,7 +60,6 @@ class Recovery(models.Model):
         STOPPED = "stopped", _("stopped")
         MOVED = "moved", _("moved")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # The wallet of the new address. It is deleted by the move.
     new = models.ForeignKey(
         Wallet,
@@ -126,9 +125,6 @@ class Recovery(models.Model):
                 fields=["ended_at"], condition=Q(ended_at__isnull=False), name="wallet_recoveries_ended"
             ),
         ]
-
-    def __str__(self) -> str:
-        return str(self.id)
 
 
 class StopLink(InternalRow):

@@ -1,13 +1,13 @@
 """The record of closing a wallet: a fact without a person."""
 
-import uuid
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.models import NumberedRow
 
-class WalletClosure(models.Model):
+
+class WalletClosure(NumberedRow):
     """One decision to close a wallet: when, by whom, why, and how far it got. It names nobody.
 
     asked ──(undone within a day)──► undone
@@ -27,7 +27,6 @@ class WalletClosure(models.Model):
         ABUSE = "abuse", _("the wallet was abused")
         LEGAL = "legal", _("the law or an authority demands it")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # No foreign key: the wallet goes, the fact stays.
     wallet = models.UUIDField(_("wallet"), editable=False, db_index=True)
     reason = models.CharField(_("reason"), max_length=10, choices=Reason, editable=False)
@@ -64,6 +63,3 @@ class WalletClosure(models.Model):
                 name="wallet_closures_open",
             )
         ]
-
-    def __str__(self) -> str:
-        return str(self.id)

@@ -6,17 +6,16 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
-from infra.models import InternalRow
+from infra.models import InternalRow, NumberedRow
 
 
-class Wallet(models.Model):
+class Wallet(NumberedRow):
     """A holder's account, enrolled once it has a `Credential`. Only operators are `auth.User`s."""
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # In lower case.
     email = models.EmailField(unique=True, editable=False, verbose_name=_("e-mail address"))
     state = models.CharField(max_length=9, choices=State, default=State.ACTIVE, editable=False)
@@ -46,9 +45,6 @@ class Wallet(models.Model):
             models.Index(fields=["id"], condition=Q(state="suspended"), name="wallets_suspended"),
         ]
 
-    def __str__(self) -> str:
-        return str(self.id)
-
     @property
     def can_sign_in(self) -> bool:
         """Whether it is neither suspended nor closed; the holder of one about to close can undo that."""
@@ -75,12 +71,10 @@ class Errand(InternalRow):
     asks_address = models.BooleanField(default=False, db_default=False, editable=False)
     requester_domain = models.CharField(max_length=253, default="", db_default="", editable=False)
     requester_logo = models.CharField(max_length=200, default="", db_default="", editable=False)  # path here
-    on_behalf_of = models.CharField(
-        max_length=100, blank=True, editable=False
-    )  # name to show, e.g. Acme Bank
-    asks_for = models.JSONField(
-        default=list, db_default=[], editable=False
-    )  # names of claims, as in claims.NAMES
+    # The name to show, such as Acme Bank.
+    on_behalf_of = models.CharField(max_length=100, blank=True, editable=False)
+    # Names of claims, as in claims.NAMES.
+    asks_for = models.JSONField(default=list, db_default=[], editable=False)
     # Where not every verified identity will do: [framework, level] of those that do, the operator's or the
     # request's minimum.
     assurance = models.JSONField(default=list, db_default=[], editable=False)

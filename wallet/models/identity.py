@@ -1,16 +1,44 @@
 """The models of identity verifications and credentials."""
 
 import uuid
+from typing import Any, TypeAlias
 
 from django.conf import settings
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.models import InternalRow, NumberedRow
 from wallet.models.holders import Errand, Wallet
 
 
-class IdentityVerification(models.Model):
+def _operator(*, on_delete: Any) -> models.ForeignKey[Any, Any]:
+    return models.ForeignKey(
+        settings.AUTH_USER_MODEL,
+        null=True,
+        on_delete=on_delete,
+        db_index=False,
+        related_name="+",
+        editable=False,
+    )
+
+
+class AttemptState(models.TextChoices):
+    CREATED = "created", _("created")
+    STARTED = "started", _("started")
+    SUBMITTED = "submitted", _("submitted")
+    PROCESSING = "processing", _("processing")
+    RESUBMIT = "resubmit", _("to be submitted again")
+    REVIEW = "review", _("in review by a person")
+    APPROVED = "approved", _("approved")
+    DECLINED = "declined", _("declined")
+    ERROR = "error", _("provider error")
+    ABANDONED = "abandoned", _("abandoned")
+    CANCELLED = "cancelled", _("cancelled")
+    EXPIRED = "expired", _("expired")
+
+
+class IdentityVerification(NumberedRow):
     """One attempt to verify a holder's identity with a provider. Its moves: `identity.state_machine`."""
 
     # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
@@ -19,21 +47,8 @@ class IdentityVerification(models.Model):
         "sealed_memory": "wallet_identityverification.sealed_memory:{pk}",
     }
 
-    class State(models.TextChoices):
-        CREATED = "created", _("created")
-        STARTED = "started", _("started")
-        SUBMITTED = "submitted", _("submitted")
-        PROCESSING = "processing", _("processing")
-        RESUBMIT = "resubmit", _("to be submitted again")
-        REVIEW = "review", _("in review by a person")
-        APPROVED = "approved", _("approved")
-        DECLINED = "declined", _("declined")
-        ERROR = "error", _("provider error")
-        ABANDONED = "abandoned", _("abandoned")
-        CANCELLED = "cancelled", _("cancelled")
-        EXPIRED = "expired", _("expired")
+    State: TypeAlias = AttemptState
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
     # The current redirect task: it says where the browser returns to after the provider.
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
@@ -59,32 +74,11 @@ class IdentityVerification(models.Model):
     notice_due = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
-    claimed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.SET_NULL,
-        db_index=False,
-        related_name="+",
-        editable=False,
-    )
+    claimed_by = _operator(on_delete=models.SET_NULL)
     claimed_at = models.DateTimeField(_("claimed"), null=True, editable=False)
     # Where two operators are needed: who approved first, and who approved after them.
-    proposed_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.PROTECT,
-        db_index=False,
-        related_name="+",
-        editable=False,
-    )
-    approved_by = models.ForeignKey(
-        settings.AUTH_USER_MODEL,
-        null=True,
-        on_delete=models.PROTECT,
-        db_index=False,
-        related_name="+",
-        editable=False,
-    )
+    proposed_by = _operator(on_delete=models.PROTECT)
+    approved_by = _operator(on_delete=models.PROTECT)
 
     class Meta:
         ordering = ["-created_at"]
@@ -97,23 +91,7 @@ class IdentityVerification(models.Model):
                 name="wallet_approved_by_two",
             ),
             models.CheckConstraint(
-                condition=Q(
-                    state__in=[
-                        "created",
-                        "started",
-                        "submitted",
-                        "processing",
-                        "resubmit",
-                        "review",
-                        "approved",
-                        "declined",
-                        "error",
-                        "abandoned",
-                        "cancelled",
-                        "expired",
-                    ]
-                ),
-                name="wallet_verification_state_known",
+                condition=Q(state__in=AttemptState.values), name="wallet_verification_state_known"
             ),
             models.UniqueConstraint(
                 fields=["wallet"],
@@ -137,9 +115,6 @@ class IdentityVerification(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return str(self.id)
-
 
 class IdentityVerificationTransition(models.Model):
     """One move of an attempt: from, to, actor, reason, time. Append-only."""
@@ -162,7 +137,7 @@ class IdentityVerificationTransition(models.Model):
         return f"{self.from_state} → {self.to_state}"
 
 
-class Evidence(models.Model):
+class Evidence(InternalRow):
     """How a verified identity was verified (`wallet.credential.evidence`): made with the approval, and kept
     with it.
     """
@@ -179,14 +154,8 @@ class Evidence(models.Model):
     issuing_country = models.CharField(_("issuing country"), max_length=2, blank=True, editable=False)
     document_expires_on = models.DateField(_("document expires"), null=True, editable=False)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return str(self.verification_id)
-
-
-class Credential(models.Model):
+class Credential(NumberedRow):
     """The verified identity of a wallet. SD-JWTs are issued from it and not stored."""
 
     # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
@@ -197,7 +166,6 @@ class Credential(models.Model):
         SUSPENDED = "suspended", _("suspended")
         REVOKED = "revoked", _("revoked")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.OneToOneField(Wallet, on_delete=models.CASCADE, related_name="credential", editable=False)
     verification = models.ForeignKey(
         IdentityVerification, on_delete=models.PROTECT, related_name="+", editable=False
@@ -237,24 +205,15 @@ class Credential(models.Model):
             ),
         ]
 
-    def __str__(self) -> str:
-        return str(self.id)
 
-
-class IdentityMark(models.Model):
+class IdentityMark(InternalRow):
     """A keyed digest by which the same person is recognised in another wallet (`identity.duplicates`)."""
 
     credential = models.ForeignKey(Credential, on_delete=models.CASCADE, related_name="marks", editable=False)
     digest = models.CharField(max_length=64, db_index=True, editable=False)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return str(self.pk)
-
-
-class Picture(models.Model):
+class Picture(InternalRow):
     """A picture that a person uploaded for an attempt, as a JPEG of our own making
     (`wallet.identity.picture_encoding`).
     """
@@ -278,6 +237,3 @@ class Picture(models.Model):
     class Meta:
         default_permissions = []
         constraints = [models.UniqueConstraint(fields=["verification", "kind"], name="wallet_picture_once")]
-
-    def __str__(self) -> str:
-        return str(self.id)

@@ -5,6 +5,7 @@ from datetime import datetime, timedelta
 from enum import StrEnum
 
 import structlog
+from django.conf import settings
 from django.db.models import Q
 from webauthn import verify_authentication_response
 from webauthn.authentication.verify_authentication_response import VerifiedAuthentication
@@ -14,16 +15,8 @@ from infra import base64url
 from infra.sealing import sha256_hex
 from wallet.models import HolderSession, Passkey, PasskeyChallenge, Wallet
 from wallet.passkeys import options, reading
-from wallet.passkeys.errors import (
-    INVALID,
-    CountedBackError,
-    MalformedError,
-    OtherWalletError,
-    RefusedError,
-    TooLateError,
-    UnknownError,
-)
-from wallet.passkeys.reading import PostedAssertion, UnreadableError
+from wallet.passkeys.errors import INVALID, PasskeyError
+from wallet.passkeys.reading import PostedAssertion
 
 CHALLENGE_LIFETIME = timedelta(minutes=5)
 
@@ -34,10 +27,6 @@ class Purpose(StrEnum):
     ADD = "add"
     SIGN_IN = "sign_in"
     CONFIRM = "confirm"
-
-
-class ChallengeGoneError(LookupError):
-    """The challenge was used, has expired, or was made for another purpose, browser or subject."""
 
 
 def make_challenge(purpose: Purpose, *, bound_to: str, subject: str = "", now: datetime) -> bytes:
@@ -60,12 +49,15 @@ def make_challenge(purpose: Purpose, *, bound_to: str, subject: str = "", now: d
 def use_challenge(
     challenge: bytes, purpose: Purpose, *, bound_to: str, subject: str = "", now: datetime
 ) -> None:
-    """Use the challenge up by one conditional delete; raises `ChallengeGoneError`."""
+    """Use the challenge up by one conditional delete.
+
+    Raises `PasskeyError` if it was used, has expired, or was made for another purpose, browser or subject.
+    """
     good = PasskeyChallenge.objects.filter(
         digest=_digest_of(challenge), purpose=purpose, bound_to=bound_to, subject=subject, expires_at__gt=now
     )
     if good.delete()[0] != 1:
-        raise ChallengeGoneError
+        raise PasskeyError("too_late")
 
 
 def _digest_of(challenge: bytes) -> str:
@@ -89,16 +81,11 @@ def prove(
     posted: JSON as `reading.read_assertion` takes it. purpose, bound_to, subject: of the challenge, which is
     used up even if the signature is refused. wallet: the only one whose passkeys will do.
     """
-    try:
-        read = reading.read_assertion(posted)
-        use_challenge(read.challenge, purpose, bound_to=bound_to, subject=subject, now=now)
-    except UnreadableError as error:
-        raise MalformedError from error
-    except ChallengeGoneError as error:
-        raise TooLateError from error
+    read = reading.read_assertion(posted)
+    use_challenge(read.challenge, purpose, bound_to=bound_to, subject=subject, now=now)
     passkey = _find(read)
     if wallet is not None and passkey.wallet_id != wallet.id:
-        raise OtherWalletError
+        raise PasskeyError("other")
     _count(passkey, _verified(read, passkey), now=now)
     return passkey
 
@@ -117,7 +104,7 @@ def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime)
         now=now,
     )
     if HolderSession.objects.filter(digest=session.digest).update(signed_in_at=now) != 1:
-        raise TooLateError  # signed out meanwhile
+        raise PasskeyError("too_late")  # signed out meanwhile
     session.signed_in_at = now
     log.info("holder_confirmed_with_passkey", wallet=str(session.wallet_id))
 
@@ -127,9 +114,9 @@ def _find(read: PostedAssertion) -> Passkey:
     known = Passkey.objects.select_related("wallet").filter(wallet__closed_at=None)
     passkey = known.filter(credential_id=base64url.encode(read.credential_id)).first()
     if passkey is None:
-        raise UnknownError
+        raise PasskeyError("unknown")
     if read.user_handle not in (None, options.user_handle(passkey.wallet)):
-        raise RefusedError
+        raise PasskeyError("refused")
     return passkey
 
 
@@ -149,14 +136,14 @@ def _verified(read: PostedAssertion, passkey: Passkey) -> VerifiedAuthentication
             credential=credential,
             expected_challenge=read.challenge,
             expected_rp_id=options.rp_id(),
-            expected_origin=options.origin(),
+            expected_origin=settings.BASE_URL,  # no other origin’s pages may use them (§13.4.9)
             credential_public_key=bytes(passkey.public_key),
             credential_current_sign_count=0,  # `_count` compares it, with other requests in view
             require_user_verification=True,
         )
     except INVALID as error:
         log.warning("passkey_refused", passkey=str(passkey.id), why=type(error).__name__)
-        raise RefusedError from error
+        raise PasskeyError("refused") from error
 
 
 def _count(passkey: Passkey, verified: VerifiedAuthentication, *, now: datetime) -> None:
@@ -168,4 +155,4 @@ def _count(passkey: Passkey, verified: VerifiedAuthentication, *, now: datetime)
     )
     if changed != 1:
         log.warning("passkey_counted_back", passkey=str(passkey.id), stored=passkey.sign_count, sent=counted)
-        raise CountedBackError
+        raise PasskeyError("copied")

@@ -33,11 +33,6 @@ def rp_id() -> str:
     return urlsplit(settings.BASE_URL).hostname or ""
 
 
-def origin() -> str:
-    """The only origin whose pages may use them (§13.4.9)."""
-    return settings.BASE_URL
-
-
 def user_handle(wallet: Wallet) -> bytes:
     """What an authenticator stores of the account: the random ID of the wallet, and nothing of the person."""
     return wallet.id.bytes

@@ -6,7 +6,6 @@ from functools import wraps
 
 from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
-from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
@@ -14,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from infra.reasons import VisibleField
 from wallet.account import fresh
-from wallet.decorators import Page, for_signed_in, see_other
+from wallet.decorators import Page, for_signed_in, see_other, show_to
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import problem_page, registration
 from wallet.passkeys.errors import PasskeyError
@@ -26,7 +25,6 @@ SECURITY = "wallet_security"
 def _for_own_passkey(view: Page) -> Page:
     """A page about a passkey of the signed-in holder, or 404: `view(request, session, now, passkey)`."""
 
-    @never_cache
     @for_signed_in
     @wraps(view)
     def page(
@@ -48,7 +46,7 @@ def add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
     """Explains passkeys; on POST, adds the one that the browser has made. Needs a fresh factor."""
     if request.method == "POST":
         return _add(request, session, now)
-    return render(request, "wallet/passkeys/add.html", {"signed_in_as": session.wallet.email})
+    return show_to(request, session, "passkeys/add")
 
 
 @never_cache
@@ -68,9 +66,8 @@ def rename(request: HttpRequest, session: HolderSession, now: datetime, passkey:
     if form.is_valid():
         Passkey.objects.filter(id=passkey.id).update(name=form.cleaned_data["name"])
         return see_other(SECURITY)
-    facts = {"form": form, "passkey": passkey, "signed_in_as": passkey.wallet.email}
     status = 422 if form.is_bound else 200
-    return render(request, "wallet/passkeys/rename.html", facts, status=status)
+    return show_to(request, session, "passkeys/rename", form=form, passkey=passkey, status=status)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -81,8 +78,7 @@ def remove(request: HttpRequest, session: HolderSession, now: datetime, passkey:
     if request.method == "POST":
         registration.remove(passkey)
         return see_other(reverse(SECURITY, query={"passkey": "removed"}))
-    facts = {"passkey": passkey, "signed_in_as": passkey.wallet.email}
-    return render(request, "wallet/passkeys/remove.html", facts)
+    return show_to(request, session, "passkeys/remove", passkey=passkey)
 
 
 def _add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:

@@ -14,6 +14,7 @@ from webauthn.helpers.exceptions import InvalidCBORData
 from infra import base64url, strict_json
 from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
+from wallet.passkeys.errors import UnreadableError
 
 MOST_CHARACTERS = 16_384  # about ten times of what authenticators send
 MOST_BYTES = {
@@ -28,10 +29,6 @@ MOST_BYTES = {
 _LONG_NUMBERS = {24: (1, 24), 25: (2, 1 << 8), 26: (4, 1 << 16), 27: (8, 1 << 32)}
 AUTHENTICATOR_DATA = range(37, 6145)  # bytes in an attestation object (§6.1); the longest keys have 2592
 TRANSPORTS = ("ble", "hybrid", "internal", "nfc", "smart-card", "usb")  # §5.8.4
-
-
-class UnreadableError(ValueError):
-    """The text is not what a browser makes of a passkey."""
 
 
 @dataclass(frozen=True)

@@ -4,6 +4,7 @@ from collections.abc import Collection
 from datetime import datetime
 
 import structlog
+from django.conf import settings
 from django.db import transaction
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy as _lazy
@@ -21,20 +22,12 @@ from webauthn.helpers.structs import (
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from infra import base64url
-from infra.email_addresses import EmailAddressError
 from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
-from wallet.passkeys.assertion import ChallengeGoneError, Purpose
-from wallet.passkeys.errors import (
-    INVALID,
-    KnownAlreadyError,
-    MalformedError,
-    RefusedError,
-    TooLateError,
-    TooManyError,
-)
-from wallet.passkeys.reading import PostedKey, UnreadableError
+from wallet.passkeys.assertion import Purpose
+from wallet.passkeys.errors import INVALID, PasskeyError
+from wallet.passkeys.reading import PostedKey
 
 log = structlog.get_logger(__name__)
 
@@ -48,16 +41,11 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
 
     posted: JSON as `reading.read_key` takes it. user_agent: for its first name.
     """
-    try:
-        read = reading.read_key(posted)
-        assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
-    except UnreadableError as error:
-        raise MalformedError from error
-    except ChallengeGoneError as error:
-        raise TooLateError from error
+    read = reading.read_key(posted)
+    assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
     passkey = _insert(read, _verified(read), session, user_agent=user_agent, now=now)
     log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
-    _tell(passkey.wallet, "passkey_added", passkey.name)
+    letters.send_notice(passkey.wallet.email, "passkey_added", wallet=passkey.wallet, name=passkey.name)
     return passkey
 
 
@@ -65,7 +53,7 @@ def remove(passkey: Passkey) -> None:
     """Remove it, and tell the holder by e-mail; does nothing if another request removed it."""
     if Passkey.objects.filter(id=passkey.id).delete()[0] == 1:
         log.info("passkey_removed", passkey=str(passkey.id), wallet=str(passkey.wallet_id))
-        _tell(passkey.wallet, "passkey_removed", passkey.name)
+        letters.send_notice(passkey.wallet.email, "passkey_removed", wallet=passkey.wallet, name=passkey.name)
 
 
 def _verified(read: PostedKey) -> VerifiedRegistration:
@@ -78,21 +66,21 @@ def _verified(read: PostedKey) -> VerifiedRegistration:
     )
     try:
         if parse_attestation_object(read.attestation_object).fmt not in FORMATS:
-            raise RefusedError
+            raise PasskeyError("refused")
         verified = verify_registration_response(
             credential=credential,
             expected_challenge=read.challenge,
             expected_rp_id=options.rp_id(),
-            expected_origin=options.origin(),
+            expected_origin=settings.BASE_URL,  # no other origin’s pages may use them (§13.4.9)
             require_user_verification=True,
         )
         key = decode_credential_public_key(verified.credential_public_key)
         decoded_public_key_to_cryptography(key)  # fails now, and not when the holder wants to sign in
     except INVALID as error:
         log.warning("passkey_not_added", why=type(error).__name__)
-        raise RefusedError from error
+        raise PasskeyError("refused") from error
     if verified.credential_id != read.credential_id:
-        raise RefusedError
+        raise PasskeyError("refused")
     return verified
 
 
@@ -103,10 +91,10 @@ def _insert(
         # Two requests must not both be the last, and none counts after its session was ended.
         wallet = Wallet.objects.select_for_update().get(id=session.wallet_id)
         if not HolderSession.objects.filter(digest=session.digest).exists():
-            raise TooLateError
+            raise PasskeyError("too_late")
         taken = list(Passkey.objects.filter(wallet=wallet).values_list("name", flat=True))
         if len(taken) >= MOST:
-            raise TooManyError
+            raise PasskeyError("too_many")
         name = default_name(
             transports=read.transports, attached=read.attached, user_agent=user_agent, taken=taken
         )
@@ -123,17 +111,9 @@ def _insert(
             },
         )
         if not new:
-            raise KnownAlreadyError
+            raise PasskeyError("known_already")
         Wallet.objects.filter(id=wallet.id, passkey_offered_at=None).update(passkey_offered_at=now)
     return passkey
-
-
-def _tell(wallet: Wallet, notice: str, name: str) -> None:
-    """E-mails the holder. Never fails, because the passkey is already added or removed."""
-    try:
-        letters.send_notice(wallet.email, notice, wallet=wallet, name=name)
-    except EmailAddressError:
-        log.exception("passkey_notice_not_sent", wallet=str(wallet.id), notice=notice)
 
 
 LONGEST_NAME = 60  # characters

@@ -25,7 +25,7 @@ from wallet.decorators import on_errand, on_own_errand, see_other, show
 from wallet.models import Errand, Passkey, Wallet
 from wallet.passkeys import assertion, options, problem_page
 from wallet.passkeys.assertion import Purpose
-from wallet.passkeys.errors import OtherWalletError, PasskeyError
+from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED
 from wallet.sign_in import known_browsers, sessions
 from wallet.sign_in.views import HOME, signed_in
@@ -97,7 +97,7 @@ def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse
     try:
         passkey = _prove(request, bound_to=errand.browser, subject=str(errand.id), now=now)
         if not errand.asks_address and passkey.wallet.email != errand.email:
-            raise OtherWalletError
+            raise PasskeyError("other")
     except PasskeyError as error:
         return problem_page.problem(
             request, error, back=reverse("wallet_sign_in", args=[errand.id]), errand=errand

@@ -19,7 +19,6 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _t
 from django.utils.translation import ngettext
 
-from infra.email_addresses import EmailAddressError
 from infra.limits import take
 from infra.mail import outbox
 from infra.mail.outbox import Standing
@@ -42,10 +41,6 @@ class TooSoonError(Exception):
         self.retry_at = retry_at
 
 
-class NotSentError(Exception):
-    """No e-mail can be sent to the address of the errand."""
-
-
 class NoCodeError(Exception):
     """No code can be entered: none was sent, or it has expired, was used, or has no tries left."""
 
@@ -65,17 +60,15 @@ def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False)
     """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
 
     client: the network address that limits count by. link: the holder requests a link, because codes from
-    this client address are refused at the moment. If it raises `TooSoonError`,
-    `limits.LimitReachedError` or `NotSentError`, the allowances except that of the client address are given
-    back. The e-mail is sent afterwards, see `standing`; it counts even if the mail server refuses it.
+    this client address are refused at the moment. If it raises `TooSoonError` or `limits.LimitReachedError`,
+    the allowances except that of the client address are given back. The e-mail is sent afterwards, see
+    `standing`; it counts even if the mail server refuses it.
     """
     _claim_sending(errand, now=now)
     try:
         _send(errand, client=client, now=now, link=link)
-    except BaseException as error:
+    except BaseException:
         Errand.objects.filter(id=errand.id).update(code_sent_at=None)
-        if isinstance(error, EmailAddressError):  # of an earlier release
-            raise NotSentError from error
         raise
 
 

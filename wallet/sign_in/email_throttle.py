@@ -5,7 +5,6 @@ in that time have to be repeated.
 """
 
 from contextlib import ExitStack
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from infra.limits import LimitReachedError, RollingLimit, take
@@ -16,7 +15,6 @@ COME_AGAIN_AFTER = timedelta(seconds=10)
 LONGEST_SENDING = timedelta(minutes=2)
 
 
-@dataclass(frozen=True)
 class EmailThrottle:
     """`limit` allows one e-mail to a mailbox; `under_way` is taken while that e-mail is being sent.
 
@@ -24,13 +22,9 @@ class EmailThrottle:
     if only `limit` is taken, the mail server has the e-mail.
     """
 
-    limit: RollingLimit
-    under_way: RollingLimit
-
-    @classmethod
-    def of(cls, limit: RollingLimit) -> "EmailThrottle":
-        """The e-mails that this limit counts."""
-        return cls(limit, RollingLimit(f"{limit.purpose}-under-way", most=1, window=LONGEST_SENDING))
+    def __init__(self, limit: RollingLimit) -> None:
+        self.limit = limit
+        self.under_way = RollingLimit(f"{limit.purpose}-under-way", most=1, window=LONGEST_SENDING)
 
     def take(self, mailbox: str, *, now: datetime, under_way: ExitStack, taken: ExitStack) -> datetime | None:
         """Claim the e-mail and return None, or return the time of the next one if one was sent already.

@@ -16,7 +16,6 @@ from django.utils.timezone import localtime
 
 from infra import browser as browsers
 from infra import localised
-from infra.email_addresses import EmailAddressError
 from infra.limits import LimitReachedError, RollingLimit
 from wallet.account import user_agents
 from wallet.letters import letters
@@ -94,7 +93,4 @@ def tell_of_new_browser(request: HttpRequest, wallet: Wallet, *, known: bool, no
         "when": localised.moment(localtime(now)),
         "address": settings.BASE_URL + reverse("wallet_security"),
     }
-    try:
-        letters.send_notice(wallet.email, "new_browser", **facts)
-    except EmailAddressError:
-        log.warning("notice_not_sent", notice="new_browser", wallet=str(wallet.pk))
+    letters.send_notice(wallet.email, "new_browser", **facts)

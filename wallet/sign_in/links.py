@@ -23,7 +23,7 @@ from wallet.sign_in.email_throttle import EmailThrottle
 
 # Longer than the time between two e-mails, so that a link from an earlier request still works.
 LIFETIME = timedelta(minutes=30)
-_EMAIL = EmailThrottle.of(LINKS_PER_EMAIL)
+_EMAIL = EmailThrottle(LINKS_PER_EMAIL)
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 

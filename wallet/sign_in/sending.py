@@ -30,9 +30,6 @@ def send(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
             return _not_now(request, errand, too_soon.retry_at, now, soon=True)
     except LimitReachedError as limit:
         return _not_now(request, errand, limit.retry_at, now, problem=wait(limit.retry_at, now))
-    except signing_in.NotSentError:
-        problem = _("We cannot send an e-mail to this address.")
-        return show(request, "sign_in", errand, address=errand.email, status=422, problem=problem)
     return see_other("wallet_code", errand.id)
 
 

@@ -14,6 +14,7 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import QuerySet
 from django.http import HttpRequest, HttpResponse
+from django.middleware.csrf import rotate_token
 from django.utils.translation import get_language
 
 from infra import browser
@@ -87,6 +88,7 @@ def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: 
         speak(wallet, get_language() or "")
     _delete(request)  # by itself: the commit of the new row locks the wallet, which comes before sessions
     browser.set_cookie(response, settings.HOLDER_COOKIE_NAME, secret, lifetime=ABSOLUTE)
+    rotate_token(request)
     _keep(request, session)
     return session
 
@@ -98,11 +100,13 @@ def speak(wallet: Wallet, language: str) -> None:
         wallet.language = language
 
 
-def end(request: HttpRequest, response: HttpResponse) -> None:
-    """Sign this browser out."""
+def end(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Sign this browser out; gives the response."""
     _delete(request)
     response.delete_cookie(settings.HOLDER_COOKIE_NAME, samesite="Lax")
+    rotate_token(request)
     _keep(request, None)
+    return response
 
 
 def living(wallet: Wallet, *, now: datetime) -> QuerySet[HolderSession]:

@@ -6,7 +6,6 @@ from typing import Any
 
 from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -127,10 +126,7 @@ def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
         return see_other("wallet_sign_in", errand.id)
     if request.method != "POST":
         return show(request, "switch", errand, other=session.wallet.email)
-    response = see_other("wallet_sign_in", errand.id)
-    sessions.end(request, response)
-    rotate_token(request)
-    return response
+    return sessions.end(request, see_other("wallet_sign_in", errand.id))
 
 
 @require_POST
@@ -139,9 +135,7 @@ def sign_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpRe
     response = (
         see_other("wallet_errand_signed_out", errand_id) if errand_id else see_other("wallet_signed_out")
     )
-    sessions.end(request, response)
-    rotate_token(request)
-    return response
+    return sessions.end(request, response)
 
 
 @never_cache
@@ -249,5 +243,4 @@ def signed_in(
     sessions.start(request, response, wallet, now=now)
     log_context.bind(signed_in="request" if errand.on_behalf_of else "wallet")
     known_browsers.tell_of_new_browser(request, wallet, known=known, now=now)
-    rotate_token(request)
     return response

@@ -250,7 +250,7 @@ UNREADABLE = {
 def test_odd_details_go_to_review_with_the_evidence(go: Any, person: dict[str, Any]) -> None:
     attempt = go(person=person)
     assert now_in(attempt) == ("review", "unreadable")
-    identity, evidence = found.opened(attempt)
+    identity, evidence, _typed = found.opened(attempt)
     assert identity is None
     assert evidence is not None
     assert evidence.assurance == Assurance("eidas", "high")
@@ -261,7 +261,7 @@ def test_a_document_whose_end_cannot_be_read_goes_to_review_with_the_identity(go
     evidence = [{"type": "document", "document_details": details}]
     attempt = go(verification={"evidence": evidence})
     assert now_in(attempt) == ("review", "unreadable")
-    identity, _evidence = found.opened(attempt)
+    identity, _evidence, _typed = found.opened(attempt)
     assert identity is not None
 
 

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wallet.providers.stripe_server import SECRET, signed
-from wallet.providers.stripe_identity.webhooks import LONGEST, ForgedEventError, session_of
+from wallet.providers.contract import MessageRefusedError
+from wallet.providers.stripe_identity.webhooks import LONGEST, session_of
 
 EVENT = {
     "id": "evt_1",
@@ -88,13 +89,13 @@ def test_while_a_secret_is_replaced_either_fits():
     ],
 )
 def test_every_other_signature_is_refused(signature):
-    with pytest.raises(ForgedEventError, match="No signature fits"):
+    with pytest.raises(MessageRefusedError, match="No signature fits"):
         read(signature=signature())
 
 
 def test_an_empty_secret_fits_nothing():
     for secrets in ((), ("",), (" ",)):
-        with pytest.raises(ForgedEventError):
+        with pytest.raises(MessageRefusedError):
             read(signature=signed(BODY, ""), secrets=secrets)
 
 
@@ -127,19 +128,19 @@ def test_an_empty_secret_fits_nothing():
     ],
 )
 def test_a_signed_body_that_is_no_such_event_is_refused(body):
-    with pytest.raises(ForgedEventError):
+    with pytest.raises(MessageRefusedError):
         read(body)
 
 
 def test_an_event_of_the_other_mode_than_the_key_is_refused():
-    with pytest.raises(ForgedEventError, match="other mode"):
+    with pytest.raises(MessageRefusedError, match="other mode"):
         read(live=True)
     assert read(changed(livemode=True), live=True) == "vs_1Test"
 
 
 @given(st.binary(max_size=400), st.text(max_size=200))
 def test_whatever_comes_is_refused_unless_it_is_signed(body, signature):
-    with pytest.raises(ForgedEventError):
+    with pytest.raises(MessageRefusedError):
         read(body, signature)
 
 
@@ -164,7 +165,7 @@ def test_a_signed_value_of_any_shape_gives_an_id_or_nothing_or_is_refused(value)
     body = json.dumps(value).encode()
     try:
         session = read(body)
-    except ForgedEventError:
+    except MessageRefusedError:
         return
     assert session is None or (session.startswith("vs_") and session.isascii())
 
@@ -174,5 +175,5 @@ def test_one_changed_byte_is_noticed(place, byte):
     body = bytearray(BODY)
     body[place] = byte
     if bytes(body) != BODY:
-        with pytest.raises(ForgedEventError):
+        with pytest.raises(MessageRefusedError):
             read(bytes(body), signed(BODY))

@@ -52,7 +52,8 @@ MUTANTS = (
     mutant(
         "passkey: one of another wallet confirms",
         _ASSERTION,
-        "    if wallet is not None and passkey.wallet_id != wallet.id:\n        raise OtherWalletError\n",
+        "    if wallet is not None and passkey.wallet_id != wallet.id:\n"
+        '        raise PasskeyError("other")\n',
         "",
         f"{_FACTOR}::test_a_passkey_of_another_wallet_grants_nothing",
     ),
@@ -60,7 +61,7 @@ MUTANTS = (
         "passkey: one of another wallet signs in on an errand",
         "wallet/passkeys/views.py",
         "        if not errand.asks_address and passkey.wallet.email != errand.email:\n"
-        "            raise OtherWalletError\n",
+        '            raise PasskeyError("other")\n',
         "",
         f"{_TESTS}::test_a_passkey_of_another_wallet_does_not_sign_in_on_an_errand",
     ),
@@ -82,7 +83,7 @@ MUTANTS = (
         "passkey: added after its session has ended",
         _REGISTRATION,
         "        if not HolderSession.objects.filter(digest=session.digest).exists():\n"
-        "            raise TooLateError\n",
+        '            raise PasskeyError("too_late")\n',
         "",
         f"{_TESTS}::test_a_passkey_is_not_added_after_its_session_has_ended",
     ),

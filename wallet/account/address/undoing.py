@@ -11,7 +11,6 @@ from django.db import transaction
 from django.db.models import F, QuerySet
 from django.urls import reverse
 
-from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
 from wallet.account import ways_in
 from wallet.account.address.changes import set_address
@@ -40,10 +39,7 @@ def tell(former: FormerAddress, *, now: datetime) -> bool:
             return False
         link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
         wallet, until = former.wallet, former.expires_at
-        try:
-            letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
-        except EmailAddressError:  # of an earlier release: nobody can be reached there
-            log.warning("address_notice_not_sendable", wallet=str(former.wallet_id))
+        letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
     return True
 
 
@@ -87,18 +83,10 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
         if asked_since.filter(asked_at__gte=former.left_at).exists():
             closures.undo(wallet, now=now)
     log.info("address_change_undone", wallet=str(wallet.id))
-    _tell_the_other(wallet, left)
+    letters.send_notice(left, "address_put_back", wallet=wallet)
     return former
 
 
 def _of(secret: str) -> QuerySet[FormerAddress]:
     digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
     return FormerAddress.objects.exclude(undo_digest="").filter(undo_digest=digest)
-
-
-def _tell_the_other(wallet: Wallet, email: str) -> None:
-    """E-mails the address that lost the wallet. Never fails; the person finds out at the next sign-in too."""
-    try:
-        letters.send_notice(email, "address_put_back", wallet=wallet)
-    except EmailAddressError:
-        log.warning("address_notice_not_sent", wallet=str(wallet.id))

@@ -3,9 +3,7 @@
 from datetime import datetime
 from typing import Any
 
-import structlog
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -28,11 +26,8 @@ from wallet.sign_in import sessions
 from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError, wrong_code
 from wallet.sign_in.forms import CodeForm, EmailForm
 
-log = structlog.get_logger(__name__)
-
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @for_signed_in
 def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the new address; on POST, sends a code to it. Needs a fresh factor.
@@ -60,7 +55,6 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @for_signed_in
 def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the code from the new mailbox; on POST, changes the address and keeps this browser only."""
@@ -90,7 +84,6 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
 
 
 @only_read
-@never_cache
 @for_signed_in
 def changed(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The page after the change: what happens now."""
@@ -115,10 +108,7 @@ def undo(request: HttpRequest, secret: str) -> HttpResponse:
         return _page(request, "undo_gone", status=410)
     except AddressTakenError:
         return _page(request, "undo_taken", status=409)
-    response = see_other("wallet_email_change_undo", secret)
-    sessions.end(request, response)
-    rotate_token(request)
-    return response
+    return sessions.end(request, see_other("wallet_email_change_undo", secret))
 
 
 def _changed(
@@ -127,7 +117,6 @@ def _changed(
     response = see_other("wallet_email_change_done")
     session.wallet.refresh_from_db()
     sessions.start(request, response, session.wallet, now=now)
-    rotate_token(request)
     undoing.tell(former, now=now)
     return response
 

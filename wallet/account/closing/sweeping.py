@@ -12,7 +12,6 @@ from django.db.models import Q, QuerySet
 from django.utils.timezone import localtime
 
 from infra import localised, personal_data, runs
-from infra.email_addresses import EmailAddressError
 from infra.personal_data import Person
 from infra.sealing import SealError
 from wallet.account.closing import closures
@@ -107,8 +106,6 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
         with letters.language_of(wallet):
             when = f"{localised.moment(localtime(closure.closes_at))} UTC"
         letters.send_notice(address, notice, wallet=wallet, when=when)
-    except EmailAddressError:  # nobody can be reached there
-        return True
     except SealError as error:
         log.warning("closing_notice_not_sent", closure=str(closure.id), why=type(error).__name__)
         return begun <= now - LATE

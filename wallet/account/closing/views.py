@@ -7,7 +7,6 @@ from uuid import UUID
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
-from django.shortcuts import render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
@@ -18,7 +17,7 @@ from infra.operations import WrongStateError
 from wallet import errands
 from wallet.account import fresh
 from wallet.account.closing import closures, sweeping
-from wallet.decorators import for_signed_in, see_other
+from wallet.decorators import for_signed_in, see_other, show_to
 from wallet.errands import ErrandGoneError
 from wallet.models import HolderSession
 
@@ -42,15 +41,14 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
         rotate_token(request)
         return see_other("wallet_close")
     closes_at = closures.earliest(wallet, now=now)
-    facts = {
-        "wallet": wallet,
-        "later": closes_at if closes_at > now + closures.DAY else None,
-        "session": session,
-        "signed_in_as": wallet.email,
-        "legal_hold": settings.TRANSACTION_LEGAL_HOLD,
-        "years": settings.TRANSACTION_RETENTION_YEARS,
-    }
-    return render(request, "wallet/account/close.html", facts)
+    return show_to(
+        request,
+        session,
+        "account/close",
+        later=closes_at if closes_at > now + closures.DAY else None,
+        legal_hold=settings.TRANSACTION_LEGAL_HOLD,
+        years=settings.TRANSACTION_RETENTION_YEARS,
+    )
 
 
 @never_cache

@@ -6,6 +6,7 @@ Their members are documented in docs/data-protection.md; a test compares.
 from collections.abc import Iterator
 from datetime import datetime
 from operator import attrgetter
+from typing import Any
 
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
@@ -34,6 +35,11 @@ PASSKEY: Members = {
 }
 
 
+_NO_CHANGE: dict[str, Any] = dict.fromkeys(
+    ("state", "address_before", "new_address", "changed_at", "ends_at")
+)
+
+
 def browser_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The browsers that are signed in. Their cookies are not in it."""
     living = HolderSession.objects.filter(wallet=person.id, expires_at__gt=now)
@@ -50,29 +56,15 @@ def passkey_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
 def address_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The change of address that waits for its code, and the former addresses that are stored."""
     for asked in EmailChange.objects.filter(wallet=person.id, used_at=None, expires_at__gt=now):
-        yield _change("asked", new_address=asked.email, ends_at=asked.expires_at)
+        said = {"state": "asked", "new_address": asked.email, "ends_at": time(asked.expires_at)}
+        yield _NO_CHANGE | said
     for former in in_batches(FormerAddress.objects.filter(wallet=person.id), "-left_at", "pk", batch=BATCH):
-        state = "changed" if former.closed_at is None else "ended"
-        yield _change(
-            state, address_before=former.email, changed_at=former.left_at, ends_at=former.expires_at
-        )
-
-
-def _change(
-    state: str,
-    *,
-    address_before: str | None = None,
-    new_address: str | None = None,
-    changed_at: datetime | None = None,
-    ends_at: datetime,
-) -> Entry:
-    return {
-        "state": state,
-        "address_before": address_before,
-        "new_address": new_address,
-        "changed_at": time(changed_at),
-        "ends_at": time(ends_at),
-    }
+        yield _NO_CHANGE | {
+            "state": "changed" if former.closed_at is None else "ended",
+            "address_before": former.email,
+            "changed_at": time(former.left_at),
+            "ends_at": time(former.expires_at),
+        }
 
 
 def recovery_entries(person: Person, *, now: datetime) -> Iterator[Entry]:

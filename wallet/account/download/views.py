@@ -2,9 +2,9 @@
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
+from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
-from django.shortcuts import render
 from django.utils.translation import get_language, override
 from django.views.decorators.cache import never_cache
 
@@ -15,7 +15,7 @@ from infra.personal_data import Person
 from infra.reading import only_read
 from wallet.account import fresh
 from wallet.account.download import formats
-from wallet.decorators import for_signed_in
+from wallet.decorators import for_signed_in, show_to
 from wallet.models import HolderSession
 
 DOWNLOADS = Limit.from_settings("wallet-downloads")  # per wallet
@@ -46,8 +46,7 @@ def save(request: HttpRequest, session: HolderSession, now: datetime, kind: str)
     try:
         DOWNLOADS.take(str(session.wallet_id), now=now)
     except LimitReachedError as limit:
-        page = _page(request, session, again_at=limit.retry_at)
-        page.status_code = 429
+        page = _page(request, session, again_at=limit.retry_at, status=429)
         return again_after(limit.retry_after(now), page)
     return _file(session, kind, now=now)
 
@@ -73,9 +72,7 @@ def _in_language(language: str | None, parts: Iterator[str]) -> Iterator[str]:
         yield part
 
 
-def _page(request: HttpRequest, session: HolderSession, **facts: object) -> HttpResponse:
-    facts |= {"signed_in_as": session.wallet.email, "wallet": session.wallet, "session": session}
-    facts["sections"] = personal_data.sections()
-    response = render(request, "wallet/account/data.html", facts)
+def _page(request: HttpRequest, session: HolderSession, **facts: Any) -> HttpResponse:
+    response = show_to(request, session, "account/data", sections=personal_data.sections(), **facts)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -3,17 +3,13 @@
 import re
 from datetime import datetime
 
-import structlog
 from django.contrib.auth.models import AbstractUser
 from django.db.models import QuerySet
 
-from infra.email_addresses import EmailAddressError
 from infra.sealing import sha256_hex
 from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.letters import letters
 from wallet.models import Recovery, StopLink, Wallet
-
-log = structlog.get_logger(__name__)
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
@@ -64,10 +60,5 @@ def _links(secret: str, state: State, *, now: datetime) -> QuerySet[StopLink]:
 
 
 def _tell(recovery: Recovery) -> None:
-    """Best effort: who asked for the move also reads it on the page of their wallet."""
-    if recovery.new is None:
-        return
-    try:
+    if recovery.new is not None:
         letters.send_notice(recovery.new.email, "move_stopped", wallet=recovery.new)
-    except EmailAddressError:
-        log.exception("recovery_notice_not_sent", recovery=str(recovery.id))

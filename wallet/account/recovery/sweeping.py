@@ -10,14 +10,12 @@ from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
 
-import structlog
 from django.conf import settings
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
 from django.urls import reverse
 from django.utils.timezone import localtime
 
-from infra.email_addresses import EmailAddressError
 from infra.mail import outbox
 from infra.mail.outbox import Outcome
 from infra.retention import Due, delete
@@ -30,7 +28,6 @@ from wallet.identity.erasure import ATTEMPTS_KEPT
 from wallet.letters import letters
 from wallet.models import Recovery, StopLink
 
-log = structlog.get_logger(__name__)
 State = Recovery.State
 
 LEASE = timedelta(hours=1)  # longer than sending takes; it ends the lease of a process that was killed
@@ -106,15 +103,12 @@ def _count(recovery: Recovery, *, now: datetime) -> bool:
 
 
 def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid.UUID:
-    """Put the e-mail into the outbox; gives its number, or NO_MAILBOX for an address that is not accepted."""
+    """Put the e-mail into the outbox; gives its number."""
     secret = secrets.token_urlsafe(16)
     StopLink.objects.create(digest=sha256_hex(secret), recovery=recovery, expires_at=now + LINKS_KEPT)
     link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
     day = localtime(max(recovery.due_at or now, now + LAST_NOTICE)).date()
-    try:
-        return letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
-    except EmailAddressError:  # of an earlier release
-        return outbox.NO_MAILBOX
+    return letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
 
 
 def _move(recovery: Recovery, *, now: datetime) -> bool:
@@ -126,8 +120,5 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
     if addresses is None:
         return False
     for email, notice in zip(addresses, ("moved_away", "moved_here"), strict=True):
-        try:
-            letters.send_notice(email, notice, wallet=recovery.old)
-        except EmailAddressError:
-            log.exception("recovery_notice_not_sent", recovery=str(recovery.id))
+        letters.send_notice(email, notice, wallet=recovery.old)
     return True

@@ -51,7 +51,6 @@ def begin(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@never_cache
 @for_signed_in
 def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the address of the lost mailbox; on POST, leads to the identity check."""
@@ -70,7 +69,6 @@ def ask(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
 
 
 @require_POST
-@never_cache
 @for_signed_in
 def check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Leads to the identity check again, for somebody who has left it."""
@@ -78,7 +76,6 @@ def check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @only_read
-@never_cache
 @for_signed_in
 def state(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The state of the recovery after the identity check, or that the move away from here is stopped."""
@@ -91,7 +88,6 @@ def state(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 
 @require_POST
-@never_cache
 @for_signed_in
 def stop_here(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Stops the move of or to the wallet of this browser."""

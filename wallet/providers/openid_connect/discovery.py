@@ -6,11 +6,10 @@ from typing import Any, Generic, TypeVar
 
 from jwcrypto.jwk import JWK
 
-from wallet.providers.contract import ProviderError
 from wallet.providers.openid_connect import metadata as metadatas
 from wallet.providers.openid_connect.calls import Calls
 from wallet.providers.openid_connect.key_set import KeySet
-from wallet.providers.openid_connect.metadata import Metadata, MetadataError
+from wallet.providers.openid_connect.metadata import Metadata
 
 GOOD_FOR = 3600.0  # seconds
 KEYS_AGAIN_AFTER = 10.0  # seconds; tokens with made-up key names must not cause more calls than that
@@ -57,10 +56,7 @@ class Discovery:
 
     def _read_metadata(self) -> Metadata:
         document = self._calls.document(metadatas.address_of(self._issuer))
-        try:
-            return metadatas.parse(document, issuer=self._issuer, loopback=self._loopback)
-        except MetadataError as error:
-            raise ProviderError(str(error)) from error
+        return metadatas.parse(document, issuer=self._issuer, loopback=self._loopback)
 
     def _read_keys(self) -> KeySet:
         return KeySet(self._calls.document(self.metadata().jwks_uri))

@@ -1,7 +1,7 @@
 """What follows from a checked ID token and UserInfo, or from an error that the browser brought. Pure."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hashlib import sha256
 from typing import Any
@@ -10,7 +10,6 @@ from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Verified
 from wallet.providers.openid_connect import people, verified_claims
-from wallet.providers.openid_connect.people import Document
 from wallet.providers.openid_connect.settings import REQUIRED, Settings
 from wallet.providers.openid_connect.verified_claims import ClaimsMissingError, TooLowError
 
@@ -56,9 +55,9 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
     evidence: Evidence | None = None
     identity: Identity | None = None
     try:
-        evidence = _evidence(claims, Document(), settings, told)
+        evidence = _evidence(claims, settings, told)
         identity = people.identity(claims.values, settings.claims, today=now.date())
-        return Verified(identity, _evidence(claims, people.document(claims.evidence), settings, told))
+        return Verified(identity, replace(evidence, **people.document(claims.evidence)))
     except (IdentityError, EvidenceError):
         return NeedsReview("unreadable", identity, evidence)
 
@@ -89,16 +88,12 @@ def _level_by_acr(acr: Any, settings: Settings) -> str | None:
     return settings.acr_levels[acr]
 
 
-def _evidence(claims: _Claims, document: Document, settings: Settings, told: Told) -> Evidence:
+def _evidence(claims: _Claims, settings: Settings, told: Told) -> Evidence:
     return Evidence(
         method="electronic",
         assurance=claims.assurance,
         verified_by=settings.organisation,
         verified_at=claims.verified_at,
-        document_kind=document.kind,
-        issuing_country=document.country,
-        document_expires_on=document.expires_on,
-        document_number=document.number,
         subject=_subject(told),
     )
 

@@ -2,14 +2,12 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from infra.outbound.targets import TargetError
 from infra.outbound.targets import parse as parse_target
-
-
-class MetadataError(ValueError):
-    """The document does not describe the configured provider; the text says why."""
+from wallet.providers.contract import ProviderError
 
 
 @dataclass(frozen=True)
@@ -37,43 +35,37 @@ def address_of(issuer: str) -> str:
 
 
 def parse(document: Any, *, issuer: str, loopback: bool) -> Metadata:
-    """The metadata, if it is that of `issuer`; raises `MetadataError`.
+    """The metadata, if it is that of `issuer`; raises `ProviderError`.
 
     loopback: endpoints on this machine may be http.
     """
     if not isinstance(document, dict):
-        raise MetadataError("The metadata is not an object.")
+        raise ProviderError("The metadata is not an object.")
     if document.get("issuer") != issuer:
-        raise MetadataError("The metadata names another issuer.")
-    endpoints = _Endpoints(document, loopback)
+        raise ProviderError("The metadata names another issuer.")
+    endpoint = partial(_endpoint, document, loopback)
     kinds = document.get("evidence_supported")
     return Metadata(
         issuer=issuer,
-        authorization_endpoint=endpoints.required("authorization_endpoint"),
-        token_endpoint=endpoints.required("token_endpoint"),
-        jwks_uri=endpoints.required("jwks_uri"),
-        userinfo_endpoint=endpoints.optional("userinfo_endpoint"),
-        pushed_endpoint=endpoints.optional("pushed_authorization_request_endpoint"),
+        authorization_endpoint=endpoint("authorization_endpoint"),
+        token_endpoint=endpoint("token_endpoint"),
+        jwks_uri=endpoint("jwks_uri"),
+        userinfo_endpoint=endpoint("userinfo_endpoint", needed=False),
+        pushed_endpoint=endpoint("pushed_authorization_request_endpoint", needed=False),
         names_issuer=document.get("authorization_response_iss_parameter_supported") is True,
         takes_claims=document.get("claims_parameter_supported") is True,
         evidence=frozenset(k for k in kinds if isinstance(k, str)) if isinstance(kinds, list) else None,
     )
 
 
-@dataclass(frozen=True)
-class _Endpoints:
-    document: Mapping[str, Any]
-    loopback: bool
-
-    def required(self, name: str) -> str:
-        value = self.document.get(name)
-        if not isinstance(value, str):
-            raise MetadataError(f"The metadata has no {name}.")
-        try:
-            parse_target(value, loopback=self.loopback)
-        except TargetError:
-            raise MetadataError(f"{name} is not an https address.") from None
-        return value
-
-    def optional(self, name: str) -> str:
-        return self.required(name) if self.document.get(name) is not None else ""
+def _endpoint(document: Mapping[str, Any], loopback: bool, name: str, *, needed: bool = True) -> str:
+    value = document.get(name)
+    if value is None and not needed:
+        return ""
+    if not isinstance(value, str):
+        raise ProviderError(f"The metadata has no {name}.")
+    try:
+        parse_target(value, loopback=loopback)
+    except TargetError:
+        raise ProviderError(f"{name} is not an https address.") from None
+    return value

@@ -1,7 +1,6 @@
 """From a provider's claims to an identity, and from its evidence to a document. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from datetime import date
 from typing import Any
 
@@ -20,16 +19,6 @@ _KINDS = {"passport", "idcard", "driving_permit", "residence_permit"}
 _OLD_KINDS = {"residence_title": "residence_permit", "de_idcard": "idcard", "id_card": "idcard"}
 
 
-@dataclass(frozen=True, repr=False)
-class Document:
-    """The document that the person showed, in the fields of `wallet.credential.evidence.Evidence`."""
-
-    kind: str = ""
-    country: str = ""
-    expires_on: date | None = None
-    number: str = field(default="", compare=False)
-
-
 def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: date) -> Identity:
     """The person whom the claims describe. Raises `IdentityError`."""
     birth_date = _date(at(claims, paths["birth_date"]))
@@ -43,8 +32,9 @@ def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: dat
     )
 
 
-def document(evidence: Sequence[Mapping[str, Any]]) -> Document:
-    """The first document among the evidence, or else the first record. Raises `EvidenceError`.
+def document(evidence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """The first document among the evidence, or else the first record, as fields of
+    `wallet.credential.evidence.Evidence`. Raises `EvidenceError`.
 
     Drafts of the specification, which real providers still follow, wrote `id_document` and `document` for
     `document` and `document_details`.
@@ -56,8 +46,8 @@ def document(evidence: Sequence[Mapping[str, Any]]) -> Document:
     for each in evidence:
         record = each.get("record")
         if each.get("type") == "electronic_record" and isinstance(record, Mapping):
-            return Document(expires_on=_expiry(record))
-    return Document()
+            return {"document_expires_on": _expiry(record)}
+    return {}
 
 
 def country(code: Any) -> str | None:
@@ -69,16 +59,17 @@ def country(code: Any) -> str | None:
     return short if short in Locale("en").territories and short not in _NO_COUNTRIES else None
 
 
-def _document(details: Mapping[str, Any]) -> Document:
+def _document(details: Mapping[str, Any]) -> dict[str, Any]:
     kind, number, issuer = details.get("type"), _number(details), details.get("issuer")
     kind = kind if isinstance(kind, str) else ""
     code = issuer.get("country_code", issuer.get("country")) if isinstance(issuer, Mapping) else None
-    return Document(
-        kind=kind if kind in _KINDS else _OLD_KINDS.get(kind, "other"),
-        country=country(code) or "",
-        expires_on=_expiry(details),
-        number=number if isinstance(number, str) and len(number) <= MAX_TEXT and number.isprintable() else "",
-    )
+    is_readable = isinstance(number, str) and len(number) <= MAX_TEXT and number.isprintable()
+    return {
+        "document_kind": kind if kind in _KINDS else _OLD_KINDS.get(kind, "other"),
+        "issuing_country": country(code) or "",
+        "document_expires_on": _expiry(details),
+        "document_number": number if is_readable else "",
+    }
 
 
 def _number(details: Mapping[str, Any]) -> Any:

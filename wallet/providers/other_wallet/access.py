@@ -18,6 +18,7 @@ from cryptography.hazmat.primitives.serialization import Encoding, load_pem_priv
 from infra import base64url
 from keys.jws import encode_segment, sign_segments
 from keys.private_keys.signer import SoftwareSigner
+from wallet.providers.options import Options
 
 PREFIXES = ("x509_hash", "x509_san_dns")
 MOST_CERTIFICATES = 4
@@ -26,14 +27,6 @@ UNREADABLE = (
     *(ValueError, TypeError, UnsupportedAlgorithm),
     *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
 )
-
-
-class AccessError(ValueError):
-    """The key or certificate cannot be used. `setting` names the wrong setting, the text what it needs."""
-
-    def __init__(self, setting: str, must: str) -> None:
-        super().__init__(must)
-        self.setting = setting
 
 
 @dataclass(frozen=True)
@@ -45,19 +38,20 @@ class AccessCertificate:
     signer: SoftwareSigner = field(repr=False)
 
     @classmethod
-    def load(cls, *, key: bytes, certificate: bytes, prefix: str, host: str) -> "AccessCertificate":
-        """From PEM: a key, and its certificate with those that lead up to an anchor. Raises `AccessError`.
+    def load(cls, options: Options, *, host: str) -> "AccessCertificate":
+        """From PEM: a key, and its certificate with those that lead up to an anchor. Raises `OptionError`.
 
         host: this service's own, which the certificate has to name for the prefix x509_san_dns.
         """
-        signer = SoftwareSigner(_private_key(key))
-        chain = _chain(certificate)
+        signer = SoftwareSigner(_private_key(options))
+        chain = _chain(options)
+        prefix = options.choice("client_id_prefix", PREFIXES, PREFIXES[0])
         if chain[0].public_key() != signer.public_key:
-            raise AccessError("request_key", "must be the private key of the first access certificate")
+            raise options.error("request_key", "must be the private key of the first access certificate")
         if prefix == "x509_hash":
             return cls(f"{prefix}:{_fingerprint(chain[0])}", chain, signer)
         if host not in _dns_names(chain[0]):
-            raise AccessError("access_certificate", "must name the host of BASE_URL for x509_san_dns")
+            raise options.error("access_certificate", "must name the host of BASE_URL for x509_san_dns")
         return cls(f"{prefix}:{host}", chain, signer)
 
     def is_valid(self, now: datetime) -> bool:
@@ -71,32 +65,33 @@ class AccessCertificate:
         return sign_segments(header, encode_segment(payload), self.signer)
 
 
-def _private_key(pem: bytes) -> ec.EllipticCurvePrivateKey:
+def _private_key(options: Options) -> ec.EllipticCurvePrivateKey:
+    pem = options.file("request_key")
     try:
         key = load_pem_private_key(pem, password=None)
     except UNREADABLE:
         key = None
     if not isinstance(key, ec.EllipticCurvePrivateKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise AccessError("request_key", "must hold an unencrypted private key on P-256, as PEM")
+        raise options.error("request_key", "must hold an unencrypted private key on P-256, as PEM")
     return key
 
 
-def _chain(pem: bytes) -> tuple[x509.Certificate, ...]:
+def _chain(options: Options) -> tuple[x509.Certificate, ...]:
     """Leaf first; a self-signed certificate at the end is an anchor, and left out."""
+    name, pem = "access_certificate", options.file("access_certificate")
     try:
         found = x509.load_pem_x509_certificates(pem)
         if len(found) > 1 and found[-1].issuer == found[-1].subject:
             found.pop()
-        if found[0].issuer == found[0].subject:
-            raise AccessError("access_certificate", "must not be self-signed: wallets refuse it")
         for child, parent in pairwise(found):
             child.verify_directly_issued_by(parent)
-    except AccessError:
-        raise
+        is_own_issuer = found[0].issuer == found[0].subject
     except (*UNREADABLE, InvalidSignature):
-        raise AccessError("access_certificate", "must hold a chain of PEM certificates, leaf first") from None
+        raise options.error(name, "must hold a chain of PEM certificates, leaf first") from None
+    if is_own_issuer:
+        raise options.error(name, "must not be self-signed: wallets refuse it")
     if len(found) > MOST_CERTIFICATES:
-        raise AccessError("access_certificate", f"must hold at most {MOST_CERTIFICATES} certificates")
+        raise options.error(name, f"must hold at most {MOST_CERTIFICATES} certificates")
     return tuple(found)
 
 

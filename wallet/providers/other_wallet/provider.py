@@ -30,8 +30,8 @@ from wallet.providers.contract import (
 from wallet.providers.findings import Finding, NeedsReview, NotHere, Pending, Refused, Verified
 from wallet.providers.options import Options
 from wallet.providers.other_wallet import identities, request_objects, responses, statuses
-from wallet.providers.other_wallet.access import PREFIXES, AccessCertificate, AccessError
-from wallet.providers.other_wallet.responses import AnswerError, UnsuitableError
+from wallet.providers.other_wallet.access import AccessCertificate
+from wallet.providers.other_wallet.responses import UnsuitableError
 from wallet.providers.other_wallet.statuses import StatusUnknownError
 from wallet.providers.other_wallet.transactions import CODE, HANDLE, LINK, PRESENTED, WAITING, Transaction
 from wallet.providers.other_wallet.trust_anchors import AnchorError, TrustAnchors
@@ -59,15 +59,7 @@ class OtherWallet(Provider):
         self.scheme = options.text("scheme", "openid4vp")
         if not request_objects.SCHEME.fullmatch(self.scheme):
             raise options.error("scheme", "must be a scheme of addresses, such as openid4vp, without ://")
-        try:
-            self.access = AccessCertificate.load(
-                key=options.file("request_key"),
-                certificate=options.file("access_certificate"),
-                prefix=options.choice("client_id_prefix", PREFIXES, PREFIXES[0]),
-                host=urlsplit(settings.BASE_URL).hostname or "",
-            )
-        except AccessError as error:
-            raise options.error(error.setting, str(error)) from None
+        self.access = AccessCertificate.load(options, host=urlsplit(settings.BASE_URL).hostname or "")
         try:
             self.anchors = TrustAnchors.from_folder(options.text("trust_anchors"))
         except AnchorError as error:
@@ -157,8 +149,6 @@ class OtherWallet(Provider):
             shown = responses.read(sent.get("response", ""), transaction, self.anchors, now=now)
         except UnsuitableError as unsuitable:
             return transaction.answered(unsuitable.outcome, now=now)
-        except AnswerError as error:
-            raise MessageRefusedError(f"The answer was refused: {error}.") from None
         return transaction.answered(PRESENTED, person=shown.person, proof=shown.proof, now=now)
 
     def _finding(self, transaction: Transaction, now: datetime) -> Finding:
@@ -198,10 +188,7 @@ def _page(check: Check) -> str:
 
 
 def _sent(message: Message) -> Mapping[str, str]:
-    try:
-        return responses.fields(message.body, message.headers.get("content-type", ""))
-    except AnswerError as error:
-        raise MessageRefusedError(f"The form was refused: {error}.") from None
+    return responses.fields(message.body, message.headers.get("content-type", ""))
 
 
 def _waiting(handle: str, find: Find, now: datetime, *, status: int) -> tuple[Check, Transaction]:

@@ -23,6 +23,7 @@ from jwcrypto.jwk import JWK
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, decode_segment
+from wallet.providers.contract import MessageRefusedError
 from wallet.providers.other_wallet import statuses
 from wallet.providers.other_wallet.request_objects import CREDENTIAL, ENCRYPTION, VCT
 from wallet.providers.other_wallet.transactions import Transaction
@@ -39,8 +40,11 @@ REQUIRED = ("given_name", "family_name", "birthdate", "nationalities", "issuing_
 KEPT = ("given_name", "family_name", "birthdate", "nationalities", "date_of_expiry")
 
 
-class AnswerError(ValueError):
+class AnswerError(MessageRefusedError):
     """The message does not belong to the request. The text says why and repeats nothing of the message."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(f"The answer was refused: {why}.")
 
 
 class UnsuitableError(Exception):

@@ -6,7 +6,6 @@ from functools import partial
 from typing import Any
 
 import segno
-import structlog
 from django import forms
 from django.http import HttpRequest, HttpResponse
 from django.utils.safestring import mark_safe
@@ -19,6 +18,7 @@ from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
 from wallet.identity import page as pages
 from wallet.identity.day_field import DayField, DayInput
+from wallet.identity.forms import text_field
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
@@ -27,20 +27,11 @@ from wallet.providers.other_wallet.provider import OtherWallet
 from wallet.providers.other_wallet.transactions import CODE, Transaction
 
 
-def _name_field(label: Any, **attributes: Any) -> forms.CharField:
-    return forms.CharField(
-        label=label,
-        max_length=MAX_NAME,
-        required=False,
-        widget=forms.TextInput(attrs={"spellcheck": "false", **attributes}),
-    )
-
-
 class AboutYouForm(forms.Form):
     """What the person types. An operator reviews the check if the PID differs from it."""
 
-    given_name = _name_field(_("Given names"), autocomplete="given-name")
-    family_name = _name_field(_("Family name"), autocomplete="family-name")
+    given_name = text_field(_("Given names"), MAX_NAME, spellcheck="false", autocomplete="given-name")
+    family_name = text_field(_("Family name"), MAX_NAME, spellcheck="false", autocomplete="family-name")
     birth_date = DayField(
         label=_("Birth date"),
         widget=DayInput("bday"),
@@ -61,7 +52,6 @@ class AboutYouForm(forms.Form):
         return cleaned
 
 
-log = structlog.get_logger(__name__)
 State = IdentityVerification.State
 
 

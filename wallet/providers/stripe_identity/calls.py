@@ -9,7 +9,7 @@ import stripe
 from infra.outbound.calls import Outbound, OutboundError
 from infra.waiting import waiting_for
 from wallet.providers.contract import ProviderError
-from wallet.providers.stripe_identity.responses import OddResponseError, Session, session
+from wallet.providers.stripe_identity.responses import Session, session
 
 VERSION = "2026-10-28.endive"  # of the API; the library's own types are of this one
 PUBLIC = "https://api.stripe.com"
@@ -80,10 +80,7 @@ class Calls:
 
     def checked(self, facts: Mapping[str, Any]) -> Session:
         """The session in an answer."""
-        try:
-            read = session(facts)
-        except OddResponseError as error:
-            raise ProviderError(f"Stripe's answer makes no sense: {error}.") from error
+        read = session(facts)
         if read.live is not self.live:
             raise ProviderError("Stripe's answer is of the other mode, live or test, than the key.")
         return read

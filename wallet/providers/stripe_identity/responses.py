@@ -6,14 +6,19 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
+from wallet.providers.contract import ProviderError
+
 STATUSES = ("requires_input", "processing", "verified", "canceled")
 MAX_TEXT = 500
 _ID = re.compile(r"vs_[A-Za-z0-9_]{1,100}", re.ASCII)
 _CODE = re.compile(r"[a-z0-9_]{1,80}", re.ASCII)
 
 
-class OddResponseError(ValueError):
+class OddResponseError(ProviderError):
     """An answer that differs from Stripe's documentation; the text names the field, never its value."""
+
+    def __init__(self, how: str) -> None:
+        super().__init__(f"Stripe's answer makes no sense: {how}.")
 
 
 @dataclass(frozen=True)

@@ -10,6 +10,7 @@ from typing import Any
 from stripe import SignatureVerificationError, WebhookSignature
 
 from infra.strict_json import StrictJsonError, loads
+from wallet.providers.contract import MessageRefusedError
 from wallet.providers.stripe_identity.responses import is_session_id
 
 TOLERANCE = 300  # seconds that an event may be old
@@ -18,23 +19,19 @@ PREFIX = "identity.verification_session."
 WITH_RESULT = {PREFIX + what for what in ("verified", "requires_input", "canceled", "processing")}
 
 
-class ForgedEventError(ValueError):
-    """No secret fits the signature, the event is too old, or it is not an event; the text says which."""
-
-
 def session_of(body: bytes, signature: str, *, secrets: Iterable[str], live: bool) -> str | None:
     """The id of the session that a genuine event is about; None for events of other kinds.
 
-    secrets: several while one is being replaced. Raises `ForgedEventError`.
+    secrets: several while one is being replaced. Raises `MessageRefusedError`.
     """
     if len(body) > LONGEST:
-        raise ForgedEventError("The event is too long.")
+        raise MessageRefusedError("The event is too long.")
     try:
         text = body.decode()
     except UnicodeDecodeError:
-        raise ForgedEventError("The event is not UTF-8.") from None
+        raise MessageRefusedError("The event is not UTF-8.") from None
     if not any(_fits(text, signature, secret) for secret in secrets):
-        raise ForgedEventError("No signature fits, or the event is too old.")
+        raise MessageRefusedError("No signature fits, or the event is too old.")
     return _session(_event(text), live=live)
 
 
@@ -52,23 +49,23 @@ def _event(text: str) -> dict[str, Any]:
     try:
         event = loads(text)
     except StrictJsonError as error:
-        raise ForgedEventError(f"The event {error}.") from None
+        raise MessageRefusedError(f"The event {error}.") from None
     if not isinstance(event, dict) or event.get("object") != "event":
-        raise ForgedEventError("The body is not an event.")
+        raise MessageRefusedError("The body is not an event.")
     return event
 
 
 def _session(event: dict[str, Any], *, live: bool) -> str | None:
     if event.get("livemode") is not live:
-        raise ForgedEventError("The event is of the other mode, live or test, than the key.")
+        raise MessageRefusedError("The event is of the other mode, live or test, than the key.")
     kind = event.get("type")
     if not isinstance(kind, str):
-        raise ForgedEventError("The event does not say what has happened.")
+        raise MessageRefusedError("The event does not say what has happened.")
     if kind not in WITH_RESULT:
         return None
     data = event.get("data")
     subject = data.get("object") if isinstance(data, dict) else None
     session = subject.get("id") if isinstance(subject, dict) else None
     if not isinstance(session, str) or not is_session_id(session):
-        raise ForgedEventError("The event does not say which session it is about.")
+        raise MessageRefusedError("The event does not say which session it is about.")
     return session
