@@ -1,6 +1,6 @@
 """The format of times for operators and machines, and of durations. Pure."""
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 
 def moment(when: datetime) -> str:
