@@ -14,7 +14,6 @@ from markdown_it.token import Token
 LOCAL = "http://localhost:8000"  # the address of the sandbox in docs/
 _SHORT = 20  # characters of code that fit on one line of a phone
 _MAY_BREAK = re.compile(r"(?<=[:/?=])(?=\w)")
-_COMMENT = re.compile(r"<!--.*-->", re.DOTALL)  # notes for editors of the file
 _LANGUAGES = {"sh": "Shell", "js": "JavaScript", "python": "Python", "json": "JSON", "html": "HTML"}
 
 
@@ -58,7 +57,7 @@ def rendered(text: str, *, base_url: str, link_to: Callable[[str], str | None]) 
     # With "html" off, tags are escaped, and only http(s) and relative addresses become links.
     options = {"html": False, "typographer": True}
     parser = MarkdownIt("commonmark", options, renderer_cls=_Renderer).enable(["table", "smartquotes"])
-    tokens = _uncommented(parser.parse(text.replace("{base_url}", base_url).replace(LOCAL, base_url)))
+    tokens = parser.parse(text.replace("{base_url}", base_url).replace(LOCAL, base_url))
     title = _plain(tokens[1])
     contents = list(_anchored(tokens))
     _label_cells(tokens)
@@ -66,16 +65,6 @@ def rendered(text: str, *, base_url: str, link_to: Callable[[str], str | None]) 
     for token in tokens:
         token.children = list(_linked(token.children, link_to)) if token.children else token.children
     return Document(title, contents, parser.renderer.render(tokens[3:], parser.options, {}))
-
-
-def _uncommented(tokens: Sequence[Token]) -> list[Token]:
-    """The tokens without HTML comments, which would appear as text; each is a paragraph of its own."""
-    comments = {at for at, token in enumerate(tokens) if _COMMENT.fullmatch(token.content)}
-    paragraphs = {
-        at for at in comments if tokens[at].type == "inline" and tokens[at - 1].type == "paragraph_open"
-    }
-    dropped = {near for at in paragraphs for near in (at - 1, at, at + 1)}
-    return [token for at, token in enumerate(tokens) if at not in dropped]
 
 
 def _anchored(tokens: Sequence[Token]) -> Iterator[tuple[str, str]]:

@@ -2,14 +2,13 @@
 
 import json
 import uuid
-from io import BytesIO
 from urllib.parse import urlsplit
 
 from django import forms
 from django.conf import settings
-from django.core.handlers.wsgi import WSGIRequest
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
+from django.test import RequestFactory
 from django.urls import resolve, reverse
 from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
@@ -86,19 +85,9 @@ def send_callback(reference: str) -> HttpResponse:
     body = json.dumps({"reference": reference}).encode()
     path = reverse("wallet_identity_callback", args=[NAME])
     base = urlsplit(settings.BASE_URL)
-    request = WSGIRequest(
-        {
-            "REQUEST_METHOD": "POST",
-            "PATH_INFO": path,
-            "SERVER_NAME": base.hostname or "",
-            "SERVER_PORT": str(base.port or 443),
-            "wsgi.url_scheme": base.scheme,
-            "wsgi.input": BytesIO(body),
-            "CONTENT_TYPE": "application/json",
-            "CONTENT_LENGTH": str(len(body)),
-            f"HTTP_{SIGNATURE.upper().replace('-', '_')}": signature(body),
-        }
-    )
+    headers = {"host": base.netloc, SIGNATURE: signature(body)}
+    requests, secure = RequestFactory(headers=headers), base.scheme == "https"
+    request = requests.post(path, body, content_type="application/json", secure=secure)
     found = resolve(path)
     answered: HttpResponse = found.func(request, *found.args, **found.kwargs)
     return answered
