@@ -146,8 +146,8 @@ MUTANTS = (
     mutant(
         "access token: allows what is no longer granted",
         f"{_PACKAGE}/bearer.py",
-        "access.grants.intersection(party.grants)",
-        "access.grants",
+        "grants.intersection(party.grants)",
+        "grants",
         "presentation/test_verification.py::test_what_is_no_longer_granted_no_access_token_allows",
     ),
     mutant(
