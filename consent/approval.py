@@ -1,6 +1,5 @@
 """The heading, the title and the button of a question with payments: they name amount and payee."""
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Self
@@ -9,11 +8,10 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from consent.blocks import MOST_IN_LARGE_FIGURE, Payment, Transaction
+from consent.blocks import Payment, Transaction
 from consent.question import Requester
 from consent.values import Money, filled, total
 
-LONGEST_NAME = 40  # characters in a heading; the card below has the whole name
 # They keep a name from changing the order of the words around it (Unicode UAX 9 §2.4.2).
 _ISOLATE, _END = "\u2068", "\u2069"
 
@@ -42,11 +40,6 @@ class Approval:
     def single(self) -> Payment | None:
         """The payment, if it is the only one."""
         return self.payments[0] if len(self.payments) == 1 else None
-
-    @property
-    def long(self) -> bool:
-        """Whether the amount in heading and button needs more room than usual."""
-        return self.sum is not None and len(str(self.sum)) > MOST_IN_LARGE_FIGURE
 
     @property
     def heading(self) -> SafeString:
@@ -79,25 +72,18 @@ class Approval:
         amount = str(self.single.money)
         if self.single.payee:
             text = gettext("Approve %(amount)s to %(payee)s?")
-            return text, {"amount": amount, "payee": shortened(self.single.payee)}
+            return text, {"amount": amount, "payee": " ".join(self.single.payee.split())}
         return gettext("Approve a payment of %(amount)s?"), {"amount": amount}
 
 
-def shortened(name: str, longest: int = LONGEST_NAME) -> str:
-    """The name on one line, cut with an ellipsis if it is long; marks stay with their character."""
-    name = " ".join(name.split())
-    if len(name) <= longest:
-        return name
-    end = longest - 1
-    while end > 1 and (unicodedata.category(name[end])[0] == "M" or name[end - 1] in "\u200c\u200d"):
-        end -= 1
-    return f"{name[:end].rstrip()}…"
-
-
 def in_html(text: str, words: dict[str, str]) -> SafeString:
-    """The text as HTML, with each word in its place, escaped and isolated from the text around it."""
+    """The text as HTML, with each word in its place, escaped and isolated from the text around it.
+
+    The style sheet gives an amount, which must not break, the size at which that many characters fit.
+    """
+    amount = '<bdi class="unbroken" data-length="{1}">{0}</bdi>'
     isolated = {
-        name: format_html('<bdi class="unbroken">{}</bdi>' if name == "amount" else "<bdi>{}</bdi>", word)
+        name: format_html(amount if name == "amount" else "<bdi>{0}</bdi>", word, len(word))
         for name, word in words.items()
     }
     return mark_safe(filled(escape(text), isolated))  # noqa: S308 - every part is escaped

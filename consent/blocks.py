@@ -11,7 +11,6 @@ from consent.question import QuestionFormatError, entries_of, members_of, text_o
 from consent.values import Money, Value, money_of, pair_of, stored, value_of
 
 MOST_IN_COLUMNS = 32  # characters
-MOST_IN_LARGE_FIGURE = 13  # characters
 
 
 @dataclass(frozen=True)
@@ -96,11 +95,6 @@ class Amount:
     label: str
     value: Value
 
-    @property
-    def long(self) -> bool:
-        """Whether a narrow screen would wrap the figure, so that its first part read as a smaller amount."""
-        return len(str(self.value)) > MOST_IN_LARGE_FIGURE
-
     def to_json(self) -> dict[str, Any]:
         return {"block": self.block, "label": self.label, "value": stored(self.value)}
 
@@ -123,11 +117,6 @@ class Payment:
 
     money: Money
     payee: str
-
-    @property
-    def long(self) -> bool:
-        """Whether the amount in large figures would not fit on a narrow screen."""
-        return len(str(self.money)) > MOST_IN_LARGE_FIGURE
 
     def to_json(self) -> dict[str, Any]:
         return {**self.money.to_json(), "payee": self.payee}

@@ -22,7 +22,7 @@ from django.utils.timezone import localdate
 from django.utils.translation import get_language, override
 
 from consent import transactions
-from consent.approval import LONGEST_NAME, Approval
+from consent.approval import Approval
 from consent.blocks import Transaction
 from consent.decisions import Sharing
 from consent.models import Consent
@@ -34,6 +34,7 @@ from wallet.credential.claims import ClaimPath, ClaimPreview
 from wallet.deadlines import Deadline
 from wallet.models import Credential
 
+_NEXT_SENTENCE = re.compile(r"(?<=[.!?]) (?=[A-Z¿¡“«])")  # so that “e.g. this” ends none
 # Without form-action: browsers apply it to redirects after a form too, and the answer goes to another origin.
 REVIEW_CSP = {name: sources for name, sources in settings.SECURE_CSP.items() if name != "form-action"}
 
@@ -73,23 +74,19 @@ class Question:
         return Requester.from_json(self.consent.requester)
 
     @property
+    def reason(self) -> tuple[str, str]:
+        """The first sentence of the purpose, which the page always shows, and the rest."""
+        first, *rest = _NEXT_SENTENCE.split(self.requester.purpose, maxsplit=1)
+        return first, "".join(rest)
+
+    @property
     def not_shared(self) -> tuple[str, ...]:
         """The labels of what the wallet keeps to itself."""
         return tuple(map(str, claims.not_shared([claim.path for claim in self.claims])))
 
     @property
-    def always_shared(self) -> tuple[str, ...]:
-        """The labels of the claims that are shared whatever the holder switches on."""
-        return tuple(str(claim.label) for claim in self.claims if claim.path not in self.optional)
-
-    @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
-
-    @property
-    def name_is_long(self) -> bool:
-        """Whether the name of the requester would make a button too high."""
-        return len(self.requester.name) > LONGEST_NAME
 
     @cached_property
     def approval(self) -> Approval | None:

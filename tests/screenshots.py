@@ -48,7 +48,6 @@ def visit(browser: Browser, base: str, email: str, **context: Any) -> None:
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("button", name="Submit").click()
     page.wait_for_url("**/consent/**")
-    page.locator("button[value=share]:not([aria-disabled])").wait_for()
     keep(page, f"{prefix}consent")
     page.locator("button[value=share]").click()
     page.get_by_text("checks passed").wait_for()

@@ -1,8 +1,10 @@
 // Warns two minutes before a request ends, without taking the focus, and asks for more time in the background,
-// so that nothing that was chosen on the page is lost. Without JavaScript the same form works by itself.
+// so that nothing that was chosen on the page is lost. When it has ended, what could answer it disappears.
+// Without JavaScript the page has a form for more time, and a late answer leads to a page that says so.
 
 (() => {
   const EARLY_ENOUGH = 120; // seconds before the end
+  const LONGEST_SLEEP = 15; // seconds; timers stand still while a computer sleeps, so the clock is looked at again
   const warning = document.querySelector(".time-warning");
   const clock = new Intl.DateTimeFormat(document.documentElement.lang, { timeStyle: "short" });
   let end = Date.now() + Number(warning.dataset.seconds) * 1000;
@@ -10,6 +12,8 @@
 
   function show(part) {
     for (const one of warning.children) one.hidden = one.dataset.part !== part;
+    for (const one of document.querySelectorAll("[data-while-open]")) one.hidden = part === "over";
+    for (const one of document.querySelectorAll("[data-when-over]")) one.hidden = part !== "over";
   }
 
   function look() {
@@ -21,7 +25,7 @@
     }
     if (seconds <= EARLY_ENOUGH) show("soon");
     const next = seconds > EARLY_ENOUGH ? seconds - EARLY_ENOUGH : seconds;
-    timer = setTimeout(look, next * 1000 + 50);
+    timer = setTimeout(look, Math.min(next, LONGEST_SLEEP) * 1000 + 50);
   }
 
   // The page as it is now; only the browser itself may follow a redirect, which may lead to another site.
@@ -31,21 +35,15 @@
     return page.querySelector(".time-warning") && page;
   }
 
-  // early: whether the button below the page was pressed, and not that of the warning.
-  function adopt(page, early) {
+  function adopt(page) {
     const fresh = page.querySelector(".time-warning");
     end = Date.now() + Number(fresh.dataset.seconds) * 1000;
-    const sentence = page.querySelector(".deadline");
-    for (const time of fresh.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
+    for (const time of page.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
     warning.replaceChildren(...fresh.children);
-    if (sentence) {
-      for (const time of sentence.querySelectorAll("time")) time.textContent = clock.format(new Date(time.dateTime));
-      document.querySelector(".deadline")?.replaceWith(sentence);
-    }
-    const said = early && sentence ? sentence.querySelector(".notice") : warning;
-    if (said === warning) show("given");
-    else said.hidden = false;
-    said.focus({ preventScroll: true }); // the button that had the focus is gone
+    const [until, newly] = [document, page].map((each) => each.querySelector(".deadline > [data-while-open]"));
+    if (newly) until?.replaceWith(newly);
+    show("given");
+    warning.focus({ preventScroll: true }); // the button that had the focus is gone
     look();
   }
 
@@ -53,7 +51,7 @@
     const body = new URLSearchParams(new FormData(form, button));
     await fetch(form.action, { method: "POST", body, redirect: "manual", cache: "no-store" });
     const page = await pageNow();
-    if (page) adopt(page, form.closest(".deadline") !== null);
+    if (page) adopt(page);
     else location.replace(form.action); // over meanwhile, or the answer to a form: leads to what comes next
   }
 
@@ -64,6 +62,6 @@
     ask(event.target, button).catch(() => location.replace(event.target.action));
   });
   document.addEventListener("visibilitychange", look);
-  window.addEventListener("pageshow", look);
+  for (const name of ["pageshow", "focus"]) window.addEventListener(name, look);
   look();
 })();

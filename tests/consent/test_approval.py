@@ -12,12 +12,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from consent import decisions
-from consent.approval import LONGEST_NAME, Approval, shortened
+from consent.approval import Approval
 from consent.blocks import Amount, Payment, Rows, Transaction
 from consent.models import Consent
+from consent.question_page import Question
 from consent.values import Money, Phrase, filled, total
 from infra.characters import is_legible, legible
 from tests.consent.questions import ACME, WIRE, put
+from wallet.deadlines import Deadline
 from wallet.models import Wallet
 
 
@@ -45,18 +47,9 @@ def test_no_name_gets_out_of_its_place(payee: str) -> None:
     assert "\n" not in found.title
 
 
-@given(st.text(min_size=1, max_size=200))
-def test_a_shortened_name_begins_like_the_name_and_says_that_it_goes_on(name: str) -> None:
-    short, whole = shortened(name), " ".join(name.split())
-
-    assert len(short) <= LONGEST_NAME
-    assert short == whole or (short.endswith("…") and whole.startswith(short[:-1]))
-
-
-def test_a_name_is_not_cut_within_a_character() -> None:
-    name = "e\u0301" * 30
-
-    assert shortened(name) == "e\u0301" * 19 + "…"
+@given(st.text(min_size=1, max_size=200).map(legible))
+def test_no_name_is_cut(payee: str) -> None:
+    assert " ".join(payee.split()) in approval(payment(payee)).title
 
 
 @pytest.mark.parametrize(
@@ -149,12 +142,15 @@ def test_a_name_with_control_characters_is_harmless_in_the_title(
 @pytest.mark.parametrize(
     ("unchecked", "words"),
     [
-        (False, "Registered with <bdi>Example Identity</bdi> since 2026."),
-        (True, "Registered itself in this sandbox; nobody has checked it."),
+        (
+            False,
+            ["Registered with <bdi>Example Identity</bdi></p>", "<bdi>Example Identity</bdi> since 2026."],
+        ),
+        (True, ["Not checked by anybody", "Registered itself in this sandbox; nobody has checked it."]),
     ],
 )
 def test_the_page_says_who_vouches_for_the_requester(
-    client: Any, alice: Wallet, sign_in: Any, settings: Any, unchecked: bool, words: str
+    client: Any, alice: Wallet, sign_in: Any, settings: Any, unchecked: bool, words: list[str]
 ) -> None:
     from datetime import date
 
@@ -163,8 +159,8 @@ def test_the_page_says_who_vouches_for_the_requester(
     consent = put(alice, requester_since=date(2026, 3, 1), requester_is_unchecked=unchecked)
     page = client.get(f"/consent/{consent.id}/").content.decode()
 
-    assert words in page
-    assert page.count("Registered") == 1
+    assert [text for text in words if text not in page] == []
+    assert ("Registered with" in page) != unchecked
 
 
 def test_a_quote_has_its_author_and_device_data_a_sentence(client: Any, alice: Wallet, sign_in: Any) -> None:
@@ -174,9 +170,34 @@ def test_a_quote_has_its_author_and_device_data_a_sentence(client: Any, alice: W
     page = client.get(f"/consent/{put(alice, transactions=[told.to_json(), WIRE]).id}/").content.decode()
 
     assert "<p><bdi>Acme Bank</bdi> says you are on this device.</p>" in page
-    assert "<bdi>Acme Bank</bdi> says:</p>" in page
+    assert "In their words:</p>" in page
     assert "“<bdi>Invoice 2026-114</bdi>”" in page
-    assert "<bdi>Acme Bank</bdi> says: “<bdi>To open your account</bdi>”" in page
+    assert "Reason: “<bdi>To open your account</bdi>”" in page
+
+
+@pytest.mark.parametrize(
+    ("purpose", "first", "rest"),
+    [
+        ("", "", ""),
+        ("To open your account.", "To open your account.", ""),
+        ("To check, e.g. your age. And more. Much more.", "To check, e.g. your age.", "And more. Much more."),
+        ("¿Por qué? ¡Porque sí!", "¿Por qué?", "¡Porque sí!"),
+    ],
+)
+def test_the_reason_is_its_first_sentence_and_the_rest(purpose: str, first: str, rest: str) -> None:
+    assert reason_of(purpose) == (first, rest)
+
+
+@given(st.text(max_size=300))
+def test_no_word_of_a_purpose_is_lost(purpose: str) -> None:
+    assert " ".join(reason_of(purpose)).strip() == purpose.strip()
+
+
+def reason_of(purpose: str) -> tuple[str, str]:
+    consent = Consent(requester=replace(ACME, purpose=purpose).to_json())
+    return Question(
+        consent, (), (), frozenset(), None, frozenset(), Deadline(timezone.now(), None, "")
+    ).reason
 
 
 def test_the_receipt_shows_the_amount_as_the_page_did(client: Any, alice: Wallet, sign_in: Any) -> None:

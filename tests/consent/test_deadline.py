@@ -83,37 +83,62 @@ def test_more_time_is_given_without_leaving_the_page(page: Any, question: str) -
         assert model.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
     page.emulate_media(color_scheme="light")
     check(page)
-    page.get_by_role("button", name="Share and continue").click()
+    page.get_by_role("button", name="Share these details").click()
     expect(page).to_have_url(re.compile("#vp_token=ey"))
 
 
-def test_more_time_that_is_asked_for_early_is_said_beside_the_button(page: Any, question: str) -> None:
-    page.set_viewport_size({"width": 390, "height": 844})
-    page.goto(question)
-    page.evaluate("window.sameDocument = true")
-    end_in(1200)
-    said = page.locator(".deadline").get_by_text("You have more time: until")
-    expect(said).to_be_hidden()
-
-    page.get_by_role("button", name="I need more time").click()
-
-    expect(said).to_be_in_viewport()
-    expect(said).to_be_focused()
-    expect(page.locator(".time-warning > :visible")).to_have_count(0)
-    assert page.evaluate("window.sameDocument")
-    assert Consent.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
-    picture(page, "more-time-early")
-    check(page)
-
-
-def test_the_end_is_said_and_nothing_moves(page: Any, question: str) -> None:
+def test_more_time_is_offered_near_the_end_only(page: Any, question: str) -> None:
     page.clock.install()
     page.goto(question)
+    expect(page.get_by_text("You can answer until")).to_be_visible()
+    expect(page.get_by_role("button", name="more time")).to_have_count(0)
 
+    page.clock.fast_forward("28:30")
+
+    expect(page.get_by_role("button", name="more time")).to_have_count(1)
+
+
+def test_an_expired_request_loses_its_answers_and_leads_back(page: Any, question: str) -> None:
+    page.clock.install()
+    page.goto(question)
+    answers = page.locator("main button, header button").filter(has_text=re.compile("hare|ecline"))
+    expect(answers).to_have_count(3)
+    back = page.get_by_role("link", name="Go back to Acme Bank")
+    expect(back).to_be_hidden()
+
+    end_in(-1)
     page.clock.fast_forward("31:00")
 
     expect(page.locator("[aria-live=polite]").get_by_text("This request has expired")).to_be_visible()
+    expect(
+        page.locator(".sheet").get_by_text("This request has expired. Nothing was shared.")
+    ).to_be_visible()
+    for answer in answers.all():
+        expect(answer).to_be_hidden()
+    expect(page.get_by_text("You can answer until")).to_be_hidden()
     assert page.url == question
+    page.emulate_media(color_scheme="light")
+    picture(page, "expired")
+    check(page)
+    back.click()
+    expect(page).to_have_url(re.compile("#error=access_denied"))
+
+
+@pytest.mark.parametrize("event", ["focus", "pageshow", "visibilitychange"])
+def test_a_computer_that_slept_past_the_end_shows_it_at_once(page: Any, question: str, event: str) -> None:
+    """Timers stand still meanwhile, and the clock on the wall does not."""
+    page.clock.install()
+    page.goto(question)
+    page.clock.pause_at(timezone.now() + timedelta(seconds=60))
+    page.clock.set_fixed_time(timezone.now() + timedelta(minutes=31))
+    share = page.get_by_role("button", name="Share these details")
+    expect(share).to_be_visible()
+
+    target = "document" if event == "visibilitychange" else "window"
+    page.evaluate(f"{target}.dispatchEvent(new Event('{event}'))")
+
+    expect(share).to_be_hidden()
+    expect(page.get_by_role("link", name="Go back to Acme Bank")).to_be_visible()
 
 
 def test_a_request_that_ended_meanwhile_gets_no_more_time_and_its_page_says_so(

@@ -36,10 +36,10 @@ def test_a_holder_shares_and_goes_where_the_application_says(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
 ) -> None:
     receiver.redirects_to(f"{application.origin}/welcome?response_code=4711")
-    person = asked(holder(), receiver).sees("Share this with Acme Bank?")
+    person = asked(holder(), receiver).sees("Share these details with Acme Bank?")
     expect(person.page.get_by_text("gets the answer directly, at 127.0.0.1")).to_be_visible()
 
-    person.clicks("Share with").sees("You are back at the application")
+    person.clicks("Share these").sees("You are back at the application")
 
     assert application.requests == ["/welcome?response_code=4711"]
     assert "#" not in person.page.url
@@ -49,7 +49,7 @@ def test_a_holder_shares_and_goes_where_the_application_says(
 def test_without_a_way_on_a_page_says_that_it_is_done_and_stays_so(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver
 ) -> None:
-    person = asked(holder(), receiver).clicks("Share with").sees("Done")
+    person = asked(holder(), receiver).clicks("Share these").sees("Done")
     expect(person.page.get_by_text("Acme Bank has your answer.")).to_be_visible()
 
     person.page.reload()
@@ -64,7 +64,7 @@ def test_an_answer_that_does_not_arrive_is_sent_again_by_a_button(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
 ) -> None:
     receiver.status = 503
-    person = asked(holder(), receiver).clicks("Share with").sees("Acme Bank did not accept your answer")
+    person = asked(holder(), receiver).clicks("Share these").sees("Acme Bank did not accept your answer")
     person.clicks("Try again").sees("Acme Bank did not accept your answer")
     receiver.status = 200
     receiver.redirects_to(f"{application.origin}/welcome")
@@ -95,7 +95,7 @@ def test_giving_up_leads_to_the_application(
     holder: MakeHolder, alice: Wallet, receiver: Receiver, application: Application
 ) -> None:
     receiver.status = 503
-    person = asked(holder(), receiver).clicks("Share with").sees("Acme Bank did not accept your answer")
+    person = asked(holder(), receiver).clicks("Share these").sees("Acme Bank did not accept your answer")
 
     person.clicks("Give up").sees("Acme Bank did not accept your answer")
     expect(person.page.get_by_role("button", name="Try again")).to_have_count(0)

@@ -52,7 +52,7 @@ def goes_there(person: Holder) -> Holder:
 
 
 def shares(person: Holder) -> str:
-    return person.sees("Share this with Acme Bank?").clicks("Share and").comes_back()
+    return person.sees("Share these details with Acme Bank?").clicks("Share these").comes_back()
 
 
 def an_operator_approves() -> None:

@@ -50,10 +50,10 @@ def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
     reads(person.page, "es")
     assert Wallet.objects.get(email=NORA).language == "es"
 
-    person.clicks("English").sees("Share this with Acme Bank?")
+    person.clicks("English").sees("Share these details with Acme Bank?")
     reads(person.page, "en-gb")
     assert Wallet.objects.get(email=NORA).language == "en-gb"
-    assert bank.verify(person.clicks("Share and").comes_back())
+    assert bank.verify(person.clicks("Share these").comes_back())
 
 
 def test_a_request_with_ui_locales_begins_in_spanish_and_its_errors_are_spanish(

@@ -33,7 +33,7 @@ def curious(bank: RelyingParty) -> RelyingParty:
 
 def arrives(holder: Any, page: Any) -> Holder:
     person = holder(page=page).is_signed_in().arrives(scope=URN)
-    return person.sees("Share this with")
+    return person.sees("Share these")
 
 
 def verified(answer: Answer, bank: RelyingParty, *granted: str) -> dict[str, Any]:
@@ -54,7 +54,7 @@ def test_they_are_off_at_first_and_then_not_in_the_token(
     assert page.get_by_role("checkbox").count() == 2
     assert page.get_by_role("checkbox", checked=True).count() == 0
 
-    person.clicks("Share and continue")
+    person.clicks("Share these")
 
     assert verified(person.comes_back(), curious) == {"given_name": "Alice"}
 
@@ -67,7 +67,7 @@ def test_only_those_that_are_switched_on_are_in_the_token(
     page.get_by_label("Date of birth").check()
     page.get_by_label("Nationality").uncheck()
 
-    person.clicks("Share and continue")
+    person.clicks("Share these")
 
     claims = verified(person.comes_back(), curious, "birth_date")
     assert claims == {"given_name": "Alice", "birth_date": "1990-04-01"}
@@ -95,7 +95,7 @@ def test_they_work_without_javascript(holder: Any, browser: Any, curious: Relyin
     person = arrives(holder, page)
     page.get_by_label("Date of birth").check()
 
-    person.clicks("Share and continue")
+    person.clicks("Share these")
 
     verified(person.comes_back(), curious, "birth_date")
     page.context.close()

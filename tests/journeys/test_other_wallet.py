@@ -54,7 +54,7 @@ def wallet_answers(link: str) -> str:
 def by_itself(person: Holder) -> None:
     """The page asks every few seconds, and goes on."""
     heading = person.page.get_by_role("heading", level=1)
-    expect(heading).to_have_text("Share this with Acme Bank?", timeout=30_000)
+    expect(heading).to_have_text("Share these details with Acme Bank?", timeout=30_000)
 
 
 def link_of(person: Holder) -> str:
@@ -70,7 +70,7 @@ def test_a_wallet_on_the_same_device_leads_back_and_on(holder: MakeHolder, bank:
     person = begins(holder(NORA))
     look(person.page, "other-wallet")
     person.page.goto(wallet_answers(link_of(person)))
-    answer = person.sees("Share this with Acme Bank?").clicks("Share and").comes_back()
+    answer = person.sees("Share these details with Acme Bank?").clicks("Share these").comes_back()
     assert bank.verify(answer)["given_name"] == "Nora Ärla"
 
 
@@ -80,7 +80,7 @@ def test_a_wallet_on_another_device_is_noticed_by_the_page(holder: MakeHolder, b
     expect(person.page.get_by_text(f"The account that is verified is {NORA}.")).to_be_visible()
     assert wallet_answers(code_of(person)) == ""
     by_itself(person)
-    answer = person.sees("Share this with Acme Bank?").clicks("Share and").comes_back()
+    answer = person.sees("Share these details with Acme Bank?").clicks("Share these").comes_back()
     assert bank.verify(answer)["given_name"] == "Nora Ärla"
 
 

@@ -84,7 +84,7 @@ def overflow(page: Any) -> int:
 
 
 def test_a_newcomer_asks_is_verified_shares_and_sees_every_check_pass(newcomer: Newcomer) -> None:
-    newcomer.asks(email=NORA).signs_in().is_verified_as("adult").sees("Share this with").clicks("Share and")
+    newcomer.asks(email=NORA).signs_in().is_verified_as("adult").sees("Share these").clicks("Share these")
 
     assert newcomer.is_back().passed_checks() == NUMBER_OF_CHECKS
     claims = newcomer.page.locator("#claims").inner_text()
@@ -102,7 +102,7 @@ def test_a_newcomer_asks_is_verified_shares_and_sees_every_check_pass(newcomer: 
 
 
 def test_the_token_does_not_stay_in_the_history(newcomer: Newcomer, alice: Any) -> None:
-    newcomer.is_signed_in().asks().sees("Share this with").clicks("Share and")
+    newcomer.is_signed_in().asks().sees("Share these").clicks("Share these")
     newcomer.is_back().passed_checks()
     newcomer.page.goto("about:blank")
     newcomer.page.go_back(wait_until="commit")
@@ -124,7 +124,7 @@ def test_a_payment_is_bound_in_both_wire_formats(newcomer: Newcomer, alice: Any,
 
 
 def test_from_the_answer_the_newcomer_goes_on_asking(newcomer: Newcomer, alice: Any) -> None:
-    newcomer.is_signed_in().asks().sees("Share this with").clicks("Share and")
+    newcomer.is_signed_in().asks().sees("Share these").clicks("Share these")
     newcomer.is_back().passed_checks()
 
     newcomer.clicks("Ask something else").sees("Ask somebody")
@@ -132,7 +132,7 @@ def test_from_the_answer_the_newcomer_goes_on_asking(newcomer: Newcomer, alice: 
 
 
 def test_declining_is_explained_in_plain_words(newcomer: Newcomer, alice: Any) -> None:
-    newcomer.is_signed_in().asks().sees("Share this with").clicks("Don’t share")
+    newcomer.is_signed_in().asks().sees("Share these").clicks("Don’t share")
 
     newcomer.is_back()
     expect(newcomer.page.locator("[data-error=access_denied]")).to_be_visible()
@@ -154,9 +154,9 @@ def test_every_mistake_that_comes_back_is_explained(newcomer: Newcomer) -> None:
 @pytest.fixture
 def answered(newcomer: Newcomer, alice: Any) -> Callable[..., list[str]]:
     """Replays a finished flow with another token or another stored request; returns the failed checks."""
-    newcomer.is_signed_in().asks().sees("Share this with")
+    newcomer.is_signed_in().asks().sees("Share these")
     memory = newcomer.remembered()
-    newcomer.clicks("Share and")
+    newcomer.clicks("Share these")
     newcomer.is_back().passed_checks()
     token = newcomer.page.locator("#token").text_content()
 
@@ -286,7 +286,7 @@ def test_without_javascript_the_last_step_is_explained(newcomer: Newcomer, alice
     page = browser.new_context(java_script_enabled=False).new_page()
     person = Newcomer(page, newcomer.bank)
     person.opens().page.locator("#go").click()
-    person.signs_in().sees("Share this with").clicks("Share and")
+    person.signs_in().sees("Share these").clicks("Share these")
     person.is_back()
     expect(page.locator("noscript h2")).to_be_visible()
     expect(page.locator("noscript h2")).to_have_text("The last step needs JavaScript")
@@ -306,7 +306,7 @@ def test_the_pages_fit_a_narrow_phone_and_are_accessible(newcomer: Newcomer, ali
     page.locator("#transaction").select_option(index=3)
     assert_no_barriers(page)
     assert overflow(page) <= 0
-    newcomer.is_signed_in().asks().sees("Share this with").clicks("Share and")
+    newcomer.is_signed_in().asks().sees("Share these").clicks("Share these")
     newcomer.is_back().passed_checks()
     for summary in page.locator("details:not([open]) summary").all():
         summary.click()
@@ -325,7 +325,7 @@ def test_a_posted_answer_is_verified_as_one_in_the_fragment(
     newcomer.page.get_by_role("radio", name=party).check()
     newcomer.page.locator("#response_mode").select_option(mode)
     newcomer.page.locator("#go").click()
-    newcomer.clicks("Share with").is_back()
+    newcomer.clicks("Share these").is_back()
 
     assert newcomer.failed_checks() == []
     assert newcomer.passed_checks() == NUMBER_OF_CHECKS

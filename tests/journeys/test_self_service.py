@@ -98,7 +98,7 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     page.get_by_role("button", name="Submit").click()
     expect(page.get_by_role("heading", level=1)).to_contain_text("My Shop (sandbox, unverified)")
     look(page, "consent")
-    page.get_by_role("button", name="Share and").click()
+    page.get_by_role("button", name="Share these").click()
     page.wait_for_url(f"{application.origin}/callback#vp_token=*")
 
     page.go_back()

@@ -60,7 +60,7 @@ def test_the_preview_is_the_consent_page_with_sample_values(acme_bank: RelyingPa
     acme_bank.save()
     text = text_at(acme_bank, "preview/")
     for words in (
-        "Share this with",
+        "Share these details with",
         "Acme Bank",
         "to open your &lt;b&gt;account",
         "Sam",

@@ -288,8 +288,8 @@ def test_the_consent_page_says_who_gets_the_answer_and_how(client: Client, asks:
     page = client.get(asks().headers["Location"])
 
     text = page.content.decode()
-    assert "gets the answer directly, at <bdi>127.0.0.1</bdi>" in text
-    assert "Share with Acme Bank" in text
+    assert "Your answer is sent directly to <bdi>127.0.0.1</bdi>." in text
+    assert "Share these details" in text
     assert "straight back" not in text
     assert "form-action" not in page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
@@ -302,7 +302,7 @@ def test_the_consent_page_for_a_fragment_is_unchanged(
     page = client.get(client.get(PATH, asked(bank)).headers["Location"]).content.decode()
 
     assert "Either way you go straight back to <bdi>bank.example</bdi>" in page
-    assert "Share and continue to Acme Bank" in page
+    assert "Share these details" in page
 
 
 # --- Not delivered, and retried ----------------------------------------------------------------------------
