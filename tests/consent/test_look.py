@@ -59,12 +59,14 @@ def question(
 
 
 def assert_no_sideways_scroll(page: Any) -> None:
-    """The page is never wider than the screen of a small phone, a phone or a desktop."""
-    before = page.viewport_size
-    for width in (320, 390, 1280):
-        page.set_viewport_size({"width": width, "height": 800})
-        root = "document.documentElement"
-        assert page.evaluate(f"{root}.scrollWidth <= {root}.clientWidth"), f"scrolls sideways at {width}"
+    """The page is never wider than a small phone, a phone or a desktop, also with text of 200 %."""
+    before, root = page.viewport_size, "document.documentElement"
+    for text in ("200%", ""):
+        page.evaluate(f"text => {{ {root}.style.fontSize = text; }}", text)
+        for width in (320, 390, 1280):
+            page.set_viewport_size({"width": width, "height": 800})
+            beyond = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
+            assert beyond <= 0, f"{page.url} scrolls sideways by {beyond} at {width}, {text or '100%'}"
     page.set_viewport_size(before)
 
 

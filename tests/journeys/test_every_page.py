@@ -12,12 +12,12 @@ import pytest
 
 from tests.barriers import assert_no_barriers, assert_no_barriers_in_both_schemes
 from tests.consent.conftest import as_alice  # noqa: F401
+from tests.consent.test_look import assert_no_sideways_scroll
 from tests.journeys import every_page
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
-SIDEWAYS = "document.documentElement.scrollWidth > document.documentElement.clientWidth"
 BORDERLESS = """() => [...document.querySelectorAll(".button, input")]
   .filter((element) => element.checkVisibility() && !["hidden", "radio", "checkbox"].includes(element.type))
   .filter((element) => parseFloat(getComputedStyle(element).borderTopWidth) === 0)
@@ -57,10 +57,7 @@ def look(page: Any) -> Callable[[], None]:
         for width in (320, 1280):
             page.set_viewport_size({"width": width, "height": 800})
             (assert_no_barriers_in_both_schemes if width == 320 else assert_no_barriers)(page)
-            assert not page.evaluate(SIDEWAYS), f"{page.url} scrolls sideways at {width}"
-        page.evaluate("document.documentElement.style.fontSize = '200%'")
-        assert not page.evaluate(SIDEWAYS), f"{page.url} scrolls sideways with large text"
-        page.evaluate("document.documentElement.style.fontSize = ''")
+        assert_no_sideways_scroll(page)
         page.emulate_media(color_scheme="light", forced_colors="active")
         assert page.evaluate(BORDERLESS) == [], page.url
         page.emulate_media(forced_colors="none")

@@ -16,6 +16,7 @@ from sandbox.models import PlaygroundAnswer
 from sandbox.playground import examples, posted_answers
 from sandbox.playground.sample_request import encode_transaction
 from tests.barriers import assert_no_barriers
+from tests.consent.test_look import assert_no_sideways_scroll
 from tests.journeys.conftest import Holder
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty
@@ -77,10 +78,6 @@ def newcomer(service: Any, signing_key: Any, page: Any) -> Newcomer:
     bank = register("Acme Bank", callback, purpose="To open your account.")
     register("Corner Shop", callback, purpose="To sell you wine.", wire_format="openid4vp-1.0")
     return Newcomer(page, RelyingParty(bank.client_id, callback, service.url))
-
-
-def overflow(page: Any) -> int:
-    return int(page.evaluate("document.documentElement.scrollWidth - window.innerWidth"))
 
 
 def test_a_newcomer_asks_is_verified_shares_and_sees_every_check_pass(newcomer: Newcomer) -> None:
@@ -305,13 +302,13 @@ def test_the_pages_fit_a_narrow_phone_and_are_accessible(newcomer: Newcomer, ali
         summary.click()
     page.locator("#transaction").select_option(index=3)
     assert_no_barriers(page)
-    assert overflow(page) <= 0
+    assert_no_sideways_scroll(page)
     newcomer.is_signed_in().asks().sees("Share these").clicks("Share these")
     newcomer.is_back().passed_checks()
     for summary in page.locator("details:not([open]) summary").all():
         summary.click()
     assert_no_barriers(page)
-    assert overflow(page) <= 0
+    assert_no_sideways_scroll(page)
 
 
 @pytest.mark.parametrize("party", ["Acme Bank", "Corner Shop"])
