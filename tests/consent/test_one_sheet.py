@@ -104,7 +104,7 @@ ASKED: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "Don’t approve",
     ),
     "two currencies and a device": (
-        {"transactions": [transaction(SESSION), rent(), transaction(MANDATE)]},
+        {"transactions": [transaction(SESSION), rent(amount=999_999_999_999.99), transaction(MANDATE)]},
         "Approve 2 payments?",
         "Approve 2 payments",
         "Don’t approve",

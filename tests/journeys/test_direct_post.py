@@ -37,7 +37,7 @@ def test_a_holder_shares_and_goes_where_the_application_says(
 ) -> None:
     receiver.redirects_to(f"{application.origin}/welcome?response_code=4711")
     person = asked(holder(), receiver).sees("Share these details with Acme Bank?")
-    expect(person.page.get_by_text("gets the answer directly, at 127.0.0.1")).to_be_visible()
+    expect(person.page.get_by_text("Your answer is sent directly to 127.0.0.1")).to_be_visible()
 
     person.clicks("Share these").sees("You are back at the application")
 

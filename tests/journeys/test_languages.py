@@ -44,7 +44,7 @@ def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
     person.sees("Confirme su identidad").clicks("Aceptar y empezar")
     person.sees("¿Qué debe encontrar la comprobación?")
     person.page.locator("input[name=outcome][value=adult]").check()
-    person.clicks("Enviar").sees("¿Compartir esto con Acme Bank?")
+    person.clicks("Enviar").sees("¿Compartir estos datos con Acme Bank?")
     expect(person.page.locator("dl.claims")).to_contain_text("18 años o más")
     expect(person.page.locator("dl.claims")).to_contain_text("Sí")
     reads(person.page, "es")
@@ -62,10 +62,10 @@ def test_a_request_with_ui_locales_begins_in_spanish_and_its_errors_are_spanish(
     person = holder().arrives(ui_locales="fr es")
     person.sees("Confirme su dirección de correo electrónico")
     signs_in(person)
-    person.sees("¿Compartir esto con Acme Bank?")
+    person.sees("¿Compartir estos datos con Acme Bank?")
     question = person.page.url
     person.page.context.clear_cookies(name=settings.BROWSER_COOKIE_NAME)
-    person.clicks("Compartir y continuar").sees("Esta solicitud ha")
+    person.clicks("Compartir estos datos").sees("Esta solicitud ha")
     reads(person.page, "es")
     person.page.goto(f"{question}nothing/")
     person.sees("No hay nada en esta dirección")
@@ -78,7 +78,7 @@ def test_the_language_of_the_browser_is_that_of_the_pages(
     person = holder(page=context.new_page()).arrives()
     person.sees("Confirme su dirección de correo electrónico")
     signs_in(person)
-    person.clicks("Compartir y continuar").comes_back()
+    person.clicks("Compartir estos datos").comes_back()
     person.page.goto(f"{bank.base_url}/wallet/history/")
     moment = person.page.locator("time[data-moment]").first
     expect(moment).to_have_text(re.compile(r"^\d{1,2} de [a-z]+ de \d{4} a las? \d{1,2}:\d\d$"))
@@ -95,4 +95,4 @@ def test_the_code_comes_in_an_email_in_the_language_of_the_page(
     assert "Acme Bank pide sus datos verificados." in letter.body
     assert '<html lang="es">' in letter.alternatives[0][0]
     enter_code(person.page, code_in(letter.body))
-    person.sees("¿Compartir esto con Acme Bank?")
+    person.sees("¿Compartir estos datos con Acme Bank?")
