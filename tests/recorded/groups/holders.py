@@ -68,7 +68,7 @@ def _nonce(number: int) -> str:
 def _returning(recorder: Recorder) -> None:
     """Every kind of request, with a holder who is signed in."""
     service = recorder.service
-    with recorder.scenario("a holder who comes again, in three requests") as browser:
+    with recorder.scenario("a holder who comes again, in two requests") as browser:
         people.enrolled(browser, "rosa@example.org")
         page = browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="rosa@example.org")))
         people.decided(browser, page, "share")
