@@ -20,16 +20,18 @@ _OPEN = ForPeople(
     _("To show it to you, and to send your answer."),
     _("Until you answer; otherwise a day after it ended"),
 )
+_ANSWERED = ForPeople(
+    _("That a request was answered, with its receipt"),
+    _("So that the same request cannot be answered twice."),
+    _("400 days"),
+)
 PEOPLE = {
     "open request: its transaction data": _OPEN,
     "open request: e-mail address, nonce, `state` and the other parameters": _OPEN,
     "pushed request: its transaction data": _OPEN,
     "pushed request: the other parameters": _OPEN,
-    "answered request that gave a token": ForPeople(
-        _("That a request was answered, with its receipt"),
-        _("So that the same request cannot be answered twice."),
-        _("400 days"),
-    ),
+    "pushed request: its nonce, and all its parameters": _ANSWERED,
+    "answered request that gave a token": _ANSWERED,
     "answer that is posted, and where the browser goes next": ForPeople(
         _("Your answer, until it has arrived. Encrypted."),
         _("To send it again if it did not arrive."),

@@ -74,15 +74,9 @@ def authorize(request: HttpRequest) -> HttpResponse:
             address = browser.address(request)
             carried = receive(parameters, browser=digest, read=read, network_address=address, now=now)
         client = identify(carried, browser=digest, read=read)
-    except InteractionGoneError as gone:
-        return _gone(request, gone)
-    except UntrustedRequestError as error:
-        log_context.bind(first_step="untrusted")
-        return error_pages.untrusted(request, error)
-    if request.method == "HEAD":
-        return HttpResponse(headers={"Cache-Control": "no-store"})
-    session = sessions.current(request, now=now)
-    try:
+        if request.method == "HEAD":
+            return HttpResponse(headers={"Cache-Control": "no-store"})
+        session = sessions.current(request, now=now)
         opened = interactions.begin(
             carried,
             client,
@@ -90,12 +84,17 @@ def authorize(request: HttpRequest) -> HttpResponse:
             counted_by=browser.address(request) if _is_counted(request, session) else None,
             now=now,
         )
+        if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
+            return _go_on(request, opened, session, now=now)
         following = next_step(opened, session, now=now)
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse_at_once(request, client, error)
     except InteractionGoneError as gone:
         return _gone(request, gone)
+    except UntrustedRequestError as error:
+        log_context.bind(first_step="untrusted")
+        return error_pages.untrusted(request, error)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
     ui_locales = carried.parameters.values.get("ui_locales", "")
     response: HttpResponse | None = None

@@ -16,7 +16,7 @@ from presentation.models import Interaction, PushedRequest, RelyingParty, Respon
 from tests.people import register
 from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.test_flow import SignIn, address_of_page, ask, decide
 from tests.presentation.requests.test_pushed_requests import PAR
 from tests.presentation.webhooks import opted_in
 from tests.receiver import listening
@@ -171,7 +171,7 @@ def test_no_transaction_of_a_pushed_request_is_stored_in_clear(
     pushed = client.post(PAR, form, content_type=FORM, headers=basic(party.client_id, secret))
     assert found() == {}
     begin = {"client_id": party.client_id, "request_uri": pushed.json()["request_uri"]}
-    page = client.get(PATH, begin).headers["Location"]
+    page = address_of_page(client.get(PATH, begin))
     assert found() == {}
     assert "Planted memo" in client.get(page).content.decode()
     assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])

@@ -17,7 +17,7 @@ from time import monotonic
 from typing import Any
 
 import structlog
-from django.db import close_old_connections
+from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_etags
 
@@ -209,7 +209,8 @@ def nothing(reason: str, *, status: int = 404) -> PublishedDocument:
 def usable_database() -> Iterator[None]:
     """For queries outside Django's request handling: drops stale connections first and limits the waits."""
     with bounded(SHORT):
-        close_old_connections()
+        if not connection.in_atomic_block:  # Django would close it there, as its autocommit is off
+            close_old_connections()
         close_if_dead()
         yield
 

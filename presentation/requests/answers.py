@@ -113,7 +113,10 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
             _close_with(answer, opened, address, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
-    except IntegrityError as error:
+    except InvalidRequestUriError:  # the handle was used
+        _end_as_twin(row, now=now)
+        raise
+    except IntegrityError as error:  # the nonce gave a token
         _end_as_twin(row, now=now)
         raise InvalidRequestError(NONCE_USED) from error
     except (OperationalError, InterfaceError) as error:
@@ -126,13 +129,13 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
 def _end_as_twin(row: Interaction, *, now: datetime) -> None:
     """Ends an interaction whose request gave a token in the same browser, because its page was loaded twice.
 
-    An error would contradict that token, so none is sent. Raises `InteractionGoneError` then.
+    An error would contradict that token, so none is sent, nor a webhook. Raises `InteractionGoneError` then.
     """
     twins = Interaction.objects.filter(relying_party=row.relying_party, nonce_digest=row.nonce_digest)
     twins = twins.filter(browser=row.browser, request_hash=row.request_hash)
     if twin := twins.filter(outcome=Interaction.Outcome.TOKEN).first():
         with transaction.atomic():
-            _close(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now)
+            CLOSE.run(**closing(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now))
             if row.consent is not None:
                 decisions.note_undelivered(row.consent.id, now=now)
         raise InteractionGoneError(twin, own=True)

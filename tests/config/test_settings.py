@@ -181,12 +181,6 @@ def test_gunicorn_alone_refuses_it_as_well(wrong: dict[str, str], word: str) -> 
     assert word in reason(gunicorn(production_environment() | wrong))
 
 
-def test_preloading_gunicorn_refuses_it_as_well() -> None:
-    wrong = {"KEY_SEALING_KEYS": "12345"}
-
-    assert "KEY_SEALING_KEYS" in reason(gunicorn(production_environment() | wrong, "--preload"))
-
-
 @pytest.mark.parametrize(
     ("url", "host"),
     [

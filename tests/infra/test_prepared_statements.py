@@ -48,7 +48,7 @@ def all_of(instance: Any) -> Any:
 
 
 def every_read() -> dict[str, PreparedRead[Any]]:
-    """Every prepared read of the service, by its module and name."""
+    """Every prepared read of the service, by each module that has it and its name there."""
     apps = ("keys", "wallet", "consent", "presentation", "config")
     return {
         f"{module_name}.{name}": value
@@ -73,17 +73,27 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     answered = Interaction.objects.get(outcome="token")
     party = acme_bank.pk
     PushedRequest.objects.create(
-        digest="f" * 64, client_id=acme_bank.client_id, parameters={"nonce": "n"}, signed=True, expires_at=now
+        digest="f" * 64,
+        client_id=acme_bank.client_id,
+        parameters={"nonce": "n", "redirect_uri": "https://bank.example/callback"},
+        nonce_digest=answered.nonce_digest,
+        request_hash=answered.request_hash,
+        signed=True,
+        expires_at=now,
     )
     client_secrets.rotate(acme_bank, now=now)
     ResponseURI.objects.create(relying_party=acme_bank, uri="https://bank.example/response")
-    asks = {"client_id": acme_bank.client_id, "nonce_digest": answered.nonce_digest}
-    of_party = {"party": party, "nonce_digest": answered.nonce_digest}
+    seen = {name: getattr(answered, name) for name in ("browser", "nonce_digest", "request_hash")}
+    asks, of_party = {"client_id": acme_bank.client_id} | seen, {"party": party} | seen
     entry = StatusEntry.objects.get()
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
         "wallet.sign_in.sessions._living": holder,
         "consent.decisions.LAST_SHARED": {"id": asked.consent_id},
+        "consent.decisions.LAST_SHARED_WITH": {
+            "client_id": acme_bank.client_id,
+            "digest": holder["digest"],
+        },
         "consent.decisions.QUESTION": {"id": asked.consent_id},
         "wallet.credential.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
         "presentation.relying_parties.authentication.authentication._known_by_secret": {
@@ -94,7 +104,12 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
             "client_id": acme_bank.client_id
         },
         "presentation.requests.interactions.INTERACTION": {"id": asked.id},
-        "presentation.requests.carriers.pushed_requests._by_digest": {"digest": "f" * 64},
+        "presentation.requests.carriers.pushed_requests._by_digest": {"pushed": "f" * 64},
+        "presentation.requests.client.PUSHED_BY": {
+            "client_id": acme_bank.client_id,
+            "pushed": "f" * 64,
+            "browser": answered.browser,
+        },
         "presentation.requests.client._with_redirect_uri": asks | {"uri": "https://bank.example/callback"},
         "presentation.requests.client._with_response_uri": asks | {"uri": "https://bank.example/response"},
         "presentation.requests.client._redirect_uris": of_party,
@@ -103,8 +118,10 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "presentation.requests.client._active": {"client_id": acme_bank.client_id},
     }
 
-    assert set(every_read()) == set(values)
-    for name, read in every_read().items():
+    reads = every_read()
+    assert {reads[name] for name in values} == set(reads.values())
+    for name in values:
+        read = reads[name]
         given = read.all(**values[name])
         expected = list(read._rows(values[name].__getitem__))
         assert [all_of(row) for row in given] == [all_of(row) for row in expected], name

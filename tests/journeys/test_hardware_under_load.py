@@ -31,7 +31,7 @@ def site(settings: Any, tmp_path: Path, token: Token, transactional_db: None) ->
     settings.SIGNING_KEY_STORE = "pkcs11"
     due_steps.rotate(now=timezone.now())
     told = {**environment(settings, tmp_path), **token.environment, **token.settings, "WEB_CONCURRENCY": "2"}
-    with Site("config.wsgi", told, ready=JWKS, options=["--preload"]) as site:
+    with Site("config.wsgi", told, ready=JWKS) as site:
         yield site
 
 

@@ -33,8 +33,8 @@ def test_unanswered_requests_go_with_their_questions(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
 ) -> None:
     sign_in(alice)
-    for _ in range(5):
-        ask(client, acme_bank)
+    for number in range(5):
+        ask(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
     age(days=2)
 
     cleared = clear()
@@ -48,8 +48,10 @@ def test_a_yes_that_was_never_answered_is_no_sharing_on_the_receipt(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
 ) -> None:
     sign_in(alice)
-    for _ in range(3):
-        decide(client, ask(client, acme_bank))  # and the process dies before it answers
+    for number in range(3):
+        decide(
+            client, ask(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+        )  # and the process dies before it answers
 
     clear()
     assert not Consent.objects.exclude(undelivered_at=None).exists()  # a request may still answer it

@@ -33,7 +33,7 @@ from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering
 from tests.people import register
 from tests.ports import free_port
 from tests.presentation.clients import access_token
-from tests.presentation.requests.test_flow import decide
+from tests.presentation.requests.test_flow import address_of_page, decide
 from tests.presentation.webhooks import opted_in, receiving
 from tests.project_copy import copy_project, recipe
 from tests.receiver import listening
@@ -221,7 +221,7 @@ def test_the_guide_asks_and_verifies(service: Any, signing_key: Any, alice: Wall
         service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
     )
 
-    page = browser.get(url.removeprefix(service.url)).headers["Location"]
+    page = address_of_page(browser.get(url.removeprefix(service.url)))
     home = browser.get(decide(browser, page)).headers["Location"]
     answer = dict(parse_qsl(urlsplit(home).fragment))
     claims = code["verified_claims"](
@@ -244,7 +244,7 @@ def test_the_guide_binds_a_payment(service: Any, signing_key: Any, alice: Wallet
         service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
     )
 
-    page = browser.get(f"{url.removeprefix(service.url)}&transaction_data={value}").headers["Location"]
+    page = address_of_page(browser.get(f"{url.removeprefix(service.url)}&transaction_data={value}"))
     home = browser.get(decide(browser, page)).headers["Location"]
     token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
 
@@ -267,7 +267,7 @@ def test_the_guide_asks_for_one_claim(service: Any, signing_key: Any, alice: Wal
     other_id = parameters | {"transaction_data": code["payment"](12.5)}
 
     refused = browser.get(urlsplit(url).path, other_id).headers["Location"]
-    page = browser.get(urlsplit(url).path, parameters | {"transaction_data": value}).headers["Location"]
+    page = address_of_page(browser.get(urlsplit(url).path, parameters | {"transaction_data": value}))
     home = browser.get(decide(browser, page)).headers["Location"]
     token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
     claims = code["verified_claims"](
@@ -316,7 +316,7 @@ def answered(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> dic
     url = code["authorize_url"](
         service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
     )
-    page = browser.get(url.removeprefix(service.url)).headers["Location"]
+    page = address_of_page(browser.get(url.removeprefix(service.url)))
     home = browser.get(decide(browser, page)).headers["Location"]
     vp_token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
     client = {"BASE_URL": service.url, "CLIENT_ID": shop.client_id, "CLIENT_SECRET": secret}
@@ -475,7 +475,7 @@ def test_the_guide_pushes_and_signs(
         if way == "pushed"
         else code["signed"](url, base_url, key)
     )
-    page = browser.get(sent.removeprefix(base_url)).headers["Location"]
+    page = address_of_page(browser.get(sent.removeprefix(base_url)))
     home = browser.get(decide(browser, page)).headers["Location"]
     answer = dict(parse_qsl(urlsplit(home).fragment))
 
@@ -552,7 +552,7 @@ def test_the_guides_verifier_refuses_what_was_meant_for_another_request(
     url = code["authorize_url"](
         service.url, shop.client_id, "http://127.0.0.1:5000/callback", alice.email, session
     )
-    page = browser.get(url.removeprefix(service.url)).headers["Location"]
+    page = address_of_page(browser.get(url.removeprefix(service.url)))
     home = browser.get(decide(browser, page)).headers["Location"]
     token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
     expected = {"client_id": shop.client_id, "nonce": session["nonce"], changed: "another-one-altogether"}
@@ -572,7 +572,7 @@ def test_the_guide_is_told_by_webhook_what_became_of_its_request(
     with receiving() as receiver:
         secret = opted_in(shop, receiver.url)
         url = code["authorize_url"](service.url, shop.client_id, address, alice.email, session)
-        browser.get(decide(browser, browser.get(url.removeprefix(service.url)).headers["Location"]))
+        browser.get(decide(browser, address_of_page(browser.get(url.removeprefix(service.url)))))
         call_command("worker", once=True, jobs=["webhooks"])
 
     ((headers, body),) = receiver.received
@@ -613,7 +613,7 @@ def test_the_guide_has_answers_posted(
 
         receiver.before = answer
         page = browser.get(urlsplit(url).path, parameters | {"response_uri": receiver.uri})
-        onward = browser.get(decide(browser, page.headers["Location"])).headers["Location"]
+        onward = browser.get(decide(browser, address_of_page(page))).headers["Location"]
 
     assert onward == f"{welcome}?response_code={session['response_code']}"
     assert session["claims"]["given_name"] == "Alice"

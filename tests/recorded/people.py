@@ -86,7 +86,8 @@ def operator(browser: "Browser") -> "Browser":
 def enrolled(browser: "Browser", email: str, outcome: str = "adult") -> None:
     """A holder with a verified identity, signed in to this browser; not recorded."""
     with browser.quietly():
-        page = checked(browser, to_identity(browser, email), outcome)
+        first = f"n-of-{email}-before"  # so that the next request is another one
+        page = checked(browser, to_identity(browser, email, nonce=first), outcome)
         decided(browser, page, "decline")
         clock.next(minutes=1)  # it takes more requests in production
 

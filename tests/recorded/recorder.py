@@ -111,7 +111,7 @@ class Browser:
         else:
             self.recorder.exchange(wire, reply, list(self.cookies), own)
         self._remember(reply)
-        return reply
+        return reply.at_its_own_address()
 
     def get(self, path: str, query: Pairs | dict[str, Any] | None = None, **headers: str) -> Reply:
         """GET with these pairs as the query."""

@@ -78,6 +78,7 @@ def test_the_oracles_find_each_violation() -> None:
     assert wrong(503, "/") == ["status 503"]
     assert wrong(503, "/", Retry_After="5") == ["status 503"]
     assert wrong(200, "/wallet/history/", b"x") == ["no no-store"]
+    assert wrong(200, AUTHORIZE, b"x", Content_Location="/consent/1/") == ["no no-store"]
     assert wrong(400, "/oauth/v2/token", b"<p>") == ["no JSON with status 400"]
     assert wrong(400, "/oauth/v2/token", b"{", Content_Type="application/json") == ["JSON that is none"]
     home = {"Location": f"{uri}#vp_token=x", "Cache_Control": "no-store"}

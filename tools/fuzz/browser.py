@@ -34,7 +34,7 @@ class Browser:
         for name, value in reply.headers:
             if name.lower() == "set-cookie":
                 self._keep(value)
-        return reply
+        return reply.at_its_own_address()
 
     def _keep(self, header: str) -> None:
         for name, morsel in SimpleCookie(header).items():

@@ -62,6 +62,11 @@ class Reply:
         """The value of a header; upper and lower case are equal."""
         return next((value for other, value in self.headers if other.lower() == name.lower()), None)
 
+    def at_its_own_address(self) -> "Reply":
+        """As if it had come from the address that it names as its own, which browsers show for it."""
+        own = self.header("Content-Location")
+        return replace(self, path=own, query="") if own else self
+
     @property
     def location(self) -> str:
         return self.header("Location") or ""

@@ -49,7 +49,7 @@ class Oracles:
         for name in ("Content-Security-Policy", "X-Content-Type-Options"):
             if not reply.header(name):
                 yield f"no {name}"
-        personal = reply.path.startswith(PERSONAL) and reply.status == 200 and reply.body
+        personal = reply.at_its_own_address().path.startswith(PERSONAL) and reply.status == 200 and reply.body
         stored = "no-store" not in (reply.header("Cache-Control") or "")
         if stored and (personal or "#" in reply.location) and not reply.path.startswith("/admin/jsi18n/"):
             yield "no no-store"

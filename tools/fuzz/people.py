@@ -32,7 +32,10 @@ def present(browser: "Browser") -> None:
         browser.cookies["holder"] = dataset.holder_cookie(holder)
     asked, data = parameters(browser, party, holder.email)
     _party_answers(browser)
-    page = browser.follow(browser.get(AUTHORIZE, carried(browser, party, asked)))
+    address = carried(browser, party, asked)
+    page = browser.follow(browser.get(AUTHORIZE, address))
+    if rng.random() < 0.1:
+        page = browser.follow(browser.get(AUTHORIZE, address))  # a reload
     browser.runner.account.reached["consent pages"] += (
         page.path.startswith("/consent/") and page.status == 200
     )

@@ -15,11 +15,13 @@ from pytest_django import DjangoAssertNumQueries
 from consent.models import Consent
 from infra.sealing import SealError
 from presentation.models import Interaction, PushedRequest, RelyingParty
+from presentation.webhooks.models import WebhookEvent
 from tests.presentation.clients import basic, with_secret
 from tests.presentation.payloads import FULL, MANDATE
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
-from tests.presentation.requests.test_flow import SignIn, url_of_interaction
+from tests.presentation.requests.test_flow import SignIn, decide, url_of_interaction
 from tests.presentation.requests.test_pushed_requests import go, pushed
+from tests.presentation.webhooks import opted_in
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -307,16 +309,45 @@ def test_somebody_else_who_signed_in_meanwhile_is_not_shown_the_question(
     assert counted() == (1, 1)
 
 
-@pytest.mark.django_db(transaction=True)
-def test_a_double_load_is_answered_once(
+def test_a_decision_whose_process_died_is_answered_where_the_same_address_is_opened_again(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    """Two pages of one address that were loaded side by side: the second answer finds the first."""
     sign_in(alice)
-    first = client.get(PATH, asked(acme_bank))
+    decide(client, consent_page(client.get(PATH, asked(acme_bank))))
+    assert "vp_token" in fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+
+
+def test_a_request_that_cannot_go_on_ends_with_the_error_that_is_sent(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    sign_in(alice)
+    client.get(PATH, asked(acme_bank))
+    RelyingParty.objects.update(allowed_scopes=[])
+
+    answer = fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+
+    assert answer["error"] == Interaction.objects.get().error == "invalid_scope"
+    assert client.post(url_of_interaction(), {"decision": "share"}).status_code == 410
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["in the address", "pushed", "with webhooks"])
+def test_a_double_load_is_answered_once(client: Client, alice: Wallet, sign_in: SignIn, way: str) -> None:
+    """Two pages of one address that were loaded side by side: the second answer finds the first."""
+    party, secret = with_secret()
+    address = asked(party)
+    if way == "with webhooks":
+        opted_in(party)
+    if way == "pushed":
+        handle = pushed(client, (party, basic(party.client_id, secret)))
+        address = {"client_id": party.client_id, "request_uri": handle}
+    sign_in(alice)
+    first = client.get(PATH, address)
+    request_hash = Interaction.objects.get().request_hash
     Interaction.objects.update(request_hash="0" * 64)  # as if the second load had not seen it yet
-    second = client.get(PATH, asked(acme_bank))
-    Interaction.objects.update(request_hash=Interaction.objects.latest("created_at").request_hash)
+    second = client.get(PATH, address)
+    Interaction.objects.update(request_hash=request_hash)
+    Consent.objects.update(request_hash=request_hash)
     assert counted() == (2, 2)
 
     assert "vp_token" in fragment(decide_at_once(client, second).headers["Location"])
@@ -324,6 +355,7 @@ def test_a_double_load_is_answered_once(
 
     assert late.status_code == 410
     assert "You have already answered" in late.content.decode()
+    assert set(WebhookEvent.objects.values_list("type", flat=True)) <= {WebhookEvent.Type.COMPLETED}
 
 
 @pytest.mark.postgresql
@@ -359,11 +391,14 @@ def test_loads_of_one_address_at_the_same_moment_give_one_token(
     assert Interaction.objects.filter(outcome=Interaction.Outcome.TOKEN).count() == 1
 
 
-def test_the_log_counts_the_question_as_asked(
+def test_the_log_counts_a_question_as_asked_and_the_same_request_once(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, caplog: pytest.LogCaptureFixture
 ) -> None:
     sign_in(alice)
     with caplog.at_level("INFO", "config.middleware"):
         client.get(PATH, asked(acme_bank))
-    (line,) = [record.msg for record in caplog.records if record.name == "config.middleware"]
-    assert (line["first_step"], line["status"]) == ("consent", 200)
+        client.get(PATH, asked(acme_bank))
+    first, again = [record.msg for record in caplog.records if record.name == "config.middleware"]
+    assert (first["first_step"], first["status"]) == ("consent", 200)
+    assert again["status"] == 303
+    assert not {"first_step", "asked"} & set(again)

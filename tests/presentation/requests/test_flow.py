@@ -48,6 +48,13 @@ def decide(client: Client, page: str, decision: str = "share") -> str:
     return consent.return_to
 
 
+def another_browser(sign_in: SignIn, wallet: Wallet) -> Client:
+    """A browser of its own in which the same person is signed in."""
+    browser = Client()
+    sign_in(wallet, browser=browser)
+    return browser
+
+
 def test_a_decision_whose_process_died_is_answered_by_the_next_request(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
@@ -179,15 +186,13 @@ def test_a_reload_before_the_answer_is_fine(
 
 
 @pytest.mark.django_db(transaction=True)  # the refused statement ends the transaction of the test
-def test_of_two_tabs_with_one_nonce_only_one_gets_a_token(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+def test_of_two_browsers_with_one_nonce_only_one_gets_a_token(
+    alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    interaction_urls = [decide(client, ask(client, acme_bank)) for _ in range(2)]
+    browsers = [another_browser(sign_in, alice) for _ in range(2)]
+    decided = [(browser, decide(browser, ask(browser, acme_bank))) for browser in browsers]
 
-    answers = [
-        fragment(client.get(interaction_url).headers["Location"]) for interaction_url in interaction_urls
-    ]
+    answers = [fragment(browser.get(address).headers["Location"]) for browser, address in decided]
 
     assert "vp_token" in answers[0]
     assert answers[1]["error"] == "invalid_request"
@@ -468,25 +473,23 @@ def test_racing_requests_to_an_interaction_get_one_token(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_racing_tabs_with_one_nonce_get_one_token(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+def test_racing_browsers_with_one_nonce_get_one_token(
+    alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    interaction_urls = [decide(client, ask(client, acme_bank)) for _ in range(6)]
-    barrier, answers = threading.Barrier(len(interaction_urls)), []
+    browsers = [another_browser(sign_in, alice) for _ in range(6)]
+    decided = [(browser, decide(browser, ask(browser, acme_bank))) for browser in browsers]
+    barrier, answers = threading.Barrier(len(decided)), []
 
-    def fetch(interaction_url: str) -> None:
-        racer = Client()
-        racer.cookies = client.cookies.copy()
+    def fetch(browser: Client, interaction_url: str) -> None:
         barrier.wait()
-        answers.append(fragment(racer.get(interaction_url).headers["Location"]))
+        answers.append(fragment(browser.get(interaction_url).headers["Location"]))
         connection.close()
 
-    threads = [threading.Thread(target=fetch, args=[interaction_url]) for interaction_url in interaction_urls]
+    threads = [threading.Thread(target=fetch, args=each) for each in decided]
     for thread in threads:
         thread.start()
     for thread in threads:
         thread.join()
 
     assert sum("vp_token" in answer for answer in answers) == 1
-    assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(interaction_urls) - 1
+    assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(decided) - 1

@@ -12,9 +12,9 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from tests.presentation.clients import basic, with_secret
-from tests.presentation.requests.test_authorize import PATH, encoded, fragment
-from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, url_of_interaction
-from tests.presentation.requests.test_pushed_requests import pushed
+from tests.presentation.requests.test_authorize import encoded, fragment
+from tests.presentation.requests.test_flow import PAYMENT, SignIn, another_browser, ask, url_of_interaction
+from tests.presentation.requests.test_pushed_requests import page_of, pushed
 from wallet.models import HolderSession, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -99,11 +99,8 @@ def test_a_pushed_request_cannot_be_begun_from_the_instant_at_which_it_expires(
     handle = pushed(client, (party, basic(party.client_id, secret)))
     expires_at = PushedRequest.objects.get().expires_at
 
-    def begin() -> str:
-        response = client.get(PATH, {"client_id": party.client_id, "request_uri": handle})
-        return str(response.headers["Location"])
-
     clock(expires_at - MOMENT)
-    assert begin().startswith("/consent/")
+    assert page_of(client, handle, party).startswith("/consent/")
+    other = another_browser(sign_in, alice)
     clock(expires_at)
-    assert fragment(begin())["error"] == "invalid_request_uri"
+    assert fragment(page_of(other, handle, party))["error"] == "invalid_request_uri"

@@ -15,8 +15,10 @@ from consent.models import Consent
 from presentation.models import RelyingParty
 from presentation.requests.next_step import FRESH_FACTOR
 from tests.people import ALICE, BOB
+from tests.presentation.clients import basic, with_secret
 from tests.presentation.requests.test_authorize import encoded, fragment, session_data
 from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, url_of_interaction
+from tests.presentation.requests.test_pushed_requests import go, pushed
 from tests.wallet.authenticator import PRESENT, Authenticator
 from tests.wallet.conftest import code_in
 from wallet.models import Errand, HolderSession, Passkey, PasskeyChallenge, Wallet
@@ -77,6 +79,20 @@ def test_a_holder_with_a_passkey_sees_the_payment_at_once_and_approves_it_with_t
     assert not Errand.objects.exists()
     assert not mail.outbox
     assert HolderSession.objects.get().signed_in_at > timezone.now() - timedelta(minutes=1)
+
+
+def test_a_pushed_payment_is_confirmed_at_the_page_of_its_own(
+    client: Client, alice: Wallet, sign_in: SignIn, authenticator: Authenticator
+) -> None:
+    """The page with the passkey is not the answer to the request, whose address could not be reloaded."""
+    party, secret = with_secret()
+    sign_in(alice, ago=AGO)
+    handle = pushed(client, (party, basic(party.client_id, secret)), transaction_data=encoded(PAYMENT))
+
+    response = go(client, handle, party)
+
+    assert response.status_code == 303
+    assert 'data-passkey="confirm"' in client.get(response.headers["Location"]).content.decode()
 
 
 def test_what_the_page_asks_for_are_the_passkeys_of_the_holder(

@@ -37,6 +37,7 @@ GROW = (  # tables with a row for each holder or request
 INTENDED = {
     "consent_consent_pkey",
     "consent_last_shared_with",
+    "presentation_interaction_asked",
     "presentation_interaction_pkey",
     "presentation_nonce_presented_once",
     "presentation_redirecturi_relying_party_id_8f3a0291",
@@ -81,7 +82,7 @@ def sent(
         return execute(sql, parameters, many, context)
 
     with connection.execute_wrapper(note):
-        client.get(ask(client, acme_bank))
+        client.get(ask(client, acme_bank))  # once more at the page's own address
     asked = url_of_interaction(Interaction.objects.get(outcome=""))
     with connection.execute_wrapper(note):
         client.post(asked, {"decision": "share"})

@@ -22,6 +22,7 @@ from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from presentation.requests.carriers import pushed_requests
+from presentation.requests.interactions import path_of
 from tests.people import ALICE, register
 from tests.presentation.clients import (
     FORM,
@@ -34,7 +35,7 @@ from tests.presentation.clients import (
 )
 from tests.presentation.dcql.test_dcql_flow import query, with_query
 from tests.presentation.requests.test_authorize import BASIC, PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import SignIn, decide
+from tests.presentation.requests.test_flow import SignIn, address_of_page, another_browser, decide
 from tests.wallet.conftest import together
 from wallet.models import Wallet
 
@@ -73,6 +74,11 @@ def go(client: Client, handle: str, party: RelyingParty, **beside: str) -> Any:
     return client.get(PATH, {"client_id": party.client_id, "request_uri": handle} | beside)
 
 
+def page_of(client: Client, handle: str, party: RelyingParty, **beside: str) -> str:
+    """The address of the page that a handle leads to."""
+    return address_of_page(go(client, handle, party, **beside))
+
+
 def refused(response: Any, error: str, status: int = 400) -> str:
     assert (response.status_code, response.json()["error"]) == (status, error), response.content
     assert response.headers["Content-Type"].startswith("application/json")
@@ -89,7 +95,7 @@ def test_a_pushed_request_gives_a_handle_that_leads_to_the_answer(
     sign_in(alice)
 
     answer = send(client, asked(party), **header)
-    page = go(client, answer.json()["request_uri"], party).headers["Location"]
+    page = page_of(client, answer.json()["request_uri"], party)
     home = fragment(client.get(decide(client, page)).headers["Location"])
 
     assert answer.status_code == 201
@@ -352,7 +358,7 @@ def test_par_ensure_reused_request_uri_prior_to_auth_completion_succeeds(
     sign_in(alice)
     go(client, handle, bank[0])
 
-    page = go(client, handle, bank[0]).headers["Location"]
+    page = page_of(client, handle, bank[0])
 
     assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])
 
@@ -366,17 +372,18 @@ def test_par_attempt_reuse_request_uri(
     sign_in: SignIn,
     decision: str,
 ) -> None:
+    """In another browser. The browser that answered is told so: `test_asking_at_once`."""
     sign_in(alice)
-    client.get(decide(client, go(client, handle, bank[0]).headers["Location"], decision))
+    client.get(decide(client, page_of(client, handle, bank[0]), decision))
 
-    response = go(client, handle, bank[0])
+    response = go(another_browser(sign_in, alice), handle, bank[0])
 
     assert response.status_code == 400
     assert "answered already" in response.content.decode()
     assert PushedRequest.objects.get().parameters == {}
 
 
-def test_two_tabs_with_one_handle_get_one_answer(
+def test_two_browsers_with_one_handle_get_one_answer(
     client: Client,
     handle: str,
     bank: tuple[RelyingParty, dict[str, str]],
@@ -384,27 +391,26 @@ def test_two_tabs_with_one_handle_get_one_answer(
     sign_in: SignIn,
 ) -> None:
     sign_in(alice)
-    pages = [go(client, handle, bank[0]).headers["Location"] for _ in range(2)]
+    other = another_browser(sign_in, alice)
+    pages = [page_of(browser, handle, bank[0]) for browser in (client, other)]
 
     client.get(decide(client, pages[0], "decline"))
-    second = fragment(client.get(decide(client, pages[1])).headers["Location"])
+    second = fragment(other.get(decide(other, pages[1])).headers["Location"])
 
     assert second["error"] == "invalid_request_uri"
 
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_many_tabs_that_race_with_one_handle_one_gets_a_token(
+def test_of_many_browsers_that_race_with_one_handle_one_gets_a_token(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], alice: Wallet, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
     handle = pushed(client, bank)
-    interaction_urls = [decide(client, go(client, handle, bank[0]).headers["Location"]) for _ in range(6)]
+    browsers = [another_browser(sign_in, alice) for _ in range(6)]
+    interaction_urls = [decide(browser, page_of(browser, handle, bank[0])) for browser in browsers]
 
     def answered(number: int) -> dict[str, str]:
-        racer = Client()
-        racer.cookies = client.cookies.copy()
-        return fragment(racer.get(interaction_urls[number]).headers["Location"])
+        return fragment(browsers[number].get(interaction_urls[number]).headers["Location"])
 
     answers = together(answered, 6)
 
@@ -414,21 +420,42 @@ def test_of_many_tabs_that_race_with_one_handle_one_gets_a_token(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
+def test_of_many_browsers_that_say_yes_at_the_same_moment_one_gets_a_token(
+    client: Client, bank: tuple[RelyingParty, dict[str, str]], alice: Wallet, sign_in: SignIn
+) -> None:
+    """As above, by the statement that stores the yes, closes the interaction and uses up the handle."""
+    handle = pushed(client, bank)
+    browsers = [another_browser(sign_in, alice) for _ in range(6)]
+    for browser in browsers:
+        page_of(browser, handle, bank[0])
+    interactions = list(Interaction.objects.order_by("created_at"))
+
+    def answered(number: int) -> dict[str, str]:
+        response = browsers[number].post(path_of(interactions[number]), {"decision": "share"})
+        return fragment(response.headers["Location"])
+
+    answers = together(answered, 6)
+
+    assert sum("vp_token" in answer for answer in answers) == 1
+    assert {answer.get("error") for answer in answers} <= {None, "invalid_request_uri", "invalid_request"}
+    assert Interaction.objects.filter(outcome=Interaction.Outcome.TOKEN).count() == 1
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
 def test_a_yes_and_a_no_that_race_with_one_handle_get_one_answer_to_it(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], alice: Wallet, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
+    browsers = [another_browser(sign_in, alice) for _ in range(2)]
     for turn in range(4):
         handle = pushed(client, bank, nonce=f"nonce-of-the-race-{turn}")
-        pages = [go(client, handle, bank[0]).headers["Location"] for _ in range(2)]
         interaction_urls = [
-            decide(client, page, said) for page, said in zip(pages, ["share", "decline"], strict=True)
+            decide(browser, page_of(browser, handle, bank[0]), said)
+            for browser, said in zip(browsers, ["share", "decline"], strict=True)
         ]
 
         def answered(number: int, interaction_urls: list[str] = interaction_urls) -> dict[str, str]:
-            racer = Client()
-            racer.cookies = client.cookies.copy()
-            return fragment(racer.get(interaction_urls[number]).headers["Location"])
+            return fragment(browsers[number].get(interaction_urls[number]).headers["Location"])
 
         yes, no = together(answered, 2)
 
@@ -446,7 +473,7 @@ def test_what_stands_beside_a_handle_counts_for_nothing(
     sign_in(alice)
     beside = {"state": "another", "redirect_uri": "https://bank.example/other?lang=en", "scope": "openid"}
 
-    page = go(client, handle, bank[0], **beside, nonce="another-nonce-altogether").headers["Location"]
+    page = page_of(client, handle, bank[0], **beside, nonce="another-nonce-altogether")
     home = client.get(decide(client, page)).headers["Location"]
 
     assert home.startswith("https://bank.example/callback#")
@@ -465,11 +492,9 @@ def test_what_is_pushed_is_in_no_address_and_in_no_log(
     payment = encoded(session_data(payload={"ip_address": "203.0.113.99"}))
     handle = pushed(client, bank, transaction_data=payment)
     addresses = [f"{PATH}?{urlencode({'client_id': bank[0].client_id, 'request_uri': handle})}"]
-    while addresses[-1].startswith("/"):
-        response = client.get(addresses[-1])
-        addresses.append(
-            decide(client, addresses[-1]) if response.status_code == 200 else response.headers["Location"]
-        )
+    addresses.append(page_of(client, handle, bank[0]))
+    addresses.append(decide(client, addresses[-1]))
+    addresses.append(client.get(addresses[-1]).headers["Location"])
 
     assert "vp_token" in addresses[-1]
     written = " ".join(addresses[:-1]) + " ".join(str(record.__dict__) for record in caplog.records)
@@ -524,7 +549,7 @@ def test_a_nonce_that_gave_a_token_cannot_be_pushed(
     client: Client, handle: str, bank: tuple[RelyingParty, dict[str, str]], alice: Wallet, sign_in: SignIn
 ) -> None:
     sign_in(alice)
-    client.get(decide(client, go(client, handle, bank[0]).headers["Location"]))
+    client.get(decide(client, page_of(client, handle, bank[0])))
     PushedRequest.objects.all().delete()
 
     assert "nonce" in refused(send(client, asked(bank[0]), **bank[1]), "invalid_request")

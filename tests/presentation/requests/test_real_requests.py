@@ -17,7 +17,7 @@ from tests.presentation.dcql.test_dcql_flow import disclosed, path, query
 from tests.presentation.far_ends import answers as answers_with
 from tests.presentation.far_ends import far_end
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import SignIn, decide
+from tests.presentation.requests.test_flow import SignIn, address_of_page, decide
 from tests.presentation.test_real_clients import private_jwk
 from tests.relying_party import take_apart
 from wallet.models import Wallet
@@ -119,7 +119,7 @@ def test_requests_that_others_push_and_sign_are_answered(
 def decided(browser: Client, url: str) -> Any:
     """The redirect after Alice has agreed to the request at this address."""
     parts = urlsplit(url)
-    page = browser.get(f"{parts.path}?{parts.query}").headers["Location"]
+    page = address_of_page(browser.get(f"{parts.path}?{parts.query}"))
     return browser.get(decide(browser, page))
 
 
@@ -138,9 +138,9 @@ def test_openid_client_accepts_our_answers_by_their_issuer(
     came: list[str] = []
     for wire_format in (RelyingParty.WireFormat.OPENID4VP_1_0, RelyingParty.WireFormat.STRING):
         party = registered(f"Bank {wire_format}", wire_format=wire_format)
-        page = browser.get(PATH, asked(party)).headers["Location"]
+        page = address_of_page(browser.get(PATH, asked(party)))
         came.append(browser.get(decide(browser, page)).headers["Location"])
-        page = browser.get(PATH, asked(party, nonce="another-nonce-altogether")).headers["Location"]
+        page = address_of_page(browser.get(PATH, asked(party, nonce="another-nonce-altogether")))
         came.append(browser.get(decide(browser, page, "decline")).headers["Location"])
         came.append(browser.get(PATH, asked(party, scope="openid")).headers["Location"])
     responses = [{"url": url, "state": "af0ifjsldkj"} for url in came]

@@ -184,20 +184,34 @@ def test_an_interaction_that_ends_meanwhile_gets_no_second_answer(
 
 
 @pytest.mark.django_db(transaction=True)
-def test_a_nonce_that_gave_a_token_meanwhile_is_refused(
-    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("where", ["in another browser", "for another request", "in this browser"])
+def test_a_nonce_that_gave_a_token_meanwhile_gives_no_other(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
+    """Only for the very same request in this browser is no error sent: it would contradict the token."""
+
     def use_up() -> None:
         twin = Interaction.objects.get(id=asked.id)
         twin.pk, twin.consent, twin.outcome, twin.answered_at = None, None, "token", timezone.now()
+        if where == "in another browser":
+            twin.browser = "0" * 64
+        if where == "for another request":
+            twin.request_hash = "0" * 64
         twin._state.adding = True
         twin.save()
 
     with before_the_statement(use_up, monkeypatch) as done:
-        answer = share(client, asked)
+        response = client.post(url_of_interaction(asked), {"decision": "share"})
 
     assert done == [False]
-    assert answer["error"] == "invalid_request"
+    asked.refresh_from_db()
+    assert (asked.outcome, asked.error) == ("error", "invalid_request")
+    assert Consent.objects.get().undelivered_at is not None
+    if where == "in this browser":
+        assert response.status_code == 410
+        assert "Location" not in response.headers
+    else:
+        assert fragment(response.headers["Location"])["error"] == "invalid_request"
 
 
 def test_a_key_that_is_retired_meanwhile_signs_nothing_that_leaves(

@@ -193,7 +193,9 @@ def test_nothing_inside_a_parameter_is(
     assert pushed.status_code in (201, 400), pushed.content
 
     sign_in(alice)
-    location = address_of_page(client.get(PATH, form))
+    response = client.get(PATH, form)
+    # What is to be posted is refused on a page.
+    location = "" if response.status_code == 400 else address_of_page(response)
     assert (pushed.status_code == 201) == location.startswith("/"), location
     if location.startswith("/"):
         page = client.get(location)

@@ -9,7 +9,7 @@ from tests.recorded import people, random_values
 from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
 from tests.recorded.installation import AUTHORIZE, OUTCOME, PRESENTATION, VERIFY
-from tests.recorded.recorder import Browser, Recorder
+from tests.recorded.recorder import Browser, Recorder, encoded
 from tests.relying_party import read_json
 from tools.fuzz.gateway import Reply
 
@@ -30,6 +30,7 @@ def run(recorder: Recorder) -> None:
     _languages(recorder)
     if recorder.service.sandbox:
         _posted(recorder)
+    _again(recorder)
 
 
 def _newcomer(recorder: Recorder) -> None:
@@ -68,7 +69,7 @@ def _nonce(number: int) -> str:
 def _returning(recorder: Recorder) -> None:
     """Every kind of request, with a holder who is signed in."""
     service = recorder.service
-    with recorder.scenario("a holder who comes again, in three requests") as browser:
+    with recorder.scenario("a holder who comes again, in two requests") as browser:
         people.enrolled(browser, "rosa@example.org")
         page = browser.follow(browser.get(AUTHORIZE, service.asked(BANK, login_hint="rosa@example.org")))
         people.decided(browser, page, "share")
@@ -384,3 +385,15 @@ def _status_list(presented: str) -> str:
 def fragment(home: Reply) -> dict[str, str]:
     """The parameters of an answer."""
     return dict(parse_qsl(urlsplit(home.location).fragment))
+
+
+def _again(recorder: Recorder) -> None:
+    with recorder.scenario("the same request opened again, before and after its answer") as browser:
+        people.enrolled(browser, "olive@example.org")
+        asked = recorder.service.asked(BANK, login_hint="olive@example.org")
+        browser.get(AUTHORIZE, asked, Sec_Purpose="prefetch")
+        browser.send("HEAD", f"{AUTHORIZE}?{encoded(asked)}")
+        page = browser.get(AUTHORIZE, asked)
+        browser.get(AUTHORIZE, asked)
+        people.decided(browser, page, "share")
+        browser.get(AUTHORIZE, asked)

@@ -3,7 +3,8 @@
 import json
 from typing import Any
 
-from tests.presentation.payloads import SESSION, value
+from tests.presentation.payloads import MANDATE, SESSION, value
+from tests.recorded import people
 from tests.recorded.groups.authorize import claims as query
 from tests.recorded.groups.request_objects import GOOD, NOT_GOOD, NOT_ITS_OWN
 from tests.recorded.installation import AUTHORIZE, BASIC, PAR
@@ -131,3 +132,10 @@ def _handles(recorder: Recorder) -> None:
 
         clock.move(seconds=90)
         browser.get(AUTHORIZE, handle)
+    with recorder.scenario("a holder opens the handle of a payment, and again after the answer") as browser:
+        people.enrolled(browser, "penny@example.org")
+        handle = pushed(browser, BANK, transaction_data=value(MANDATE), login_hint="penny@example.org")
+        page = browser.get(AUTHORIZE, handle)
+        people.decided(browser, page, "share")
+        browser.get(AUTHORIZE, handle)
+        recorder.browser().get(AUTHORIZE, handle)

@@ -9,7 +9,44 @@ _FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
 _POSTED = f"{_TESTS}/test_direct_post.py"
 _SETTLEMENT, _SETTLING = f"{_PACKAGE}/answers.py", f"{_TESTS}/test_settlement.py"
 
+_AT_ONCE = f"{_TESTS}/test_asking_at_once.py"
+
 MUTANTS = (
+    mutant(
+        "interaction: the same request in another browser continues it",
+        f"{_PACKAGE}/client.py",
+        'asked.filter(browser=value("browser"), request_hash=of_request("request_hash"))',
+        'asked.filter(request_hash=of_request("request_hash"))',
+        f"{_AT_ONCE}::test_another_browser_begins_an_interaction_of_its_own",
+    ),
+    mutant(
+        "interaction: another request with its nonce continues it",
+        f"{_PACKAGE}/client.py",
+        'asked.filter(browser=value("browser"), request_hash=of_request("request_hash"))',
+        'asked.filter(browser=value("browser"))',
+        f"{_AT_ONCE}::test_another_request_begins_an_interaction_of_its_own",
+    ),
+    mutant(
+        "consent page at once: with a payment in the address bar",
+        "presentation/views.py",
+        "return carried.pushed or carried.signed or not opened.request.transaction_data",
+        "return True",
+        f"{_AT_ONCE}::test_a_payment_in_the_address_bar_gets_a_page_of_its_own",
+    ),
+    mutant(
+        "consent page at once: without the factor that a payment needs",
+        "consent/views.py",
+        "    if _needs_factor(consent, session):\n        return None\n    try:\n        page = _page",
+        "    try:\n        page = _page",
+        f"{_TESTS}/test_passkey_as_factor.py::test_a_pushed_payment_is_confirmed_at_the_page_of_its_own",
+    ),
+    mutant(
+        "prefetch: inserts what was asked",
+        "config/middleware.py",
+        'if "prefetch" in request.META.get("HTTP_SEC_PURPOSE", ""):',
+        'if "prefetch" == request.META.get("HTTP_SEC_PURPOSE", ""):',
+        f"{_AT_ONCE}::test_a_prefetch_inserts_nothing",
+    ),
     mutant(
         "interaction: continued in another browser",
         _INTERACTIONS,
@@ -144,6 +181,20 @@ MUTANTS = (
         f"{_SETTLING}::test_a_no_from_another_tab_meanwhile_stays_a_no",
     ),
     mutant(
+        "answer at once: with a handle that was used",
+        _SETTLEMENT,
+        " AND EXISTS (SELECT FROM holder) AND EXISTS (SELECT FROM handle) RETURNING 1)",
+        " AND EXISTS (SELECT FROM holder) RETURNING 1)",
+        f"{_TESTS}/test_pushed_requests.py::test_of_many_browsers_that_say_yes_at_the_same_moment_one_gets_a_token",
+    ),
+    mutant(
+        "answer: an error after a token, because the page was loaded twice",
+        _ANSWERS,
+        "        raise InteractionGoneError(twin, own=True)\n",
+        "        return\n",
+        f"{_SETTLING}::test_a_nonce_that_gave_a_token_meanwhile_gives_no_other",
+    ),
+    mutant(
         "answer at once: closed without a place",
         _SETTLEMENT,
         "({close} AND EXISTS (SELECT FROM placed) RETURNING 1)",
@@ -183,7 +234,7 @@ MUTANTS = (
         "presentation/views.py",
         '            "Cache-Control": "no-store",\n',
         "",
-        f"{_DECIDING}::test_a_signed_in_holder_needs_three_requests",
+        f"{_DECIDING}::test_a_signed_in_holder_needs_two_requests",
     ),
     mutant(
         "delivery: to a response URI that is no longer registered",

@@ -40,8 +40,8 @@ MUTANTS = (
     mutant(
         "nonce: that of another relying party counts as used",
         _CLIENT,
-        'relying_party=OuterRef(party), nonce_digest=value("nonce_digest")',
-        'nonce_digest=value("nonce_digest")',
+        'relying_party=OuterRef(party), nonce_digest=of_request("nonce_digest")',
+        'nonce_digest=of_request("nonce_digest")',
         f"{_TESTS}/test_flow.py::test_the_same_nonce_of_another_relying_party_is_no_replay",
     ),
     mutant(
@@ -232,8 +232,8 @@ MUTANTS = (
     mutant(
         "pushed request: the reference of another client",
         _PUSHED,
-        "if row is None or row.client_id != client_id:",
-        "if row is None:",
+        "if row is None or party is None or row.client_id != client_id:",
+        "if row is None or party is None:",
         f"{_TESTS}/test_pushed_requests.py::test_par_attempt_to_use_request_uri_for_different_client",
     ),
     mutant(
@@ -254,9 +254,9 @@ MUTANTS = (
     mutant(
         "pushed request: answered with two tokens",
         _PUSHED,
-        "PushedRequest.objects.filter(digest=digest, used_at=None)",
-        "PushedRequest.objects.filter(digest=digest)",
-        f"{_TESTS}/test_pushed_requests.py::test_two_tabs_with_one_handle_get_one_answer",
+        'PushedRequest.objects.filter(digest=value("digest"), used_at=None)',
+        'PushedRequest.objects.filter(digest=value("digest"))',
+        f"{_TESTS}/test_pushed_requests.py::test_two_browsers_with_one_handle_get_one_answer",
     ),
     mutant(
         "pushed request: the reference itself is stored",
