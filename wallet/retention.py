@@ -97,9 +97,10 @@ PEOPLE = {
         _("To recognise the browser."),
         _("12 hours at most, or until you sign out"),
     ),
-    "signed-in browser: its name and that of its system, such as Firefox and Linux": ForPeople(
-        _("The names of those browsers and of their systems, such as Firefox on Linux"),
-        _("So that you recognise your browsers and can sign out the others."),
+    "signed-in browser: its name, that of its system, such as Firefox and Linux, and its time "
+    "zone": ForPeople(
+        _("The names of those browsers and of their systems, such as Firefox on Linux, and their time zone"),
+        _("So that you recognise your browsers, can sign out the others, and read local times in e-mails."),
         _("12 hours at most, or until you sign out"),
     ),
     "passkey: its name, public key, how browsers reach it, and when it was last used": ForPeople(
@@ -202,9 +203,9 @@ wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it 
     erased, an hour at least; the rest, which names nobody, for ever
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
-wallet.HolderSession: public_id browser_name system_name | signed-in browser: its name and that of its
-    system, such as Firefox and Linux | in clear | holders recognise their browsers and sign them out | until
-    it expires, {sessions} at most
+wallet.HolderSession: public_id browser_name system_name time_zone | signed-in browser: its name, that of its
+    system, such as Firefox and Linux, and its time zone | in clear | holders recognise their browsers and
+    sign them out; e-mails have local times | until it expires, {sessions} at most
 wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance return_to
     leave_to | sign-in: e-mail address,
     digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear |

@@ -53,7 +53,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
     "new_browser": (
         _("A new browser signed in to your wallet"),
         _(
-            "%(browser)s signed in to your wallet on %(when)s UTC. If this was you, you need do nothing. If "
+            "%(browser)s signed in to your wallet on %(when)s. If this was you, you need do nothing. If "
             "it was not you, open %(address)s, choose “Sign out everywhere”, and make sure that only you "
             "can read your e-mail."
         ),
@@ -97,7 +97,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
         _("The e-mail address of your wallet was changed"),
         _(
             "Your wallet now belongs to another e-mail address. If you changed it, there is nothing to do. "
-            "If you did not, undo it before %(until)s (UTC) with the link below: your wallet then belongs to "
+            "If you did not, undo it before %(until)s with the link below: your wallet then belongs to "
             "this address again, and every browser is signed out."
         ),
     ),

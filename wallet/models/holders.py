@@ -139,6 +139,8 @@ class HolderSession(InternalRow):
     # From its `User-Agent`, see `account.user_agents`.
     browser_name = models.CharField(max_length=20, default="", db_default="", editable=False)
     system_name = models.CharField(max_length=20, default="", db_default="", editable=False)
+    # Its time zone, for times in e-mails; empty if it did not say.
+    time_zone = models.CharField(max_length=64, default="", db_default="", editable=False)
     # When this browser signed in to the wallet; None if it has proved no factor again since `signed_in_at`.
     first_signed_in_at = models.DateTimeField(null=True, editable=False)
     signed_in_at = models.DateTimeField(editable=False)  # when the holder last proved a factor
