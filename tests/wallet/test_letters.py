@@ -258,7 +258,9 @@ def test_times_are_in_utc_where_the_browser_names_no_zone(client, errand, nora, 
 @pytest.mark.parametrize("notice", letters.NOTICES)
 def test_every_notice_can_be_written_in_every_language(language, notice, nora):
     nora.language = language
-    facts = dict.fromkeys(("browser", "when", "address", "name"), "x") | {"day": date(2027, 2, 1)}
+    facts = dict.fromkeys(("browser", "when", "address", "name", "requester"), "x") | {
+        "day": date(2027, 2, 1)
+    }
     facts |= {"until": datetime(2027, 2, 1, 9, 30, tzinfo=UTC)}
     letters.send_notice(nora.email, notice, wallet=nora, **facts)
     assert "%(" not in mail.outbox[0].subject + mail.outbox[0].body

@@ -55,7 +55,7 @@ def send_notice(
     """
     with as_read_by(wallet):
         subject, text = worded(notice, **facts)
-        shown = {"text": text, "link": link, "link_text": LINKS.get(notice, "")}
+        shown = {"text": text, "link": link, "link_text": str(LINKS.get(notice, "")) % facts}
         return _send(email, subject, "notice", shown, purpose=notice, good_for=waited_for)
 
 

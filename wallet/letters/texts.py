@@ -20,6 +20,14 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "identity and start again there."
         ),
     ),
+    # Where the person came from an application.
+    "approved_for": (
+        _("Your identity check: approved"),
+        _(
+            "Your identity is confirmed, and your wallet is ready. Go back to %(requester)s and start again "
+            "there."
+        ),
+    ),
     "declined": (
         _("Your identity check: not approved"),
         _(
@@ -30,6 +38,13 @@ NOTICES: dict[str, tuple[Text, Text]] = {
     "ask_again": (
         _("Your identity check: please try again"),
         _("We looked at your identity check and need something else from you. Sign in to see what it is."),
+    ),
+    "ask_again_for": (
+        _("Your identity check: please try again"),
+        _(
+            "We looked at your identity check and need something else from you. Go back to %(requester)s and "
+            "start again there: then you see what it is."
+        ),
     ),
     "ends_30": _ENDS,
     "ends_7": _ENDS,
@@ -162,6 +177,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
 }
 # What the link in a notice is called.
 LINKS = {
+    **dict.fromkeys(("approved_for", "ask_again_for"), _("Go back to %(requester)s")),
     "address_changed": _("Undo the change"),
     **dict.fromkeys(("move_begun", "move_midway", "move_last"), _("Stop the move")),
 }
