@@ -40,6 +40,11 @@ class Operator:
         return self.help if self.help.startswith("https://") else f"mailto:{self.help}"
 
     @property
+    def logo_type(self) -> str:
+        """The media type of the logo."""
+        return logos.content_type(self.logo)
+
+    @property
     def help_is_email(self) -> bool:
         return not self.help.startswith("https://")
 

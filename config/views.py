@@ -19,7 +19,6 @@ from infra.again import SHORTLY, again_after
 from infra.database.outages import means_away
 from infra.reading import only_read
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
-from presentation.relying_parties.metadata import logos
 from wallet.decorators import TRY_AGAIN, see_other
 from wallet.sign_in import sessions
 from wallet.sign_in.views import HOME
@@ -67,7 +66,7 @@ def operator_logo(request: HttpRequest) -> HttpResponse:
     """The operator's logo (OPERATOR_LOGO_FILE)."""
     if not settings.OPERATOR.logo:
         raise Http404
-    return HttpResponse(settings.OPERATOR.logo, content_type=logos.content_type(settings.OPERATOR.logo))
+    return HttpResponse(settings.OPERATOR.logo, content_type=settings.OPERATOR.logo_type)
 
 
 @cache_control(public=True, max_age=3600)

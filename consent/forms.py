@@ -1,9 +1,7 @@
 """The form with which holders search their receipts."""
 
-import re
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from django import forms
 from django.core.validators import MaxValueValidator, MinValueValidator
@@ -11,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
 from consent.receipts import Search
+from infra import zones
 
-_ZONE = re.compile(r"[A-Za-z0-9_+-]+(/[A-Za-z0-9_+-]+){0,2}")
 _WRONG = _("Enter a date with year, month and day, such as 2026-11-22.")
 _OUTSIDE = _("Enter a date between 2000 and 2100.")
 
@@ -34,7 +32,7 @@ def _day(label: Any) -> forms.DateField:
 class SearchForm(forms.Form):
     """Who asked, and the first and the last day, in the time zone of the browser.
 
-    `receipts.js` fills in the zone. Without scripts the pages show times in UTC, and the search takes the
+    `moments.js` fills in the zone. Without scripts the pages show times in UTC, and the search takes the
     days in UTC too.
     """
 
@@ -72,14 +70,8 @@ class SearchForm(forms.Form):
         return {name: self.data[name] for name in self.fields if self.searches and self.data.get(name)}
 
     def clean_zone(self) -> tzinfo:
-        """The zone, or UTC: nobody typed it, so nobody could correct it."""
-        name = self.cleaned_data["zone"]
-        if len(name) > 64 or not _ZONE.fullmatch(name):
-            return UTC
-        try:
-            return ZoneInfo(name)
-        except (OSError, ValueError, KeyError):  # unknown, a folder, or no database of zones
-            return UTC
+        """The zone, or UTC."""
+        return zones.named(self.cleaned_data["zone"]) or UTC
 
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or {}

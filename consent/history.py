@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
@@ -49,7 +51,8 @@ def receipt(
     """One receipt of the holder with all its details, to read and to print."""
     consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
     (found,) = _receipts([consent], session.wallet, now=now)
-    return _page(request, "receipt", _of(session.wallet) | {"receipt": found})
+    site = urlsplit(settings.BASE_URL).netloc
+    return _page(request, "receipt", _of(session.wallet) | {"receipt": found, "site": site})
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -146,6 +146,12 @@ class Receipt:
         return self.shared and self.status in (Status.VALID, Status.SUSPENDED)
 
     @property
+    def payment(self) -> KeptTransaction | None:
+        """The payment that was asked; None if there is none, or if there are several."""
+        payments = [transaction for transaction in self.transactions if transaction.amount]
+        return payments[0] if len(payments) == 1 else None
+
+    @property
     def paid(self) -> bool:
         """Whether there is a payment among what was asked."""
         return any(transaction.amount for transaction in self.transactions)

@@ -47,6 +47,12 @@ def moment(when: datetime) -> str:
     return f"{_day(when.date(), get_language() or ENGLISH)}, {clock(when)}"
 
 
+def zoned_moment(when: datetime) -> str:
+    """As `moment`, with the zone, such as “1 February 2027, 09:30 UTC+01:00”: for what is read anywhere."""
+    offset = f"{when:%z}"
+    return f"{moment(when)} UTC" + (f"{offset[:3]}:{offset[3:5]}" if when.utcoffset() else "")
+
+
 @lru_cache(maxsize=1000)  # of days on which something happened, never of those of birth
 def _day(when: date, language: str) -> str:
     return format_date(when, "long", locale=_locale(language))

@@ -121,21 +121,13 @@ def entries() -> tuple[Kept, ...]:
     return tuple(entry for app in having for entry in import_module(f"{app.name}.retention").ENTRIES)
 
 
-def for_people() -> list[ForPeople]:
-    """What people read about all entries that concern them, each once.
-
-    The lowest app is first, because who somebody is comes before what they did; this app is last.
-    """
-    by_app: dict[str, list[Kept]] = {}
+def for_people() -> dict[ForPeople, str]:
+    """What people read about all entries that concern them, each once, with the model of the first."""
+    found: dict[ForPeople, str] = {}
     for entry in entries():
-        by_app.setdefault(entry.model.split(".")[0], []).append(entry)
-    counted = by_app.pop("infra", [])
-    ordered = [*reversed(by_app.values()), counted]
-    return list(dict.fromkeys(_concerning(entry for app in ordered for entry in app)))
-
-
-def _concerning(kept: Iterator[Kept]) -> Iterator[ForPeople]:
-    yield from (entry.people for entry in kept if entry.people)
+        if entry.people:
+            found.setdefault(entry.people, entry.model)
+    return found
 
 
 def table(

@@ -28,7 +28,7 @@ def send_due(*, now: datetime, batch: int = 500) -> int:
         jobs.next_batch()
         with (
             runs.isolated("share_email_not_sent", consent=str(consent.id)),
-            letters.language_of(consent.wallet),
+            letters.as_read_by(consent.wallet),
         ):
             sent += _send_once(consent)
     return sent

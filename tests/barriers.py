@@ -8,6 +8,7 @@ from axe_playwright_python.sync_playwright import Axe
 
 AXE = Axe()
 EVERY_RULE: dict[str, Any] = {"preload": False, "resultTypes": ["violations"]}
+TARGET_SIZE = EVERY_RULE | {"runOnly": ["target-size"]}  # WCAG 2.2, 2.5.8; only where it is asked for
 CONTRAST = EVERY_RULE | {"runOnly": ["color-contrast"]}
 DARK = "matchMedia('(prefers-color-scheme: dark)').matches"
 VARYING = re.compile(r"[\w-]*\d[\w-]*")  # tokens, identifiers, times and other words with digits

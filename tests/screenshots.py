@@ -72,6 +72,19 @@ def operate(browser: Browser, base: str, password: str) -> None:
     opened.close()
 
 
+def emails(browser: Browser) -> None:
+    """Every e-mail to holders, on one sheet."""
+    import django
+
+    os.environ |= {"ENVIRONMENT": "sandbox", "DJANGO_SETTINGS_MODULE": "config.settings"}
+    django.setup()
+    from tests import email_sheet
+
+    logo = (ROOT / "sandbox" / "logos" / "corner-shop.png").read_bytes()
+    sheet = {"viewport": {"width": 2000, "height": 900}}
+    email_sheet.picture(browser, PICTURES / "emails.png", "en-gb", logo, **sheet)
+
+
 def keep(page: Page, name: str) -> None:
     if name in KEPT:
         page.screenshot(path=PICTURES / f"{name}.png")
@@ -94,6 +107,7 @@ def main() -> None:
                 visit(browser, base, "nora@example.org", prefix="dark-", viewport=PHONE, color_scheme="dark")
                 visit(browser, base, "bob@example.org", prefix="wide-", viewport=DESKTOP)
                 operate(browser, base, password)
+                emails(browser)
                 browser.close()
         finally:
             sandbox.terminate()

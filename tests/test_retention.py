@@ -53,6 +53,7 @@ IMPERSONAL = {
         **dict.fromkeys(
             (
                 *("client_id", "name", "logo", "purpose", "privacy_policy_url", "terms_url"),
+                "initiate_login_uri",
                 *("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "wire_format"),
                 "minimum_assurance",
                 *("request_uri_prefix", "grants", "jwks", "jwks_uri", "webhook_url", "webhook_events"),

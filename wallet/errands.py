@@ -40,6 +40,7 @@ def open_errand(
     on_behalf_of: str = "",
     requester_domain: str = "",
     requester_logo: str = "",
+    begin_again: str = "",
     asks_for: Sequence[str] = (),
     assurance: Sequence[Assurance] = (),
     renewal: bool = False,
@@ -51,10 +52,10 @@ def open_errand(
     return_to, leave_to: paths on this host, when done and when given up. asks_address: nobody is expected,
     and the person says who they are; email may then be empty. extendable_until: the longest end that `extend`
     gives to a person who asks for more time. on_behalf_of, requester_domain, requester_logo: who asked, for
-    people; the logo is a path on this host. asks_for: names of claims (`claims.NAMES`). assurance: those of
-    which the identity needs one; any will do if it is empty. renewal: only an identity verified after this
-    will do. fresh_since: an earlier sign-in does not do. Raises `EmailAddressError` for an address that is
-    not as `email_addresses.parse` gives it.
+    people. begin_again: where they can ask anew; as the logo, a path on this host. asks_for: names of claims
+    (`claims.NAMES`). assurance: those of which the identity needs one; any will do if it is empty. renewal:
+    only an identity verified after this will do. fresh_since: an earlier sign-in does not do. Raises
+    `EmailAddressError` for an address that is not as `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
@@ -73,6 +74,7 @@ def open_errand(
         on_behalf_of=" ".join(on_behalf_of.split())[:100],
         requester_domain=requester_domain[:253],
         requester_logo=requester_logo[:200],
+        begin_again=begin_again,
         asks_for=list(asks_for),
         assurance=[[each.trust_framework, each.level] for each in assurance],
         renewal=renewal,

@@ -51,7 +51,7 @@ _CHECK_UNDER_WAY = ForPeople(
     _("Until the check is decided"),
 )
 _CHECK = ForPeople(
-    _("That an identity check happened: when, how, with whom, and its outcome"),
+    _("That an identity check happened: when, how, with whom, for which application, and its outcome"),
     _("To show how your identity was verified, and to answer your questions."),
     _("Two years after it ended; for the check behind your identity, as long as your wallet"),
 )
@@ -90,16 +90,18 @@ PEOPLE = {
     ),
     "identity check: which kind of document was shown, and its country and expiry": _DOCUMENT,
     "identity check: how the identity was verified, and by whom": _CHECK,
-    "identity check: the provider, its reference, and the reason for the result": _CHECK,
+    "identity check: the provider, its reference, the reason for the result, and for which application it "
+    "was": _CHECK,
     "identity check: each step, who took it and why": _CHECK,
     "signed-in browser": ForPeople(
         _("In which browsers you are signed in: a checksum for each"),
         _("To recognise the browser."),
         _("12 hours at most, or until you sign out"),
     ),
-    "signed-in browser: its name and that of its system, such as Firefox and Linux": ForPeople(
-        _("The names of those browsers and of their systems, such as Firefox on Linux"),
-        _("So that you recognise your browsers and can sign out the others."),
+    "signed-in browser: its name, that of its system, such as Firefox and Linux, and its time "
+    "zone": ForPeople(
+        _("The names of those browsers and of their systems, such as Firefox on Linux, and their time zone"),
+        _("So that you recognise your browsers, can sign out the others, and read local times in e-mails."),
         _("12 hours at most, or until you sign out"),
     ),
     "passkey: its name, public key, how browsers reach it, and when it was last used": ForPeople(
@@ -181,8 +183,9 @@ wallet.Evidence: document_kind issuing_country | identity check: which kind of d
     identity ended, was revoked or was replaced | documents
 wallet.Evidence: method trust_framework assurance_level verified_by | identity check: how the identity was
     verified, and by whom | in clear | to show how an identity was verified | as long as the check
-wallet.IdentityVerification: provider provider_reference reason | identity check: the provider, its
-    reference, and the reason for the result | in clear | to follow up on a check | {attempts} after it ended;
+wallet.IdentityVerification: provider provider_reference reason came_from begin_again | identity check: the
+    provider, its reference, the reason for the result, and for which application it was | in clear | to
+    follow up on a check, and to lead the person back | {attempts} after it ended;
     that of the wallet’s last identity as long as the wallet | identity checks
 wallet.IdentityVerificationTransition: actor reason | identity check: each step, who took it and why | in
     clear | to show how an identity was verified | as long as the check
@@ -202,11 +205,11 @@ wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it 
     erased, an hour at least; the rest, which names nobody, for ever
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
-wallet.HolderSession: public_id browser_name system_name | signed-in browser: its name and that of its
-    system, such as Firefox and Linux | in clear | holders recognise their browsers and sign them out | until
-    it expires, {sessions} at most
-wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance return_to
-    leave_to | sign-in: e-mail address,
+wallet.HolderSession: public_id browser_name system_name time_zone | signed-in browser: its name, that of its
+    system, such as Firefox and Linux, and its time zone | in clear | holders recognise their browsers and
+    sign them out; e-mails have local times | until it expires, {sessions} at most
+wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance begin_again
+    return_to leave_to | sign-in: e-mail address,
     digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear |
     to lead the person on after signing in, and back the next day | {errands_kept} after it expired | sign-ins
 wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the

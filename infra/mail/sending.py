@@ -4,6 +4,7 @@ import uuid
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
+from email.mime.image import MIMEImage
 from email.utils import format_datetime
 from functools import partial
 from typing import Any
@@ -25,6 +26,7 @@ from infra.sealing import SealError
 log = structlog.get_logger(__name__)
 
 Clock = Callable[[], datetime]
+LOGO = "cid:operator-logo"  # the address of the operator's logo in an e-mail (RFC 2392)
 MOST_OVER_ONE_CONNECTION = 50  # many servers end a connection after some hundred
 
 
@@ -109,6 +111,12 @@ def _message(email: OutgoingEmail, letter: Letter) -> EmailMultiAlternatives:
     )
     if letter.html:
         message.attach_alternative(letter.html, "text/html")
+    if settings.OPERATOR.logo and LOGO in letter.html:
+        # Within the e-mail, because fetching a picture would tell who reads it, and when.
+        logo = MIMEImage(settings.OPERATOR.logo, _subtype=settings.OPERATOR.logo_type.removeprefix("image/"))
+        logo["Content-ID"], logo["Content-Disposition"] = "<operator-logo>", "inline"
+        message.attach(logo)
+        message.mixed_subtype = "related"  # type: ignore[attr-defined]  # RFC 2387
     return message
 
 

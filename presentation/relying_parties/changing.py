@@ -32,6 +32,7 @@ def change(client_id: str, wanted: Mapping[str, Any], *, command: str, now: date
             if name == "redirect_uris" and not wanted[name]:
                 raise ValidationError({name: ["Name at least one redirect URI."]})
             registration.set_addresses(party, name, list(dict.fromkeys(wanted[name])))
+    registration.check_start(party, (row.uri for row in party.redirect_uris.all()))
     if "state" in changed:
         _move(party, wanted)
     if changed:

@@ -1,6 +1,6 @@
 """Registers, suspends and reinstates relying parties."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -10,6 +10,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.operations import WrongStateError
 from infra.reasons import visible
 from presentation.models import RelyingParty
+from presentation.relying_parties.metadata.redirect_uris import problem_with_start
 
 
 @transaction.atomic
@@ -46,6 +47,14 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
             except ValidationError as error:
                 raise ValidationError({name: [f"{uri}: {text}" for text in error.messages]}) from None
             row.save(force_insert=True)
+    if name == "redirect_uris":
+        check_start(relying_party, uris)
+
+
+def check_start(relying_party: RelyingParty, uris: Iterable[str]) -> None:
+    """Raises ValidationError if its requests begin elsewhere than on a host of these redirect URIs."""
+    if problem := problem_with_start(relying_party.initiate_login_uri, uris):
+        raise ValidationError({"initiate_login_uri": problem})
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:

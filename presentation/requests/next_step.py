@@ -182,6 +182,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 on_behalf_of=opened.relying_party.name,
                 requester_domain=opened.return_address.destination,
                 requester_logo=_logo_url(opened.relying_party),
+                begin_again=_begin_again(opened.relying_party),
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
                 asks_for=_names_asked(opened.request),
@@ -232,6 +233,11 @@ def _requester(opened: OpenInteraction) -> Requester:
         terms_url=party.terms_url,
         receiver=address.destination if address.posted else "",
     )
+
+
+def _begin_again(party: RelyingParty) -> str:
+    """The path that leads to where its requests begin; empty if it has not registered that."""
+    return reverse("begin_again", args=[party.client_id]) if party.initiate_login_uri else ""
 
 
 def _logo_url(party: RelyingParty) -> str:

@@ -51,7 +51,7 @@ class SelfRegistrationForm(forms.Form):
 
     FURTHER = (
         *("allowed_claims", "response_uris", "jwks", "requirements", "accepted", "request_uri_prefix"),
-        *("webhook_url", "webhook_events"),
+        *("initiate_login_uri", "webhook_url", "webhook_events"),
     )
 
     name = forms.CharField(
@@ -124,6 +124,13 @@ class SelfRegistrationForm(forms.Form):
         required=False,
         widget=forms.TextInput(attrs=_code()),
     )
+    initiate_login_uri = forms.CharField(
+        label=_("Where requests begin"),
+        help_text=_("Where people begin again after a long identity check: https, on a host of the above."),
+        max_length=targets.LONGEST,
+        required=False,
+        widget=forms.TextInput(attrs=_code()),
+    )
     webhook_url = forms.CharField(
         label=_("Address for webhooks"),
         help_text=_("Nothing is sent before there is a webhook secret: you make it on the next page."),
@@ -146,7 +153,7 @@ class SelfRegistrationForm(forms.Form):
         """The initial values for a registered relying party."""
         as_they_are = (
             *("allowed_scopes", "allowed_transaction_data_types", "wire_format", "allowed_claims", "jwks"),
-            *("request_uri_prefix", "webhook_url", "webhook_events"),
+            *("request_uri_prefix", "initiate_login_uri", "webhook_url", "webhook_events"),
         )
         return {
             "name": assumed_names.unmarked(party.name),

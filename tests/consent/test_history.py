@@ -3,6 +3,7 @@
 import html
 import json
 import re
+from dataclasses import replace
 from datetime import timedelta
 
 from django.utils import timezone
@@ -11,7 +12,7 @@ from consent import decisions
 from consent.models import Consent
 from consent.receipts import PAGE_SIZE
 from infra.sealing import seal_column
-from tests.consent.questions import WIRE, put
+from tests.consent.questions import HASH, WIRE, put
 from wallet.models import Wallet
 
 ADDRESS = "/wallet/history/"
@@ -131,3 +132,44 @@ def test_content_in_a_format_that_is_not_known_breaks_no_page(client, alice: Wal
     Consent.objects.filter(id=consent.id).update(sealed_transactions=sealed)
     for address in (ADDRESS, f"{ADDRESS}{consent.id}/"):
         assert "The details cannot be shown." in client.get(address).content.decode()
+
+
+def receipt_of(client, consent: Consent, **headers) -> str:
+    """The text of a receipt, without markup and with single spaces."""
+    page = client.get(f"{ADDRESS}{consent.id}/", **headers).content.decode()
+    main = re.search(r"<main.*</main>", page, re.DOTALL)[0]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", main)).split())
+
+
+def test_a_receipt_says_who_issued_it_to_whom_and_what_was_approved(
+    client, alice: Wallet, sign_in, settings
+) -> None:
+    settings.OPERATOR = replace(settings.OPERATOR, name="Wallet House", place="1 High Street, Dublin")
+    sign_in(alice)
+    paid = {"amount": "12500.00", "currency": "EUR", "payee": "Mary Landlady"}
+    consent = put(alice, transactions=[WIRE | {"payment": paid}])
+    decisions.grant(consent.id, alice, now=timezone.now())
+    text = receipt_of(client, consent)
+    assert "You approved a payment of 12,500.00 EUR to Mary Landlady" in text
+    assert "Issued by Wallet House · 1 High Street, Dublin · localhost:8000 · help@localhost" in text
+    assert f"Issued to {alice.email}" in text
+    assert f"Receipt number {consent.id}" in text
+    assert f"Hash of the transaction (SHA-256) {HASH}" in text
+
+
+def test_a_receipt_says_in_a_sentence_what_was_answered(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    shared, kept, several = put(alice), put(alice), put(alice, transactions=[WIRE, WIRE])
+    decisions.grant(shared.id, alice, now=timezone.now())
+    decisions.decline(kept.id, alice, now=timezone.now())
+    decisions.grant(several.id, alice, now=timezone.now())
+    assert "You shared your details with Acme Bank" in receipt_of(client, shared)
+    assert "You did not share your details with Acme Bank" in receipt_of(client, kept)
+    assert "You shared your details with Acme Bank" in receipt_of(client, several)
+
+
+def test_the_days_of_a_search_have_their_own_words_in_spanish(client, alice: Wallet, sign_in) -> None:
+    sign_in(alice)
+    decisions.grant(put(alice).id, alice, now=timezone.now())
+    page = client.get(ADDRESS, headers={"accept-language": "es"}).content.decode()
+    assert re.findall(r"<label[^>]*>\s*(Desde|Hasta)\b", page) == ["Desde", "Hasta"]

@@ -113,7 +113,7 @@ def test_a_holder_finds_a_receipt_prints_it_and_takes_it_back(
     picture(page, "receipts-found")
     check(page)
     page.get_by_role("link", name="Open the receipt").click()
-    expect(page.get_by_role("heading", level=1)).to_have_text("Receipt: Acme Bank")
+    expect(page.get_by_role("heading", level=1)).to_have_text("You approved a payment of 12,500.00 EUR")
     picture(page, "receipt")
     check(page)
     printed(page, alice, consent)

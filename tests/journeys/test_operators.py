@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from infra.outbound.calls import Outbound
 from presentation.models import Interaction, RelyingParty
-from tests.barriers import assert_no_barriers
+from tests.barriers import TARGET_SIZE, assert_no_barriers
 from tests.consent.questions import put
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting
@@ -63,6 +63,7 @@ def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     look(page, "relying-party")
     page.set_viewport_size({"width": 1280, "height": 900})
     look(page, "relying-party-wide")
+    assert_no_barriers(page, TARGET_SIZE)
 
     page.get_by_role("link", name="Client secrets").click()
     look(page, "client-secrets")

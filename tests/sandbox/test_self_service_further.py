@@ -52,6 +52,8 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
         "requirements": ["requires_pushed_requests", "requires_signed_requests"],
         "accepted": ["may_omit_login_hint"],
         "request_uri_prefix": f"{OWN}/requests/",
+        "redirect_uris": f"{OWN}/callback",
+        "initiate_login_uri": f"{OWN}/start",
         "webhook_url": f"{OWN}/told",
         "webhook_events": ["presentation.completed"],
     }
@@ -65,6 +67,8 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert (party.allowed_claims, party.jwks) == (["age_equal_or_over.21"], json.loads(chosen["jwks"]))
     assert (party.requires_pushed_requests, party.requires_signed_requests) == (True, True)
     assert party.may_omit_login_hint
+    assert party.initiate_login_uri == f"{OWN}/start"
+    assert f"{OWN}/start" in shown
     assert (party.request_uri_prefix, party.webhook_url) == (f"{OWN}/requests/", f"{OWN}/told")
     assert party.webhook_events == ["presentation.completed"]
     assert "<details open>" in shown

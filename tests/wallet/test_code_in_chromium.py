@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.wallet.test_pages_in_chromium import look, visit  # noqa: F401
-from wallet.models import Errand, LoginCode
+from wallet.models import Errand, HolderSession, LoginCode
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -147,3 +147,11 @@ def test_the_pages_have_no_barriers(visit: Any, width: int, scheme: str) -> None
     page.get_by_role("button", name="Send me a code").click()
     look(page, f"sign-in-wrong-{scheme}-{width}", "Confirm your e-mail address")
     assert page.title().startswith("Error: ")
+
+
+def test_who_signs_in_gets_emails_with_the_times_of_their_browser(code_page: Any) -> None:
+    code_page.get_by_label("Code from the e-mail").press_sequentially(right(code_page))
+    code_page.wait_for_url("**/signed-out/?done")
+
+    zone = code_page.evaluate("Intl.DateTimeFormat().resolvedOptions().timeZone")
+    assert HolderSession.objects.get().time_zone == zone != ""

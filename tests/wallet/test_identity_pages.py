@@ -1,7 +1,9 @@
 """The pages of identity verification: every state has one, every page has a way on and a way back."""
 
+import re
 import uuid
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 
 import pytest
 from django.conf import settings
@@ -85,6 +87,19 @@ def test_every_state_has_a_page_with_a_way_back(holder, errand, nora, now, state
     assert 'href="/left/"' in text
     assert "Acme Bank" in text
     assert "no-store" in response.headers["Cache-Control"]
+
+
+@pytest.mark.parametrize("state", [None, "error", "resubmit"])
+def test_no_level_of_headings_is_left_out_where_there_are_several_ways(
+    holder, errand, nora, now, state, settings
+):
+    settings.IDENTITY_PROVIDERS = {**settings.IDENTITY_PROVIDERS, "in_person": {}}
+    if state:
+        attempt_in(state, nora, now)
+    text = hub(holder, errand).content.decode()
+    levels = [int(level) for level in re.findall(r"<h([1-6])", text)]
+    assert levels.count(3) == 2
+    assert all(deeper - level <= 1 for level, deeper in pairwise([0, *levels]))
 
 
 def test_the_first_page_says_what_happens_and_what_is_kept_and_how_long(holder, errand):

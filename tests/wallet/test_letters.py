@@ -1,7 +1,9 @@
 """E-mails: sent over real SMTP, as text and HTML; and the sandbox's mailbox."""
 
+import html
 import re
-from datetime import UTC, date, datetime
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
 
 import pytest
 from django.conf import settings as project_settings
@@ -13,10 +15,12 @@ from django.utils import timezone, translation
 from sandbox.mailbox import KEPT, EmailBackend
 from sandbox.models import Letter
 from tests.people import BOB, NORA
+from tests.presentation.relying_parties.test_relying_parties import PNG
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
 from tests.wallet.test_sign_in_allowances import strangers_use_up
 from wallet.letters import letters
+from wallet.models import HolderSession
 from wallet.sign_in import codes as signing_in
 
 MAILBOX = "sandbox.mailbox.EmailBackend"
@@ -38,15 +42,55 @@ def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
     assert letter["To"] == NORA
     assert letter["From"] == project_settings.DEFAULT_FROM_EMAIL
     text = letter.get_body(("plain",)).get_content()
-    html = letter.get_body(("html",)).get_content()
+    page = letter.get_body(("html",)).get_content()
     assert "Café <Zürich> & Söhne asks for" in text
-    assert "Café &lt;Zürich&gt; &amp; Söhne" in html
+    assert "Café &lt;Zürich&gt; &amp; Söhne" in page
     assert "ten minutes" in text or "10 minutes" in text
     code = code_in(text)
-    assert code in html
+    assert code in page
     assert code not in letter["Subject"]
     response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
     assert (response.status_code, response.url) == (303, "/done/")
+
+
+def words_of(page: str) -> str:
+    """What a person reads of an e-mail in HTML, with single spaces."""
+    body = page.partition("<body>")[2]
+    return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
+
+
+def test_the_code_is_in_the_first_line_and_not_in_the_subject(client, errand, nora, now):
+    signing_in.send_code(errand, client="192.0.2.1", now=now)
+    letters.send_address_code(NORA, "123456", lifetime=timedelta(minutes=10))
+    for letter in mail.outbox:
+        code = code_in(letter.body)
+        assert letter.body.startswith(f"{code} is ")
+        assert words_of(letter.alternatives[0][0]).startswith(f"{code} is ")
+        assert code not in letter.subject
+
+
+def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothing(
+    smtp, client, errand, settings
+):
+    settings.OPERATOR = replace(settings.OPERATOR, colour="#7a1f5c", logo=PNG)
+    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    letter = smtp.newest()
+    assert letter.get_content_type() == "multipart/related"
+    html_part = letter.get_body(("html",)).get_content()
+    assert "#7a1f5c" in html_part
+    assert re.findall(r"(?:src|background)=\"([^\"]*)", html_part) == ["cid:operator-logo"]
+    assert not re.search(r"url\(|@import|<link", html_part)
+    [image] = [part for part in letter.walk() if part.get_content_maintype() == "image"]
+    assert (image.get_content_type(), image["Content-ID"]) == ("image/png", "<operator-logo>")
+    assert (image.get_content_disposition(), image.get_filename()) == ("inline", None)
+    assert image.get_content() == PNG
+
+
+def test_an_operator_without_a_logo_has_emails_without_a_picture(smtp, client, errand):
+    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    letter = smtp.newest()
+    assert letter.get_content_type() == "multipart/alternative"
+    assert "<img" not in letter.get_body(("html",)).get_content()
 
 
 def test_an_email_says_where_the_code_may_be_entered(client, errand, now):
@@ -159,9 +203,9 @@ def test_a_code_is_in_the_language_of_the_page(client, errand):
     assert letter.subject == "Su código de inicio de sesión"
     assert "Acme Bank pide sus datos verificados" in letter.body
     assert "Funciona durante 10 minutos." in letter.body
-    html = letter.alternatives[0][0]
-    assert '<html lang="es">' in html
-    assert "Introdúzcalo solo en" in html
+    page = letter.alternatives[0][0]
+    assert '<html lang="es">' in page
+    assert "Introdúzcalo solo en" in page
 
 
 def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
@@ -188,11 +232,35 @@ def test_the_wallet_takes_the_language_in_which_its_holder_signs_in(client, erra
     assert nora.language == "es"
 
 
+AT = datetime(2027, 2, 1, 9, 30, tzinfo=UTC)
+
+
+def test_times_are_those_of_the_browser_in_which_the_holder_was_last_signed_in(client, errand, nora, now):
+    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+    typed = {"code": code_in(mail.outbox[0].body), "zone": "America/New_York"}
+    client.post(response.url, typed, headers={"user-agent": "Firefox"})
+    letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
+    assert "closes on 1 February 2027, 04:30 UTC-05:00." in mail.outbox[-1].body
+    HolderSession.objects.update(time_zone="Asia/Kolkata")
+    letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
+    assert "closes on 1 February 2027, 15:00 UTC+05:30." in mail.outbox[-1].body
+
+
+@pytest.mark.parametrize("zone", ["", "Nowhere/At_All", "../../etc/passwd", "x" * 65, "Europe", "Etc/UTC"])
+def test_times_are_in_utc_where_the_browser_names_no_zone(client, errand, nora, zone):
+    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+    client.post(response.url, {"code": code_in(mail.outbox[0].body), "zone": zone})
+    letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
+    assert "closes on 1 February 2027, 09:30 UTC." in mail.outbox[-1].body
+
+
 @pytest.mark.parametrize("language", ["en-gb", "es"])
 @pytest.mark.parametrize("notice", letters.NOTICES)
 def test_every_notice_can_be_written_in_every_language(language, notice, nora):
     nora.language = language
-    facts = dict.fromkeys(("browser", "when", "address", "name"), "x") | {"day": date(2027, 2, 1)}
+    facts = dict.fromkeys(("browser", "when", "address", "name", "requester"), "x") | {
+        "day": date(2027, 2, 1)
+    }
     facts |= {"until": datetime(2027, 2, 1, 9, 30, tzinfo=UTC)}
     letters.send_notice(nora.email, notice, wallet=nora, **facts)
     assert "%(" not in mail.outbox[0].subject + mail.outbox[0].body

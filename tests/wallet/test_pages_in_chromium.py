@@ -343,6 +343,19 @@ def test_a_person_chooses_sends_pictures_and_an_operator_sees_them(
     type_day(page, "Date of birth", "1999-12-31")
     page.get_by_label("Year").fill("99")
     page.get_by_label("Nationality").select_option("Ireland")
+    shown = page.get_by_role("img", name="What you chose, as it will be sent")
+    expect(shown).to_have_count(0)
+    page.get_by_label("Picture of the front of your document").set_input_files(photo)
+    expect(shown).to_be_visible()
+    assert shown.bounding_box()["width"] > 200, "on a phone of 320 pixels"
+    corner = "canvas => [...canvas.getContext('2d').getImageData(5, 5, 1, 1).data.slice(0, 2)]"
+    red, green = shown.evaluate(corner)
+    assert (red > 200, green < 60) == (True, True), "it is the picture"
+    look(page, "identity-upload-chosen", "Send pictures of your document")
+    unusable = tmp_path / "p.txt"
+    unusable.write_text("no picture")
+    page.get_by_label("Picture of the front of your document").set_input_files(unusable)
+    expect(shown).to_have_count(0)
     page.get_by_label("Picture of the front of your document").set_input_files(photo)
     page.get_by_role("button", name="Send").click()
     page.get_by_text("We have this picture.").wait_for()

@@ -1,5 +1,6 @@
 """The check by operators from afar: the form, what is stored, who sees it, and when it is erased."""
 
+import re
 from datetime import timedelta
 from io import BytesIO
 from threading import Event, Thread
@@ -57,6 +58,14 @@ def form(holder, errand):
     return response.url
 
 
+def test_the_camera_of_a_phone_opens_and_each_picture_has_three_lines_on_a_good_one(holder, form):
+    page = holder.get(form).content.decode()
+    cameras = dict(re.findall(r'<input type="file" name="(\w+)"[^>]* capture="(\w+)"', page))
+    assert cameras == {"front": "environment", "back": "environment", "face": "user"}
+    checks = re.findall(r'<div class="picture-check">.*?</div>', page, re.DOTALL)
+    assert [check.count("<li>") for check in checks] == [3, 3, 3]
+
+
 def file(data=None, name="p.jpg"):
     return SimpleUploadedFile(name, picture() if data is None else data, "image/jpeg")
 
@@ -69,7 +78,7 @@ def send(holder, form, **changes):
 def test_the_form_says_how_to_take_good_pictures_and_has_one_exit(holder, form):
     text = holder.get(form).content.decode()
 
-    assert "Get all four corners in the picture" in text
+    assert "All four corners are in the picture." in text
     assert text.count("Cancel and return to Acme Bank") == 1
     assert "Stop this check" not in text
 

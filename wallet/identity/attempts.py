@@ -86,5 +86,7 @@ def for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVe
     """Attaches the attempt to this errand, to which the browser returns from the provider."""
     if verification.errand_id != errand.id:
         verification.errand = errand
-        verification.save(update_fields=["errand"])
+        if errand.on_behalf_of:  # looking at the wallet meanwhile changes nothing of it
+            verification.came_from, verification.begin_again = errand.on_behalf_of, errand.begin_again
+        verification.save(update_fields=["errand", "came_from", "begin_again"])
     return verification

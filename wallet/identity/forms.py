@@ -173,19 +173,18 @@ class UploadForm(forms.Form):
     )
     front = forms.FileField(
         label=_("Picture of the front of your document"),
-        help_text=_("In good light, with all four corners. JPEG, PNG or WebP, at most 12 MB."),
-        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
+        help_text=_("JPEG, PNG or WebP, at most 12 MB."),
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "environment"}),
         error_messages={"required": _("Add a picture of the front of your document.")},
     )
     back = forms.FileField(
         label=_("Picture of the back"),
         help_text=_("Needed unless it is a passport."),
         required=False,
-        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES}),
+        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "environment"}),
     )
     face = forms.FileField(
         label=_("Picture of your face"),
-        help_text=_("Without glasses or a hat."),
         widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "user"}),
         error_messages={"required": _("Add a picture of your face.")},
     )

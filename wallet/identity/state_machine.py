@@ -94,6 +94,8 @@ def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> I
         verification = IdentityVerification.objects.create(
             wallet=wallet,
             errand=errand,
+            came_from=errand.on_behalf_of,
+            begin_again=errand.begin_again,
             provider=provider,
             created_at=now,
             changed_at=now,

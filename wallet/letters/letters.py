@@ -5,7 +5,8 @@ An e-mail that a person requests is in the language of the page; a notice is in 
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from datetime import date, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
@@ -18,7 +19,7 @@ from django.utils.timezone import localtime
 from django.utils.translation import get_language, override
 from django.utils.translation import gettext as _t
 
-from infra import localised
+from infra import localised, zones
 from infra.mail import outbox
 from infra.mail.queue import Letter
 from wallet.letters.texts import LINKS, NOTICES
@@ -47,20 +48,26 @@ def send_notice(
 ) -> uuid.UUID:
     """What happened to a wallet; `notice` is a key of `texts.NOTICES`. Reasons are not in it.
 
-    email: that of the wallet, or one that it had or does not have yet. wallet: in its language, because an
-    operator, a sweep or another person may be the cause; without it, in that of the page. Days and times in
-    `facts` are written in it, too. link: where the notice leads, if `texts.LINKS` has words for that.
-    waited_for: it takes the place of a code that is good for so long.
+    email: that of the wallet, or one that it had or does not have yet. wallet: in its language and its time
+    zone, because an operator, a sweep or another person may be the cause; without it, in the language of the
+    page. Days and times in `facts` are written so, too. link: where the notice leads, if `texts.LINKS` has
+    words for that. waited_for: it takes the place of a code that is good for so long.
     """
-    with language_of(wallet):
+    with as_read_by(wallet):
         subject, text = worded(notice, **facts)
-        shown = {"subject": subject, "text": text, "link": link, "link_text": LINKS.get(notice, "")}
+        shown = {"text": text, "link": link, "link_text": str(LINKS.get(notice, "")) % facts}
         return _send(email, subject, "notice", shown, purpose=notice, good_for=waited_for)
 
 
-def language_of(wallet: Wallet | None) -> override:
-    """A context in the language that the holder last used; as before, if it is not known."""
-    return override((wallet.language if wallet else "") or get_language())
+@contextmanager
+def as_read_by(wallet: Wallet | None) -> Iterator[None]:
+    """A context in the language that the holder last used, or as before if it is not known; and in the time
+    zone of the browser in which they were last signed in, or in UTC.
+    """
+    seen = wallet.sessions.exclude(time_zone="").order_by("-last_seen_at").first() if wallet else None
+    zone = zones.named(seen.time_zone) if seen else None
+    with override((wallet.language if wallet else "") or get_language()), timezone.override(zone):
+        yield
 
 
 def worded(notice: str, **facts: str | date) -> tuple[str, str]:
@@ -72,7 +79,7 @@ def worded(notice: str, **facts: str | date) -> tuple[str, str]:
 
 def _written(fact: str | date) -> str:
     if isinstance(fact, datetime):
-        return localised.moment(localtime(fact))
+        return localised.zoned_moment(localtime(fact))
     return localised.day(fact) if isinstance(fact, date) else fact
 
 
@@ -92,10 +99,9 @@ def send_shared(
     name = " ".join(requester.split())  # a subject is one line
     subject = _t("You shared your details with %(name)s") % {"name": name}
     facts = {
-        "subject": subject,
         "requester": requester,
         "domain": domain,
-        "at": at,
+        "at": _written(at),
         "claims": claims,
         "transactions": transactions,
         "address": f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}",
@@ -105,8 +111,8 @@ def send_shared(
 
 def send_address_code(email: str, code: str, *, lifetime: timedelta) -> uuid.UUID:
     """Send the code that proves the new address of a wallet."""
-    subject = _t("Your code to confirm this address")
-    return _send(email, subject, "address_code", {"code": code}, good_for=lifetime)
+    subject, facts = _t("Your code to confirm this address"), {"code": code, "new_address": True}
+    return _send(email, subject, "code", facts, purpose="address_code", good_for=lifetime)
 
 
 def _send(
@@ -120,6 +126,7 @@ def _send(
 ) -> uuid.UUID:
     """good_for: somebody waits for the e-mail, and it is of no use later."""
     facts |= {
+        "subject": subject,
         "operator": settings.OPERATOR,
         "host": urlsplit(settings.BASE_URL).netloc,
         "base_url": settings.BASE_URL,

@@ -20,6 +20,14 @@ NOTICES: dict[str, tuple[Text, Text]] = {
             "identity and start again there."
         ),
     ),
+    # Where the person came from an application.
+    "approved_for": (
+        _("Your identity check: approved"),
+        _(
+            "Your identity is confirmed, and your wallet is ready. Go back to %(requester)s and start again "
+            "there."
+        ),
+    ),
     "declined": (
         _("Your identity check: not approved"),
         _(
@@ -30,6 +38,13 @@ NOTICES: dict[str, tuple[Text, Text]] = {
     "ask_again": (
         _("Your identity check: please try again"),
         _("We looked at your identity check and need something else from you. Sign in to see what it is."),
+    ),
+    "ask_again_for": (
+        _("Your identity check: please try again"),
+        _(
+            "We looked at your identity check and need something else from you. Go back to %(requester)s and "
+            "start again there: then you see what it is."
+        ),
     ),
     "ends_30": _ENDS,
     "ends_7": _ENDS,
@@ -53,7 +68,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
     "new_browser": (
         _("A new browser signed in to your wallet"),
         _(
-            "%(browser)s signed in to your wallet on %(when)s UTC. If this was you, you need do nothing. If "
+            "%(browser)s signed in to your wallet on %(when)s. If this was you, you need do nothing. If "
             "it was not you, open %(address)s, choose “Sign out everywhere”, and make sure that only you "
             "can read your e-mail."
         ),
@@ -97,7 +112,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
         _("The e-mail address of your wallet was changed"),
         _(
             "Your wallet now belongs to another e-mail address. If you changed it, there is nothing to do. "
-            "If you did not, undo it before %(until)s (UTC) with the link below: your wallet then belongs to "
+            "If you did not, undo it before %(until)s with the link below: your wallet then belongs to "
             "this address again, and every browser is signed out."
         ),
     ),
@@ -162,6 +177,7 @@ NOTICES: dict[str, tuple[Text, Text]] = {
 }
 # What the link in a notice is called.
 LINKS = {
+    **dict.fromkeys(("approved_for", "ask_again_for"), _("Go back to %(requester)s")),
     "address_changed": _("Undo the change"),
     **dict.fromkeys(("move_begun", "move_midway", "move_last"), _("Stop the move")),
 }

@@ -78,6 +78,8 @@ class Errand(InternalRow):
     # Where not every verified identity will do: [framework, level] of those that do, the operator's or the
     # request's minimum.
     assurance = models.JSONField(default=list, db_default=[], editable=False)
+    # Path here that leads to where the person can begin again another day; empty if there is no such place.
+    begin_again = models.CharField(max_length=200, default="", db_default="", editable=False)
     return_to = models.CharField(max_length=200, editable=False)  # path here, when done
     leave_to = models.CharField(max_length=200, editable=False)  # path here, when the person gives up
     # Whether a holder renews their identity: then only a newer one than this row will do.
@@ -139,6 +141,8 @@ class HolderSession(InternalRow):
     # From its `User-Agent`, see `account.user_agents`.
     browser_name = models.CharField(max_length=20, default="", db_default="", editable=False)
     system_name = models.CharField(max_length=20, default="", db_default="", editable=False)
+    # Its time zone, for times in e-mails; empty if it did not say.
+    time_zone = models.CharField(max_length=64, default="", db_default="", editable=False)
     # When this browser signed in to the wallet; None if it has proved no factor again since `signed_in_at`.
     first_signed_in_at = models.DateTimeField(null=True, editable=False)
     signed_in_at = models.DateTimeField(editable=False)  # when the holder last proved a factor

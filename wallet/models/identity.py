@@ -52,6 +52,9 @@ class IdentityVerification(NumberedRow):
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
     # The current redirect task: it says where the browser returns to after the provider.
     errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
+    # For the e-mail about the outcome: the application for which it is, and `Errand.begin_again`.
+    came_from = models.CharField(max_length=100, default="", db_default="", editable=False)
+    begin_again = models.CharField(max_length=200, default="", db_default="", editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.CREATED, editable=False)
     provider = models.CharField(max_length=100, editable=False)  # its name in IDENTITY_PROVIDERS
     provider_reference = models.CharField(

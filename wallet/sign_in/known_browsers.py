@@ -12,10 +12,8 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
 from django.utils.crypto import salted_hmac
-from django.utils.timezone import localtime
 
 from infra import browser as browsers
-from infra import localised
 from infra.limits import LimitReachedError, RollingLimit
 from wallet.account import user_agents
 from wallet.letters import letters
@@ -90,7 +88,7 @@ def tell_of_new_browser(request: HttpRequest, wallet: Wallet, *, known: bool, no
         return
     facts: dict[str, Any] = {
         "browser": str(user_agents.parse(request.headers.get("User-Agent", ""))),
-        "when": localised.moment(localtime(now)),
+        "when": now,
         "address": settings.BASE_URL + reverse("wallet_security"),
     }
-    letters.send_notice(wallet.email, "new_browser", **facts)
+    letters.send_notice(wallet.email, "new_browser", wallet=wallet, **facts)

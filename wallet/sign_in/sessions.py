@@ -17,7 +17,7 @@ from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.utils.translation import get_language
 
-from infra import browser
+from infra import browser, zones
 from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from infra.sealing import sha256_hex
 from wallet.account import user_agents
@@ -70,10 +70,12 @@ def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: 
     secret = secrets.token_urlsafe(32)
     before = current(request, now=now)
     agent = user_agents.parse(request.headers.get("User-Agent", ""))
-    kept: dict[str, Any] = {}
+    zone = zones.named(request.POST.get("zone", ""))
+    kept: dict[str, Any] = {"time_zone": zone.key if zone else ""}
     if before is not None and before.wallet_id == wallet.pk:
         kept["first_signed_in_at"] = before.first_signed_in_at or before.signed_in_at
         kept["public_id"] = before.public_id
+        kept["time_zone"] = kept["time_zone"] or before.time_zone
     with transaction.atomic():
         session = HolderSession.objects.create(
             digest=sha256_hex(secret),

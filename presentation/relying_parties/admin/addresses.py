@@ -3,15 +3,25 @@
 from typing import Any, ClassVar
 
 from django.contrib import admin
+from django.core.exceptions import ValidationError
 from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
+from presentation.relying_parties.metadata.redirect_uris import problem_with_start
 
 
 class RedirectURIFormSet(BaseInlineFormSet):
     default_error_messages: ClassVar = {"too_few_forms": _("Add at least one redirect URI.")}
+
+    def clean(self) -> None:
+        """The address where requests begin depends on these, so it is checked here."""
+        super().clean()
+        kept = [form for form in self.forms if form not in self.deleted_forms and form.is_valid()]
+        uris = [form.cleaned_data.get("uri", "") for form in kept]
+        if problem := problem_with_start(self.instance.initiate_login_uri, uris):
+            raise ValidationError(problem)
 
 
 class _AddressInline(admin.StackedInline):

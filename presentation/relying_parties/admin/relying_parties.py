@@ -42,7 +42,10 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
     fieldsets = (
         (_("Who asks"), {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")}),
-        (_("Links and contact"), {"fields": ("privacy_policy_url", "terms_url", "contact")}),
+        (
+            _("Links and contact"),
+            {"fields": ("privacy_policy_url", "terms_url", "initiate_login_uri", "contact")},
+        ),
         (
             _("What it may ask"),
             {

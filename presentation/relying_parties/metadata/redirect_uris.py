@@ -2,11 +2,13 @@
 
 import ipaddress
 import re
+from collections.abc import Iterable
 from urllib.parse import SplitResult, urlsplit
 
 from django.utils.translation import gettext_lazy as _
 
 from infra.registering import NotRegistrableError
+from infra.words import Words
 
 LONGEST = 500
 
@@ -47,6 +49,23 @@ def validate(uri: str, *, allow_localhost: bool = False) -> None:
         _check_web(parts, port, allow_localhost=allow_localhost)
     else:
         _check_private_use(parts)
+
+
+def problem_with_start(uri: str, registered: Iterable[str]) -> Words | None:
+    """Why no request can begin again at `uri` (`initiate_login_uri`, OpenID Connect Core 1.0 §4).
+
+    uri: may be empty. registered: the redirect URIs. So the link leads only where answers go, too.
+    """
+    if not uri:
+        return None
+    try:
+        validate(uri)
+    except RedirectUriError as error:
+        return error.reason
+    hosts = {urlsplit(each).hostname for each in registered if each.startswith(("https:", "http:"))}
+    if urlsplit(uri).scheme != "https" or urlsplit(uri).hostname not in hosts:
+        return _("Enter an address that begins with https:// and is on the host of one of the redirect URIs.")
+    return None
 
 
 def _check_characters(uri: str) -> None:

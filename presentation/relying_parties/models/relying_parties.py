@@ -84,6 +84,15 @@ class RelyingParty(models.Model):
     privacy_policy_url = models.URLField(
         _("privacy policy"), blank=True, max_length=500, validators=[validate_https]
     )
+    # OpenID Connect Core 1.0 §4; the rule is `redirect_uris.problem_with_start`.
+    initiate_login_uri = models.URLField(
+        _("address where requests begin"),
+        blank=True,
+        default="",
+        db_default="",
+        max_length=500,
+        help_text=_("Where holders begin again after a long identity check, by https on a host of answers."),
+    )
     terms_url = models.URLField(_("terms of use"), blank=True, max_length=500, validators=[validate_https])
     contact = models.EmailField(
         _("contact"), blank=True, help_text=_("Whom operators write to. Not shown to holders.")

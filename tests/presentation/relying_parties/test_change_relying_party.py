@@ -123,6 +123,7 @@ WRONG = [
     ({"redirect_uris": ["javascript:alert(1)"]}, "redirect_uris: "),
     ({"response_uris": [{"uri": "https://bank.example/"}]}, "response_uris: The value has the wrong type"),
     ({"privacy_policy_url": "javascript:alert(1)"}, "privacy_policy_url: "),
+    ({"initiate_login_uri": "https://elsewhere.example/"}, "initiate_login_uri: "),
     ({"jwks": []}, "jwks: The value has the wrong type"),
     ({"jwks": {"keys": [{"kty": "oct", "k": "AAAA"}]}}, "jwks: "),
     ({"grants": ["everything"]}, "grants: Unknown: everything"),

@@ -6,7 +6,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.relying_parties.metadata.redirect_uris import RedirectUriError, validate
+from presentation.relying_parties.metadata.redirect_uris import (
+    RedirectUriError,
+    problem_with_start,
+    validate,
+)
 
 ALLOWED = [
     "https://app.example",
@@ -166,3 +170,39 @@ def test_whatever_is_accepted_is_absolute_exact_and_not_dangerous(uri: str) -> N
         assert parts.hostname
     else:
         assert "." in parts.scheme
+
+
+REGISTERED = ["https://app.example/callback", "http://127.0.0.1:8400/", "com.example.app://other.example/"]
+
+
+@pytest.mark.parametrize(
+    "uri", ["", "https://app.example/", "https://APP.example:8443/start?tenant=1", "https://127.0.0.1/"]
+)
+def test_requests_begin_on_the_host_of_a_redirect_uri(uri: str) -> None:
+    assert problem_with_start(uri, REGISTERED) is None
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        *("https://elsewhere.example/", "https://sub.app.example/", "https://app.example.evil.example/"),
+        *("http://127.0.0.1:8400/", "com.example.app://other.example/", "https://other.example/"),
+        *(
+            "https://app.example@evil.example/",
+            "https://app.example/#x",
+            "https://app.example\\.evil.example/",
+        ),
+        *("javascript:alert(1)", "//app.example/", "https:app.example"),
+    ],
+)
+def test_requests_begin_nowhere_else(uri: str) -> None:
+    assert problem_with_start(uri, REGISTERED)
+
+
+@given(st.one_of(st.text(max_size=40), st.from_regex(r"https?:/{0,3}[a-z0-9.:@/?-]{0,30}", fullmatch=True)))
+def test_what_requests_may_begin_with_is_https_on_a_registered_host(uri: str) -> None:
+    if problem_with_start(uri, REGISTERED) is None and uri:
+        assert (urlsplit(uri).scheme, urlsplit(uri).hostname in ("app.example", "127.0.0.1")) == (
+            "https",
+            True,
+        )

@@ -37,6 +37,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
         "--wire-format=openid4vp-1.0",
         "--purpose=to open your account",
         "--privacy-policy-url=https://bank.example/privacy",
+        "--initiate-login-uri=https://bank.example/start",
     )
 
     party = RelyingParty.objects.get()
@@ -58,6 +59,7 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
     assert answer["wire_format"] == "openid4vp-1.0"
     assert party.purpose == "to open your account"
     assert party.privacy_policy_url == "https://bank.example/privacy"
+    assert party.initiate_login_uri == "https://bank.example/start"
 
 
 def test_a_duplicate_is_refused_and_changes_nothing() -> None:

@@ -123,6 +123,11 @@ def test_scopes_and_types_are_boxes_to_tick(operator: Client) -> None:
         (["https://b.example/"], {"terms_url": "http://b.example/"}, "begins with https://"),
         (
             ["https://b.example/"],
+            {"initiate_login_uri": "https://c.example/"},
+            "on the host of one of the redirect URIs",
+        ),
+        (
+            ["https://b.example/"],
             {"logo_file": SimpleUploadedFile("logo.png", b"<svg/>", "image/png")},
             "must be a PNG, JPEG or WebP",
         ),
@@ -370,3 +375,20 @@ def test_the_admin_is_branded_and_says_where_it_is(operator: Client, settings: A
 
     settings.ENVIRONMENT_BANNER = ""
     assert 'class="environment"' not in page(operator.get("/admin/"))
+
+
+def test_where_requests_begin_is_on_the_host_of_a_redirect_uri_that_stays(operator: Client) -> None:
+    start = "https://app.b.example/sign-in?from=wallet"
+    operator.post(
+        f"{LIST}add/", form("https://b.example/", "https://app.b.example/", initiate_login_uri=start)
+    )
+    party = RelyingParty.objects.get()
+    assert party.initiate_login_uri == start
+
+    rows = {f"redirect_uris-{number}-id": row.id for number, row in enumerate(party.redirect_uris.all())}
+    rows |= {"redirect_uris-INITIAL_FORMS": 2, "redirect_uris-1-DELETE": "on"}
+    changed = form("https://b.example/", "https://app.b.example/", initiate_login_uri=start, **rows)
+    response = operator.post(f"{LIST}{party.pk}/change/", changed)
+
+    assert "on the host of one of the redirect URIs" in page(response)
+    assert party.redirect_uris.count() == 2

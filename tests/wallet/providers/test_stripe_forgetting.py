@@ -14,7 +14,7 @@ from wallet.identity import attempts, progress, state_machine
 from wallet.identity.forgetting import FAILED_FOR, RETRY
 from wallet.identity.state_machine import State
 from wallet.identity.sweeping import IDLE, sweep
-from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
 MINUTE = timedelta(minutes=1)
 
@@ -100,8 +100,8 @@ def test_what_is_not_there_any_more_counts_as_erased(begun, play, now, end):
 def people_who_stopped(play, now, count):
     for number in range(count):
         wallet = Wallet.objects.create(email=f"person{number}@example.org", created_at=now)
-        verification = state_machine.create(wallet, None, provider=NAME, now=now)
-        verification.errand_id = wallet.id  # only its number is needed for an address
+        errand = Errand.objects.create(email=wallet.email, created_at=now, expires_at=now)
+        verification = state_machine.create(wallet, errand, provider=NAME, now=now)
         progress.begin(verification, now=now)
         IdentityVerification.objects.filter(id=verification.id).update(state=State.CANCELLED, errand=None)
 

@@ -9,9 +9,8 @@ from functools import partial
 
 import structlog
 from django.db.models import Q, QuerySet
-from django.utils.timezone import localtime
 
-from infra import localised, personal_data, runs
+from infra import personal_data, runs
 from infra.personal_data import Person
 from infra.sealing import SealError
 from wallet.account.closing import closures
@@ -103,9 +102,7 @@ def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
     try:
         address = closures.address_of(closure)
         wallet = Wallet.objects.filter(id=closure.wallet).only("language").first()
-        with letters.language_of(wallet):
-            when = f"{localised.moment(localtime(closure.closes_at))} UTC"
-        letters.send_notice(address, notice, wallet=wallet, when=when)
+        letters.send_notice(address, notice, wallet=wallet, when=closure.closes_at)
     except SealError as error:
         log.warning("closing_notice_not_sent", closure=str(closure.id), why=type(error).__name__)
         return begun <= now - LATE
