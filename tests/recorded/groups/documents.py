@@ -35,6 +35,7 @@ _NOWHERE = (
     "/%ff",
     "/status-lists/x",
     "/relying-parties/somebody/logo",
+    "/relying-parties/somebody/begin-again/",
     "/consent/not-an-id/",
     "/consent/00000000-0000-4000-8000-000000000000/",
     "/verifiable-credentials/v1/presentation/interactions/not-an-id/",
