@@ -106,6 +106,19 @@ def test_two_statements_write_the_question_and_fill_the_page(
     assert "You last shared with" in re.sub("<[^>]+>", "", response.content.decode())
 
 
+@pytest.mark.postgresql  # on SQLite each row is written by a statement of its own
+def test_after_a_push_four_statements_are_a_whole_flow(
+    client: Client, alice: Wallet, sign_in: SignIn, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    bank, secret = with_secret()
+    sign_in(alice)
+    ways = [pushed(client, (bank, basic(bank.client_id, secret)), nonce=f"a-nonce-for-flow-{n}") for n in "12"]
+    decide_at_once(client, go(client, ways[0], bank))  # opens the status lists
+    with django_assert_num_queries(4):
+        answer = decide_at_once(client, go(client, ways[1], bank))
+    assert "vp_token" in fragment(answer.headers["Location"])
+
+
 def decide_at_once(client: Client, response: Any, decision: str = "share") -> Any:
     """Sends the form of the page that answered the request."""
     found = re.search(r'<form method="post" action="([^"]+/interactions/[^"]+)"', response.content.decode())
