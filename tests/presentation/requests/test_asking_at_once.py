@@ -112,7 +112,8 @@ def test_after_a_push_four_statements_are_a_whole_flow(
 ) -> None:
     bank, secret = with_secret()
     sign_in(alice)
-    ways = [pushed(client, (bank, basic(bank.client_id, secret)), nonce=f"a-nonce-for-flow-{n}") for n in "12"]
+    known = (bank, basic(bank.client_id, secret))
+    ways = [pushed(client, known, nonce=f"nonce-of-one-flow-{n}") for n in "12"]
     decide_at_once(client, go(client, ways[0], bank))  # opens the status lists
     with django_assert_num_queries(4):
         answer = decide_at_once(client, go(client, ways[1], bank))
