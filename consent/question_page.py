@@ -260,7 +260,6 @@ def _sample_question(shape: Shape, samples: _Samples) -> Question:
             ClaimPreview(
                 path=path,
                 value=samples[f"value {number}"],
-                note=claims.note(path, shape.claims),
                 several=path in shape.several,
             )
             for number, path in enumerate(shape.claims)

@@ -246,12 +246,6 @@ def test_labels_come_in_the_order_asked_and_are_translated_late():
     assert all(isinstance(label, Promise) for label in labels)
 
 
-def test_the_birth_date_is_said_to_stay_unless_it_is_shared_too():
-    assert str(claims.note(AGE_18, [AGE_18])) == "Your date of birth is not shared."
-    assert claims.note(AGE_18, [AGE_18, ("birth_date",)]) == ""
-    assert claims.note(("given_name",), [("given_name",)]) == ""
-
-
 @pytest.mark.parametrize(
     ("paths", "kept"),
     [

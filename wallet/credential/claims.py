@@ -124,7 +124,6 @@ class Claim:
     description: str  # for developers, in the type metadata
     value: Callable[[Identity, date], Any]  # from an identity, on a day; None if it has no such claim
     derived_from: ClaimPath | None = None  # the more telling claim it spares the holder
-    note: Text = ""  # what to tell the holder while that one is not shared
     optional: bool = False  # some identities do not have it
 
 
@@ -135,7 +134,6 @@ def _age_claim(threshold: int) -> Claim:
         description=f"Whether the person was {threshold} or older on the day of the presentation.",
         value=lambda identity, today: age(identity.birth_date, today) >= threshold,
         derived_from=("birth_date",),
-        note=_("Your date of birth is not shared."),
     )
 
 
@@ -288,7 +286,6 @@ class ClaimPreview:
 
     path: ClaimPath
     value: Text = field(repr=False)
-    note: Text = ""
     several: bool = False  # whether it has several values
 
     @property
@@ -303,17 +300,10 @@ def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> l
         ClaimPreview(
             path=path,
             value=display(path, identity, today=today),
-            note=note(path, paths),
             several=path in IN_THE_PLURAL and len(identity.nationalities) > 1,
         )
         for path in paths
     ]
-
-
-def note(path: ClaimPath, paths: Collection[ClaimPath]) -> Text:
-    """The note on the claim at `path` when all of `paths` are shared; often empty."""
-    claim = CLAIMS[path]
-    return claim.note if claim.derived_from and claim.derived_from not in paths else ""
 
 
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
