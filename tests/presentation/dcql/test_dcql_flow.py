@@ -530,7 +530,7 @@ def test_a_query_costs_the_authorization_endpoint_no_statement_more_than_a_scope
     ask(client, may_ask_everything)
 
     with statements() as by_scope:
-        ask(client, may_ask_everything)
+        ask(client, may_ask_everything, nonce="another-fresh-nonce")
     with statements() as by_query:
         ask(client, may_ask_everything, **with_query(query(path("given_name", values=["Alice"]))))
 
