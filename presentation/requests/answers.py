@@ -347,8 +347,8 @@ def _settle(
             values = [*holder, handle or 1, *granted, *placed, *closed, *used]
             cursor.execute(_composed(granting, closes, using), values)
             return bool(cursor.fetchone()[0] == 3)
-        steps = [(granting, granted), (_placing(connection.vendor), [*holder, *placed]), (closes, closed)]
-        return _one_by_one([*steps, (using, used)] if using else steps)
+        steps = [(granting, granted), (_placing(connection.vendor), [*holder, *placed])]
+        return _one_by_one([*steps, *([(using, used)] if using else []), (closes, closed)])
     except IntegrityError:  # the nonce gave a token meanwhile
         return False
 

@@ -38,6 +38,7 @@ from tests.presentation.requests.test_authorize import BASIC, PATH, asked, encod
 from tests.presentation.requests.test_flow import SignIn, address_of_page, another_browser, decide
 from tests.wallet.conftest import together
 from wallet.models import Wallet
+from wallet.status_lists import upkeep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 PAR = "/verifiable-credentials/v1/presentation/par"
@@ -383,21 +384,28 @@ def test_par_attempt_reuse_request_uri(
     assert PushedRequest.objects.get().parameters == {}
 
 
+@pytest.mark.parametrize("how", ["by one statement", "step by step"])
 def test_two_browsers_with_one_handle_get_one_answer(
     client: Client,
     handle: str,
     bank: tuple[RelyingParty, dict[str, str]],
     alice: Wallet,
     sign_in: SignIn,
+    how: str,
 ) -> None:
+    upkeep.keep_open(now=timezone.now())
     sign_in(alice)
     other = another_browser(sign_in, alice)
     pages = [page_of(browser, handle, bank[0]) for browser in (client, other)]
+    newest = path_of(Interaction.objects.latest("created_at"))
 
     client.get(decide(client, pages[0], "decline"))
-    second = fragment(other.get(decide(other, pages[1])).headers["Location"])
+    if how == "by one statement":
+        response = other.post(newest, {"decision": "share"})
+    else:
+        response = other.get(decide(other, pages[1]))
 
-    assert second["error"] == "invalid_request_uri"
+    assert fragment(response.headers["Location"])["error"] == "invalid_request_uri"
 
 
 @pytest.mark.postgresql
