@@ -31,7 +31,8 @@ ALL = {
 
 
 @pytest.fixture(autouse=True)
-def _fresh() -> None:
+def _fresh(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(refused_writes, "_until", 0.0)  # a test before this one may have met a refused write
     health.readiness.forget()
 
 
@@ -118,7 +119,6 @@ def test_an_instance_with_the_database_of_another_environment_is_not_ready(clien
 def test_an_instance_whose_write_was_refused_is_not_ready_until_it_is_forgotten(
     client: Client, monkeypatch: pytest.MonkeyPatch, code: str | None, status: int
 ) -> None:
-    monkeypatch.setattr(refused_writes, "_until", 0.0)
     refused_writes.note(code)
 
     assert said(client)[0] == status
