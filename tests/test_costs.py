@@ -3,6 +3,7 @@
 No test measures time: it counts calls or lines, or the system ends the work at its limit of CPU time.
 """
 
+import gc
 import importlib
 import json
 import re
@@ -73,11 +74,13 @@ def lines(work: Work) -> int:
         return trace
 
     before = sys.gettrace()
+    gc.disable()  # it may run finalizers of other tests
     sys.settrace(trace)
     try:
         work()
     finally:
         sys.settrace(before)
+        gc.enable()
     return count
 
 
