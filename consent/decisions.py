@@ -86,11 +86,6 @@ class Sharing:
     claims: frozenset[tuple[str, ...]]
 
 
-def ask(consent: Consent) -> None:
-    """Store a `question`; its page is `consent_review` with the ID of the row."""
-    NEW.run(consent)
-
-
 def question(
     *,
     wallet: Wallet,
@@ -110,7 +105,7 @@ def question(
     requester_is_unchecked: bool = False,
     fresh_since: datetime | None = None,
 ) -> Consent:
-    """A question to the holder of `wallet`, to be stored by `ask`.
+    """A question to the holder of `wallet`, to be stored by `NEW`; its page is `consent_review` with its ID.
 
     transactions: `blocks.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
     received. request_hash: identifies the request; the answer counts for no other request. optional: those of
@@ -150,8 +145,7 @@ def grant(
 
     switched_on: the optional claims that are shared too, read by `switches`.
     """
-    chosen = [list(path) for path in switched_on]
-    _decide(consent_id, wallet, Consent.Decision.GRANTED, chosen, now=now)
+    _decide(consent_id, wallet, Consent.Decision.GRANTED, [list(path) for path in switched_on], now=now)
 
 
 def decline(consent_id: uuid.UUID, wallet: Wallet, *, now: datetime) -> None:
@@ -212,14 +206,7 @@ def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
     return Sharing(at=row[0], claims=frozenset(shared(*row[1:])))
 
 
-def _decide(
-    consent_id: uuid.UUID,
-    wallet: Wallet,
-    decision: Consent.Decision,
-    switched_on: list[list[str]],
-    *,
-    now: datetime,
-) -> None:
+def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: str, chosen: Paths, *, now: datetime) -> None:
     """Store the answer by one conditional update, so that of concurrent answers only the first counts."""
     changed = ANSWER.run(
         id=consent_id,
@@ -227,7 +214,7 @@ def _decide(
         now=now,
         decision=decision,
         decided_at=now,
-        switched_on=switched_on,
+        switched_on=chosen,
     )
     if changed == 1:
         return

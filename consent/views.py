@@ -5,7 +5,6 @@ from collections.abc import Callable
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
-from urllib.parse import urlencode
 
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -13,7 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from consent import decisions, question_page, switches
-from consent.decisions import Paths, Sharing
+from consent.decisions import Paths
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
 from infra import browser
@@ -21,10 +20,8 @@ from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
 from wallet.credential import credentials
-from wallet.decorators import (
-    NOT_ME,  # as a decision: leaves the question unanswered, and signs the browser out
-)
-from wallet.models import Credential, HolderSession, Wallet
+from wallet.decorators import NOT_ME  # as a decision: leaves it unanswered, and signs the browser out
+from wallet.models import Credential, HolderSession
 from wallet.passkeys import assertion
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED, problem
@@ -52,7 +49,15 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
         raise Http404
     if session is None:
         return _onwards(consent)
-    return _ask(request, consent, session, decisions.last_sharing(last_shared), now=now)
+    if consent.wallet_id != session.wallet_id:
+        return _closed(request, consent, session, "other")
+    if consent.decision != Consent.Decision.ASKED:
+        return _closed(request, consent, session, consent.decision)
+    credential = credentials.valid_credential(session.wallet, now=now)
+    if credential is None or consent.expires_at <= now:
+        return _onwards(consent)  # the page there has the way back
+    page = _page(request, consent, credential, session, last_shared, now=now)
+    return page or _onwards(consent)  # the view there meets the same error and ends the request
 
 
 def ask_at_once(
@@ -60,7 +65,7 @@ def ask_at_once(
     consent: Consent,
     credential: Credential,
     session: HolderSession,
-    last_shared: Sharing | None,
+    last_shared: tuple[Any, ...] | None,
     *,
     now: datetime,
 ) -> HttpResponse | None:
@@ -68,14 +73,12 @@ def ask_at_once(
 
     A script puts the page's own address into the bar, and all forms lead there. None if the page has to be
     opened at its own address: to confirm with a passkey, or because something does not unseal.
+    last_shared: what `decisions.LAST_SHARED_WITH` read.
     """
     if _needs_factor(consent, session):
         return None
-    try:
-        page = _page(request, consent, credential, session, last_shared, now=now)
-    except SealError:
-        return None
-    page.headers["Content-Location"] = path_with_id("consent_review", consent.id)  # RFC 9110 §8.7
+    if page := _page(request, consent, credential, session, last_shared, now=now):
+        page.headers["Content-Location"] = path_with_id("consent_review", consent.id)  # RFC 9110 §8.7
     return page
 
 
@@ -101,7 +104,7 @@ def take_decision(
     browser.renew_form_token(request)
     chosen = request.POST.get("decision")
     if chosen == NOT_ME:
-        onwards = _onwards(consent, NOT_ME)
+        onwards = _onwards(consent, f"?{NOT_ME}=1")
         sessions.end(request, onwards)
         return onwards
     if chosen == BY_CODE:
@@ -111,8 +114,13 @@ def take_decision(
         raise BadRequest("decision must be share, decline, code or not_me")
     if chosen == SHARE and (refused := _confirm(request, consent, session, now=now)):
         return refused
+    names = request.POST.getlist(switches.FIELD) if chosen == SHARE else []
+    consent.switched_on = _switched_on(names, consent) if names else []
     try:
-        consent.switched_on = _decide(request, consent, session.wallet, decision, at_once, now=now)
+        if chosen != SHARE:
+            decisions.decline(consent.id, session.wallet, now=now)
+        elif at_once is None or not at_once(consent.switched_on):
+            decisions.grant(consent.id, session.wallet, switched_on=consent.switched_on, now=now)
     except decisions.ExpiredError:
         return _closed(request, consent, session, "lapsed")
     except decisions.AlreadyDecidedError as error:
@@ -123,29 +131,12 @@ def take_decision(
     return None
 
 
-def _decide(
-    request: HttpRequest,
-    consent: Consent,
-    wallet: Wallet,
-    decision: Consent.Decision,
-    at_once: AtOnce | None,
-    *,
-    now: datetime,
-) -> Paths:
-    """Stores the answer, and gives the optional claims that it switches on; raises BadRequest for others."""
-    if decision == Consent.Decision.DECLINED:
-        decisions.decline(consent.id, wallet, now=now)
-        return []
-    chosen: Paths = ()
-    if names := request.POST.getlist(switches.FIELD):
-        try:
-            chosen = switches.switched_on(names, map(tuple, consent.optional_claims))
-        except switches.SwitchError as error:
-            raise BadRequest(str(error)) from None
-    paths = [list(path) for path in chosen]
-    if at_once is None or not at_once(paths):
-        decisions.grant(consent.id, wallet, switched_on=chosen, now=now)
-    return paths
+def _switched_on(names: list[str], consent: Consent) -> Paths:
+    """The optional claims that the form switches on; raises BadRequest for others."""
+    try:
+        return [list(path) for path in switches.switched_on(names, map(tuple, consent.optional_claims))]
+    except switches.SwitchError as error:
+        raise BadRequest(str(error)) from None
 
 
 def _confirm(
@@ -169,39 +160,20 @@ def _needs_factor(consent: Consent, session: HolderSession) -> bool:
     return consent.fresh_since is not None and session.signed_in_at < consent.fresh_since
 
 
-def _ask(
-    request: HttpRequest,
-    consent: Consent,
-    session: HolderSession,
-    last_shared: Sharing | None,
-    *,
-    now: datetime,
-) -> HttpResponse:
-    if consent.wallet_id != session.wallet_id:
-        return _closed(request, consent, session, "other")
-    if consent.decision != Consent.Decision.ASKED:
-        return _closed(request, consent, session, consent.decision)
-    if consent.expires_at <= now:
-        return _onwards(consent)  # the page there has the way back
-    credential = credentials.valid_credential(session.wallet, now=now)
-    if credential is None:
-        return _onwards(consent)
-    try:
-        return _page(request, consent, credential, session, last_shared, now=now)
-    except SealError:  # the view at `return_to` meets the same error and ends the request
-        return _onwards(consent)
-
-
 def _page(
     request: HttpRequest,
     consent: Consent,
     credential: Credential,
     session: HolderSession,
-    last_shared: Sharing | None,
+    last_shared: tuple[Any, ...] | None,
     *,
     now: datetime,
-) -> HttpResponse:
-    question = Question.of(consent, credential, last_shared)
+) -> HttpResponse | None:
+    """The page of an open question; None if something does not unseal."""
+    try:
+        question = Question.of(consent, credential, decisions.last_sharing(last_shared))
+    except SealError:
+        return None
     page = question_page.rendered(
         request,
         question,
@@ -231,9 +203,8 @@ def _closed(
     return response
 
 
-def _onwards(consent: Consent, *facts: str) -> HttpResponse:
-    """To `return_to`, with `facts` as query parameters."""
-    query = f"?{urlencode(dict.fromkeys(facts, 1))}" if facts else ""
+def _onwards(consent: Consent, query: str = "") -> HttpResponse:
+    """To `return_to`."""
     return HttpResponseRedirect(
         consent.return_to + query, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
     )

@@ -106,7 +106,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             opened.row.consent,  # type: ignore[arg-type] # `prepare` has stored it
             following.match.credential,
             session,
-            decisions.last_sharing(last_shared),
+            last_shared,
             now=now,
         )
     response = response or _on_to(_address(opened, following))

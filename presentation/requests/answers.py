@@ -1,9 +1,10 @@
 """Ends an interaction with a token or an error, once, from rows that this HTTP request has read.
 
 The yes is stored, a place in a status list taken and the interaction closed by a statement each, step by
-step. For the requests that need no more than that, `answer_at_once` mints the presentation first, for a place
-that was read as free, and then one statement does all three, each on the condition that the one before it
-changed its row. Where that is not possible, or another request was first, it goes on step by step.
+step. For the requests that need no more than that, on PostgreSQL, `answer_at_once` mints the presentation
+first, for a place that was read as free, and then one statement does all three, each on the condition that
+the one before it changed its row. Where that is not possible, or another request was first, it goes on step
+by step.
 
 The line of the request in the log says what came of it (`config.middleware.EveryRequest`).
 """
@@ -18,14 +19,7 @@ from uuid import UUID
 
 import structlog
 from django.conf import settings
-from django.db import (
-    DEFAULT_DB_ALIAS,
-    IntegrityError,
-    InterfaceError,
-    OperationalError,
-    connections,
-    transaction,
-)
+from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 from django.utils.timezone import localdate
 
 from consent import decisions
@@ -284,10 +278,11 @@ def answer_at_once(
     """Stores that the holder shares, closes the interaction, and returns the parameters of the answer.
 
     place: what `allocation.FREE_PLACE` found. switched_on: the optional claims that the holder shares too.
-    None if `answer` has to go on step by step: nothing is stored then, or the yes, or the yes and the place.
+    None if `answer` has to go on step by step, as always on SQLite and where closing writes other rows too:
+    nothing is stored then, or the yes, or the yes and the place.
     """
     row, party = opened.row, opened.relying_party
-    if place is None or _needs_more(opened):
+    if place is None or opened.return_address.posted or notifies(row) or connection.vendor != "postgresql":
         return None
     try:
         ready = next_step(opened, session, now=now, agrees=True)
@@ -310,11 +305,6 @@ def answer_at_once(
     return with_tokens([presentation], match, party)
 
 
-def _needs_more(opened: OpenInteraction) -> bool:
-    """Whether closing the interaction has to write other rows too."""
-    return opened.return_address.posted or notifies(opened.row)
-
-
 def _settle(
     grant: dict[str, Any],
     credential: Credential,
@@ -324,41 +314,28 @@ def _settle(
     *,
     now: datetime,
 ) -> bool:
-    """Whether all rows were written. On PostgreSQL in one statement, on SQLite in one transaction."""
-    connection = connections[DEFAULT_DB_ALIAS]
-    ids = (credential.pk, credential.wallet_id)
-    holder = [allocation.stored("credential", one) for one in ids]
+    """Whether one statement wrote all rows, and not only those before the first that it could not write."""
     granting, granted = decisions.ANSWER.statement(grant)
     closes, closed = CLOSE.statement(closing(row, Interaction.Outcome.TOKEN, now=now))
     handle = row.parameters.get("request_uri")  # its digest, if the request was pushed
     using, used = "", list[Any]()
     if handle:
         using, used = pushed_requests.USE_UP.statement(pushed_requests.using_up(handle, now=now))
-    placed = [
-        place[1],
-        allocation.stored("reference", grant["id"]),
-        allocation.stored("expires_at", term.expires_at),
-        place[0],
-        allocation.stored("signing_key", UUID(term.issuer_key.kid)),
-    ]
+    holder = [credential.pk, credential.wallet_id]
+    placed = [place[1], grant["id"], term.expires_at, place[0], UUID(term.issuer_key.kid)]
+    cursor = kept_cursor(connection)
     try:
-        if connection.vendor == "postgresql":
-            cursor = kept_cursor(connection)
-            values = [*holder, handle or 1, *granted, *placed, *closed, *used]
-            cursor.execute(_composed(granting, closes, using), values)
-            return bool(cursor.fetchone()[0] == 3)
-        steps = [(granting, granted), (_placing(connection.vendor), [*holder, *placed])]
-        return _one_by_one([*steps, *([(using, used)] if using else []), (closes, closed)])
+        values = [*holder, handle or 1, *granted, *placed, *closed, *used]
+        cursor.execute(_composed(granting, closes, using), values)
     except IntegrityError:  # the nonce gave a token meanwhile
         return False
+    return bool(cursor.fetchone()[0] == 3)
 
 
 @cache
 def _composed(granting: str, closing: str, using: str) -> str:
     dialect = allocation.DIALECTS["postgresql"]
-    place = allocation.AT_PLACE.format_map(
-        {**dialect, "holder": "holder", "condition": "EXISTS (SELECT FROM granted)"}
-    )
+    place = allocation.AT_PLACE.format_map({**dialect, "condition": "EXISTS (SELECT FROM granted)"})
     return _SETTLE.format(
         holder=allocation.HOLDER.format_map(dialect),
         handle=_UNUSED if using else _NOT_PUSHED,
@@ -367,21 +344,3 @@ def _composed(granting: str, closing: str, using: str) -> str:
         close=closing,
         use_up=f",\n    used AS ({using} AND EXISTS (SELECT FROM closed))" if using else "",
     )
-
-
-@cache
-def _placing(vendor: str) -> str:
-    dialect = allocation.DIALECTS[vendor]
-    holder = f"holder AS MATERIALIZED ({allocation.HOLDER.format_map(dialect)})"
-    place = allocation.AT_PLACE.format_map({**dialect, "holder": "holder", "condition": "TRUE"})
-    return f"WITH {holder} {place}"
-
-
-def _one_by_one(statements: Sequence[tuple[str, list[Any]]]) -> bool:
-    """Executes them until one changes no row."""
-    with transaction.atomic(), connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-        for sql, parameters in statements:
-            cursor.execute(f"{sql} RETURNING 1", parameters)
-            if cursor.fetchone() is None:
-                return False
-    return True

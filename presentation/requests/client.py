@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Self
+from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import UUID
 
@@ -121,19 +121,6 @@ class Client:
     begun: UUID | None  # the newest interaction of this browser with this very request
     scopes_stamp: int | None  # tells whether the scopes in memory are those of the database
 
-    @classmethod
-    def of(cls, party: RelyingParty, address: ReturnAddress, row: Any, *, seen: Mapping[str, str]) -> Self:
-        """row: one to which `_seen_before` added what it read with the values `seen`."""
-        return cls(
-            party,
-            address,
-            seen["nonce_digest"],
-            seen["request_hash"],
-            row.nonce_used,
-            row.begun,
-            row.scopes_stamp,
-        )
-
 
 Value = Callable[[str], Any]
 
@@ -167,12 +154,9 @@ def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[
 
 def _addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
     """Reads all addresses of a relying party that is read already."""
-
-    def rows(value: Value) -> Any:
-        found = model.objects.filter(relying_party=value("party"))
-        return _seen_before(found, "relying_party", value)
-
-    return PreparedRead(rows)
+    return PreparedRead(
+        lambda value: _seen_before(model.objects.filter(relying_party=value("party")), "relying_party", value)
+    )
 
 
 def _pushed_by(value: Value) -> Any:
@@ -191,13 +175,8 @@ def _pushed_by(value: Value) -> Any:
 PUSHED_BY = PreparedRead(_pushed_by)
 _with_redirect_uri, _with_response_uri = _with_address(RedirectURI), _with_address(ResponseURI)
 _redirect_uris, _response_uris = _addresses(RedirectURI), _addresses(ResponseURI)
-_by_client_id = {"redirect_uri": _with_redirect_uri, "response_uri": _with_response_uri}
-_by_party = {"redirect_uri": _redirect_uris, "response_uri": _response_uris}
 _active = PreparedRead(
     lambda value: RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)
-)
-_uris = PreparedRead(
-    lambda value: RedirectURI.objects.filter(relying_party=value("party")).values_list("uri", flat=True)
 )
 
 
@@ -220,7 +199,8 @@ def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_a
     party: Any = carried.relying_party
     client_id = usable(parameters, "client_id")
     response_mode = _response_mode(parameters)
-    where = "response_uri" if response_mode in POSTED else "redirect_uri"
+    posted = response_mode in POSTED
+    where = "response_uri" if posted else "redirect_uri"
     uri = usable(parameters, where)
     seen = {
         "nonce_digest": nonce_digest(parameters.values.get("nonce", "")),
@@ -229,20 +209,27 @@ def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_a
     }
     if party is None:
         # One statement reads the relying party, its address and what was seen of the request before.
-        (party,) = read(_by_client_id[where], client_id=client_id, uri=uri, **seen)
-    if getattr(party, "is_registered", False) and party.state == RelyingParty.State.ACTIVE:
-        address = ReturnAddress(uri, parameters.values.get("state"), response_mode)
-        return Client.of(party, address, party, seen=seen)
-    # The address was not read together with the relying party, or is not registered exactly so.
-    rows = _by_party[where].all(party=party.pk, **seen) if party else []
-    if not rows or party is None or party.state != RelyingParty.State.ACTIVE:
+        with_address = _with_response_uri if posted else _with_redirect_uri
+        (party,) = read(with_address, client_id=client_id, uri=uri, **seen)
+    row, registered = party, [uri] if getattr(party, "is_registered", False) else []
+    if party is not None and not registered:
+        # The address was not read together with the relying party, or is not registered exactly so.
+        rows = (_response_uris if posted else _redirect_uris).all(party=party.pk, **seen)
+        row, registered = rows[0] if rows else None, [each.uri for each in rows]
+    if not registered or party.state != RelyingParty.State.ACTIVE:
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
-    return_address = ReturnAddress.registered(
-        uri, [row.uri for row in rows], state=parameters.values.get("state"), response_mode=response_mode
+    state = parameters.values.get("state")
+    return Client(
+        party,
+        ReturnAddress.registered(uri, registered, state=state, response_mode=response_mode),
+        seen["nonce_digest"],
+        seen["request_hash"],
+        row.nonce_used,
+        row.begun,
+        row.scopes_stamp,
     )
-    return Client.of(party, return_address, rows[0], seen=seen)
 
 
 def active_party(client_id: str) -> RelyingParty:
@@ -253,17 +240,15 @@ def active_party(client_id: str) -> RelyingParty:
     return party
 
 
-def registered_uris(party: RelyingParty) -> list[str]:
-    """The redirect URIs that are registered now."""
-    return _uris.all(party=party.pk)
+def registered_uris(party: RelyingParty, *, posted: bool = False) -> list[str]:
+    """The redirect URIs that are registered now; posted: the response URIs."""
+    model = ResponseURI if posted else RedirectURI
+    return list(model.objects.filter(relying_party=party).values_list("uri", flat=True))
 
 
 def check_return_address(address: ReturnAddress, party: RelyingParty) -> None:
     """Raises `UntrustedRequestError` if the address is no longer registered for this relying party."""
-    if address.posted:
-        registered = list(ResponseURI.objects.filter(relying_party=party).values_list("uri", flat=True))
-    else:
-        registered = registered_uris(party)
+    registered = registered_uris(party, posted=address.posted)
     ReturnAddress.registered(address.uri, registered, response_mode=address.response_mode)
 
 

@@ -173,7 +173,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
             # A question that was put to another holder ends before this one is asked.
             if row.consent is None or decisions.withdraw(row.consent.id, now=now):
                 row.consent = _question(opened, following.match, now=now)
-                decisions.ask(row.consent)
+                decisions.NEW.run(row.consent)
         elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
             row.errand = errands.open_errand(
                 browser=row.browser,

@@ -54,7 +54,7 @@ def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Conse
     question |= changes
     question.setdefault("transaction_hashes", [HASH] * len(question["transactions"]))
     consent = decisions.question(wallet=wallet, now=now, **question)
-    decisions.ask(consent)
+    decisions.NEW.run(consent)
     return consent
 
 

@@ -59,11 +59,11 @@ _TAKE = f"""
     WHERE TRUE ON CONFLICT DO NOTHING
     RETURNING status_list_id, idx
 """  # noqa: S608
-# The same at an index that was read before as `FREE_PLACE`; `holder` stands for HOLDER.
+# The same at an index that was read before as `FREE_PLACE`; `holder` names the rows of HOLDER.
 AT_PLACE = f"""
     INSERT INTO wallet_statusentry ({_COLUMNS})
     SELECT list.id, %s, holder.id, signs.id, {{reference}}, 0, %s
-    FROM {{holder}}
+    FROM holder
     JOIN wallet_statuslist list ON list.id = %s AND list.closed_at IS NULL
     JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
     WHERE {{condition}} ON CONFLICT DO NOTHING

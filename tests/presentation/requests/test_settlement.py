@@ -24,7 +24,7 @@ from wallet.credential import revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet
 from wallet.status_lists import allocation, standing, upkeep
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.postgresql]
 Act = Callable[[], object]
 SAID: dict[str, Any] = {"actor": "olga", "reason": "Reported stolen"}
 

@@ -59,8 +59,8 @@ MUTANTS = (
     mutant(
         "consent page: shows a question at the instant it expires",
         "consent/views.py",
-        "    if consent.expires_at <= now:\n",
-        "    if consent.expires_at < now:\n",
+        "if credential is None or consent.expires_at <= now:\n",
+        "if credential is None or consent.expires_at < now:\n",
         "presentation/requests/test_instants.py::test_a_question_is_over_from_the_instant_at_which_it_expires",
     ),
     mutant(

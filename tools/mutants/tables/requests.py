@@ -82,8 +82,8 @@ MUTANTS = (
     mutant(
         "client: a suspended one asks",
         _CLIENT,
-        "if not rows or party is None or party.state != RelyingParty.State.ACTIVE:",
-        "if not rows or party is None:",
+        "if not registered or party.state != RelyingParty.State.ACTIVE:",
+        "if not registered:",
         f"{_TESTS}/test_authorize.py::test_a_suspended_relying_party_gets_a_page",
     ),
     mutant(
