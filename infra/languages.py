@@ -39,7 +39,7 @@ def requested(request: HttpRequest, ui_locales: str) -> str:
 
 
 def _first_of(ui_locales: str) -> str | None:
-    return next(filter(None, map(supported, ui_locales.split()[:_MOST_TAGS])), None)
+    return next(filter(None, map(supported, ui_locales.split()[:_MOST_TAGS])), None) if ui_locales else None
 
 
 def _of_browser(request: HttpRequest) -> str:
