@@ -57,20 +57,20 @@ def service_holders(site: Prepared) -> list[Holder]:
 
 def pushed(site: Prepared, server: Server) -> tuple[list[Holder], Callable[[int], None]]:
     """A holder whose requests were pushed, and what pushes the next n of them."""
-    email, handles, client = site.facts["emails"][0], deque[str](), site.facts["clients"][0]
-    basic = base64.b64encode(":".join(client).encode()).decode()
+    email, ready, clients = site.facts["emails"][0], deque[dict[str, str]](), cycle(site.facts["clients"])
     addresses = cycle(f"192.0.2.{number}" for number in range(1, 200))  # of the application's machines
 
     def push(size: int) -> None:
         with Browser(server.port) as application:
-            for _ in range(size):
-                form = {**parameters(site.facts, email), "client_id": client[0]}
+            for client, secret in islice(clients, size):
+                form = {**parameters(site.facts, email), "client_id": client}
+                basic = base64.b64encode(f"{client}:{secret}".encode()).decode()
                 head = {"Authorization": f"Basic {basic}", "X_Forwarded_For": next(addresses)}
                 answer = application.post(PUSH, form, **head)
-                handles.append(json.loads(answer.body)["request_uri"])
+                ready.append({"client_id": client, "request_uri": json.loads(answer.body)["request_uri"]})
 
     def request() -> str:
-        return f"{AUTHORIZE}?{urlencode({'client_id': client[0], 'request_uri': handles.popleft()})}"
+        return f"{AUTHORIZE}?{urlencode(ready.popleft())}"
 
     answer = f"{site.facts['redirect_uri']}#vp_token=ey"
     return [Holder(site.facts["cookies"][0], request, ("decision", "share"), answer)], push
