@@ -59,18 +59,16 @@ class DatabaseCollector(Collector):
         self._parts = parts
 
     def collect(self) -> Iterator[Metric]:
-        found: list[Metric] = []
-        answers = True
+        found: list[Metric] | None = None
         try:
             with bounded(SHORT):
                 found = [family for part in self._parts for family in part()]
         except Error as error:
             if not means_away(error):
                 raise
-            answers = False
-        yield from found
+        yield from found or ()
         text = "1 if the database answered this scrape, otherwise 0, and the metrics from it are missing."
-        yield GaugeMetricFamily("database_answers", text, value=float(answers))
+        yield GaugeMetricFamily("database_answers", text, value=float(found is not None))
 
 
 class ReadinessCollector(Collector):

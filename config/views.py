@@ -121,25 +121,17 @@ def server_error(request: HttpRequest) -> HttpResponse:
     Django calls this while it handles the exception, so `sys.exception()` gives it.
     """
     away = means_away(sys.exception())
+    reference, headers = getattr(request, "reference", ""), {"Cache-Control": "no-store"}
     if is_for_machines(request):
-        return _for_machines(request, away=away)
-    context = {"reference": getattr(request, "reference", ""), **environment(request)}
-    headers = {"Cache-Control": "no-store"}
+        error: MachineError = UnavailableError(seconds=SHORTLY) if away else OurFaultError(reference)
+        return JsonResponse(error.as_members(), status=error.status, headers={**error.headers(), **headers})
+    context = {"reference": reference, **environment(request)}
     if not away:
         return HttpResponse(render_to_string("500.html", context), status=500, headers=headers)
     form_sent = request.method not in ("GET", "HEAD")  # a COMMIT without an answer may have succeeded
     context |= {"form_sent": form_sent, "again": form_sent and (page_of_form(request) or reverse("home"))}
     page = HttpResponse(render_to_string("503.html", context), status=503, headers=headers)
     return again_after(SHORTLY, page)
-
-
-def _for_machines(request: HttpRequest, *, away: bool) -> HttpResponse:
-    """The 500 or 503 as JSON, for endpoints."""
-    error: MachineError = OurFaultError(getattr(request, "reference", ""))
-    if away:
-        error = UnavailableError(seconds=SHORTLY)
-    headers = {**error.headers(), "Cache-Control": "no-store"}
-    return JsonResponse(error.as_members(), status=error.status, headers=headers)
 
 
 def _error_page(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:

@@ -2,7 +2,6 @@
 
 import uuid
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -73,19 +72,13 @@ def invalidate(
     return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
 
 
-@dataclass(frozen=True)
-class _Links:
+def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:
     """The addresses of the next and the previous page with the same search; empty if there is none."""
-
-    older: str
-    newer: str
-
-
-def _links(form: SearchForm, found: receipts.Page) -> _Links:
-    def link(name: str, place: Place | None) -> str:
-        return reverse("consent_history", query=form.kept | {name: str(place)}) if place else ""
-
-    return _Links(link("older", found.older), link("newer", found.newer))
+    places = {"older": found.older, "newer": found.newer}
+    return {
+        name: reverse("consent_history", query=form.kept | {name: str(place)}) if place else ""
+        for name, place in places.items()
+    }
 
 
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:

@@ -130,7 +130,7 @@ class Receipt:
         return cls(
             consent=consent,
             requester=Requester.from_json(consent.requester),
-            transactions=transactions.kept(consent) if with_content else transactions.titles(consent),
+            transactions=transactions.kept(consent, with_content=with_content),
             claims=tuple(map(_label, chosen)),
             kept_off=tuple(map(_label, left_off)),
             status=status,

@@ -66,10 +66,10 @@ def shown(consent: Consent) -> tuple[Transaction, ...]:
     return tuple(Transaction.from_json(transaction) for transaction in json.loads(plain))
 
 
-def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
-    """The transactions of a record, with or without their content."""
+def kept(consent: Consent, *, with_content: bool = True) -> tuple[KeptTransaction, ...]:
+    """The transactions of a record. with_content: whether to unseal it, where it is not erased."""
     contents: Sequence[Transaction | None] = [None] * len(consent.transactions)
-    if consent.erased_at is None:
+    if with_content and consent.erased_at is None:
         try:
             contents = shown(consent)
         except (SealError, QuestionFormatError) as error:
@@ -78,14 +78,6 @@ def kept(consent: Consent) -> tuple[KeptTransaction, ...]:
     return tuple(
         KeptTransaction(clear["kind"], gettext(clear["title"]), clear.get("hash", ""), content)
         for clear, content in zip(consent.transactions, contents, strict=True)
-    )
-
-
-def titles(consent: Consent) -> tuple[KeptTransaction, ...]:
-    """The transactions of a record without their content."""
-    return tuple(
-        KeptTransaction(clear["kind"], gettext(clear["title"]), clear.get("hash", ""), None)
-        for clear in consent.transactions
     )
 
 

@@ -1,7 +1,7 @@
 """Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
@@ -30,7 +30,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
-from presentation.requests.client import CarriedRequest, Client, ReturnAddress, identify
+from presentation.requests.client import CarriedRequest, Client, identify
 from presentation.requests.delivery import deliveries, posting
 from presentation.requests.interactions import (
     COUNTED_ALREADY,
@@ -77,11 +77,12 @@ def authorize(request: HttpRequest) -> HttpResponse:
         if request.method == "HEAD":
             return HttpResponse(headers={"Cache-Control": "no-store"})
         session = sessions.current(request, now=now)
+        counted = session is None and COUNTED_ALREADY not in request.META
         opened = interactions.begin(
             carried,
             client,
             browser=digest,
-            counted_by=browser.address(request) if _is_counted(request, session) else None,
+            counted_by=browser.address(request) if counted else None,
             now=now,
         )
         if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
@@ -113,11 +114,6 @@ def authorize(request: HttpRequest) -> HttpResponse:
     browser.remember(response, secret)
     languages.follow(request, response, ui_locales)
     return response
-
-
-def _is_counted(request: HttpRequest, session: HolderSession | None) -> bool:
-    """Whether the request counts for the limit of its network address: if nobody is signed in."""
-    return session is None and COUNTED_ALREADY not in request.META
 
 
 def _may_be_asked_here(carried: CarriedRequest, opened: OpenInteraction) -> bool:
@@ -239,7 +235,7 @@ def _decided_at_once(
         return answer is not None
 
     stopped = _decided(request, opened.row, session, at_once, now=now)
-    return _redirect_home(opened.return_address, answer) if answer else stopped
+    return _redirect_to(opened.return_address.with_answer(answer)) if answer else stopped
 
 
 def _decided(
@@ -305,7 +301,7 @@ def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime
 def _send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
     """Sends the answer to the relying party: by redirect, or by posting it."""
     if not opened.return_address.posted:
-        return _redirect_home(opened.return_address, answer)
+        return _redirect_to(opened.return_address.with_answer(answer))
     deliveries.deliver(opened.row, checked=True, now=timezone.now())  # `answers` checked the address
     return _after_delivery(opened.row)
 
@@ -324,13 +320,8 @@ def _on_to(address: str) -> HttpResponse:
     return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
 
 
-def _redirect_home(return_address: ReturnAddress, answer: Mapping[str, str]) -> HttpResponse:
-    """303 to the relying party with the answer in the fragment (RFC 9700 §4.12: never 307 after a form)."""
-    return _redirect_to(return_address.with_answer(answer))
-
-
 def _redirect_to(address: str) -> HttpResponse:
-    """303 to a checked address of a relying party.
+    """303 to a checked address of a relying party (RFC 9700 §4.12: never 307 after a form).
 
     Django's HttpResponseRedirect would refuse private-use schemes and long locations, which are valid here.
     """
@@ -350,7 +341,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
     refusal = answers.refusal(error)
     if not address.posted:
-        return _redirect_home(address, refusal)
+        return _redirect_to(address.with_answer(refusal))
     accepted, onward = True, None
     try:
         onward = posting.report(

@@ -29,18 +29,12 @@ def stamps() -> QuerySet[Scope, int]:
 
 def at(stamp: int | None) -> Scopes:
     """The scopes whose stamps have this sum, from memory where possible."""
-    global _known
-    if _known is None or _known[0] != stamp:
-        _known = _read()
-    return _known[1]
+    return _known[1] if _known and _known[0] == stamp else current()
 
 
 def remembered() -> Scopes:
-    """The scopes in memory, as of the last request to the authorization endpoint; read if there are none."""
-    global _known
-    if _known is None:
-        _known = _read()
-    return _known[1]
+    """The scopes in memory, as they were read last; read now if there are none."""
+    return _known[1] if _known else current()
 
 
 def advertised() -> Scopes:
@@ -48,20 +42,15 @@ def advertised() -> Scopes:
 
     RFC 8414 §2 allows a server to advertise fewer scopes than it supports.
     """
-    global _known
     try:
-        _known = _read()
+        return current()
     except (OperationalError, InterfaceError):
         return _known[1] if _known else ONLY_BASIC
-    return _known[1]
 
 
 def current() -> Scopes:
     """The scopes, read now; the basic one first."""
-    return _read()[1]
-
-
-def _read() -> tuple[int | None, Scopes]:
+    global _known
     rows = list(Scope.objects.order_by("urn"))
     found: dict[str, ScopeRecord] = {BASIC: THE_BASIC_SCOPE}  # whatever its row says
     for row in rows:
@@ -71,4 +60,6 @@ def _read() -> tuple[int | None, Scopes]:
             found[row.urn] = row.record
         except ScopeError as error:  # a claim of an earlier release, or a row changed by hand
             log.error("scope_not_usable", urn=row.urn, part=error.part)
-    return sum(row.stamp for row in rows) if rows else None, MappingProxyType(found)
+    scopes = MappingProxyType(found)
+    _known = sum(row.stamp for row in rows) if rows else None, scopes
+    return scopes

@@ -33,22 +33,24 @@ def blocks(declared: TransactionDataType, payload: dict[str, Any]) -> list[Block
 
 
 def _amount(declared: TransactionDataType, payload: dict[str, Any]) -> Block:
-    label, amount = declared.fields[declared.amount].label, payload[declared.amount]
+    of_items = not isinstance(payload[declared.amount], Decimal)
+    label = _("To pay") if of_items else str(declared.fields[declared.amount].label)
+    return {"block": "amount", "label": label, "value": _sum(declared, payload)}
+
+
+def _sum(declared: TransactionDataType, payload: dict[str, Any]) -> dict[str, str]:
+    amount = payload[declared.amount]
     if not isinstance(amount, Decimal):
-        label, amount = _("To pay"), line_items.total(amount, payload["currency"])
-    shown = money.shown(amount, payload["currency"])
-    return {"block": "amount", "label": str(label), "value": shown.to_json()}
+        amount = line_items.total(amount, payload["currency"])
+    return money.shown(amount, payload["currency"]).to_json()
 
 
 def payment(declared: TransactionDataType, payload: dict[str, Any]) -> dict[str, str] | None:
     """Amount, currency and payee for heading and button (`consent.blocks.Payment`); None without a sum."""
     if not declared.amount:
         return None
-    amount = payload[declared.amount]
-    if not isinstance(amount, Decimal):
-        amount = line_items.total(amount, payload["currency"])
     payee = next((name for path in declared.payee if (name := _at(payload, path))), "")
-    return {**money.shown(amount, payload["currency"]).to_json(), "payee": legible(payee)}
+    return {**_sum(declared, payload), "payee": legible(payee)}
 
 
 def _at(payload: dict[str, Any], path: tuple[str, str]) -> str:

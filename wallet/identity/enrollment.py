@@ -48,13 +48,8 @@ def enroll(
 
 
 def _columns(evidence: evidences.Evidence) -> dict[str, Any]:
-    return {
-        "method": evidence.method,
+    same = ("method", "verified_by", "verified_at", "document_kind", "issuing_country", "document_expires_on")
+    return {name: getattr(evidence, name) for name in same} | {
         "trust_framework": evidence.assurance.trust_framework,
         "assurance_level": evidence.assurance.level,
-        "verified_by": evidence.verified_by,
-        "verified_at": evidence.verified_at,
-        "document_kind": evidence.document_kind,
-        "issuing_country": evidence.issuing_country,
-        "document_expires_on": evidence.document_expires_on,
     }

@@ -1,6 +1,6 @@
 """The forms of identity checks: what a person uploads, and what an operator decides."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 from django import forms
@@ -36,6 +36,13 @@ ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported",
 
 
 _ADMIN = {"class": "vTextField", "autocomplete": "off"}
+_OF_PERSON = ("given_name", "family_name", "birth_date")
+_OF_DOCUMENT = ("document_kind", "document_number", "issuing_country", "document_expires_on")
+
+
+def _identity(cleaned: Mapping[str, Any], nationalities: Iterable[str]) -> Identity:
+    """The identity in these fields; raises `IdentityError`."""
+    return Identity(**{name: cleaned[name] for name in _OF_PERSON}, nationalities=tuple(nationalities))
 
 
 def text_field(label: Any, longest: int, help_text: Any = "", **attributes: str) -> forms.CharField:
@@ -82,28 +89,16 @@ class IdentityForm(ReasonForm):
         help_text=_("The verified identity ends with it. Empty if the document has no end."),
         required=False,
     )
-    field_order = [
-        *("given_name", "family_name", "birth_date", "nationalities"),
-        *("document_kind", "document_number", "issuing_country", "document_expires_on", "reason"),
-    ]
+    field_order = [*_OF_PERSON, "nationalities", *_OF_DOCUMENT, "reason"]
 
     @classmethod
     def initial_for(cls, identity: Identity | None, evidence: Evidence) -> dict[str, Any]:
         """What the form shows when a provider has read something already."""
-        of_evidence = {
-            "document_kind": evidence.document_kind,
-            "document_number": evidence.document_number,
-            "issuing_country": evidence.issuing_country,
-            "document_expires_on": evidence.document_expires_on,
-        }
+        of_evidence = {name: getattr(evidence, name) for name in _OF_DOCUMENT}
         if identity is None:
             return of_evidence
-        return of_evidence | {
-            "given_name": identity.given_name,
-            "family_name": identity.family_name,
-            "birth_date": identity.birth_date,
-            "nationalities": ", ".join(identity.nationalities),
-        }
+        of_person = {name: getattr(identity, name) for name in _OF_PERSON}
+        return of_evidence | of_person | {"nationalities": ", ".join(identity.nationalities)}
 
     def clean(self) -> dict[str, Any]:
         """Adds `identity` to the cleaned data."""
@@ -112,12 +107,7 @@ class IdentityForm(ReasonForm):
             return cleaned
         written = cleaned["nationalities"].upper().replace(",", " ").split()
         try:
-            cleaned["identity"] = Identity(
-                given_name=cleaned["given_name"],
-                family_name=cleaned["family_name"],
-                birth_date=cleaned["birth_date"],
-                nationalities=tuple(written),
-            )
+            cleaned["identity"] = _identity(cleaned, written)
         except IdentityError as error:
             raise forms.ValidationError(
                 _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"
@@ -129,11 +119,8 @@ class IdentityForm(ReasonForm):
         country = cleaned["issuing_country"] and country_code(cleaned["issuing_country"])
         if country is None:
             self.add_error("issuing_country", COUNTRY_PROBLEM)
-        cleaned["document"] = {
-            "document_kind": cleaned["document_kind"],
-            "document_number": cleaned["document_number"],
-            "issuing_country": country,
-            "document_expires_on": expires_on,
+        cleaned["document"] = {name: cleaned.get(name) for name in _OF_DOCUMENT} | {
+            "issuing_country": country
         }
         return cleaned
 
@@ -145,6 +132,17 @@ class AskAgainForm(ReasonForm):
         label=_("What the person reads"), choices=[(code, REASONS[code]) for code in ASK_AGAIN]
     )
     field_order = ["why", "reason"]
+
+
+def _picture(
+    label: Any, help_text: Any = "", *, missing: Any = "", camera: str = "environment"
+) -> forms.FileField:
+    """A picture that is taken with this camera, or chosen; with the words if it is `missing`, or optional."""
+    widget = forms.FileInput({"accept": PICTURE_TYPES, "capture": camera})
+    problems = {"required": missing}
+    return forms.FileField(
+        label=label, help_text=help_text, required=bool(missing), widget=widget, error_messages=problems
+    )
 
 
 class UploadForm(forms.Form):
@@ -171,23 +169,13 @@ class UploadForm(forms.Form):
         label=_("Document"),
         choices=lambda: [(kind, capfirst(str(DOCUMENT_KINDS[kind]))) for kind in UPLOADED_KINDS],
     )
-    front = forms.FileField(
-        label=_("Picture of the front of your document"),
-        help_text=_("JPEG, PNG or WebP, at most 12 MB."),
-        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "environment"}),
-        error_messages={"required": _("Add a picture of the front of your document.")},
+    front = _picture(
+        _("Picture of the front of your document"),
+        _("JPEG, PNG or WebP, at most 12 MB."),
+        missing=_("Add a picture of the front of your document."),
     )
-    back = forms.FileField(
-        label=_("Picture of the back"),
-        help_text=_("Needed unless it is a passport."),
-        required=False,
-        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "environment"}),
-    )
-    face = forms.FileField(
-        label=_("Picture of your face"),
-        widget=forms.FileInput(attrs={"accept": PICTURE_TYPES, "capture": "user"}),
-        error_messages={"required": _("Add a picture of your face.")},
-    )
+    back = _picture(_("Picture of the back"), _("Needed unless it is a passport."))
+    face = _picture(_("Picture of your face"), missing=_("Add a picture of your face."), camera="user")
 
     def __init__(self, *args: Any, kept: Collection[str], **kwargs: Any) -> None:
         """kept: as in `keeps`."""
@@ -259,12 +247,7 @@ class UploadForm(forms.Form):
         if self.errors:
             return cleaned
         try:
-            cleaned["identity"] = Identity(
-                given_name=cleaned["given_name"],
-                family_name=cleaned["family_name"],
-                birth_date=cleaned["birth_date"],
-                nationalities=tuple(filter(None, [cleaned["nationality"]])),
-            )
+            cleaned["identity"] = _identity(cleaned, filter(None, [cleaned["nationality"]]))
         except IdentityError as error:
             raise forms.ValidationError(
                 _("Check your name, date of birth and nationality: they must be as in your document."),

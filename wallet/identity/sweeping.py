@@ -42,7 +42,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
         (_to_ask(now), _ask_in_time),
         (waiting.filter(changed_at__lte=now - UNANSWERED), _give_up),
         (idle, _abandon),
-        (rows.filter(id__in=over.values("verification_id")), _expire),
+        (rows.filter(id__in=over.values("verification_id")), partial(_move, to=State.EXPIRED)),
     ]
     for due, step in steps:
         moved.update(each(due, batch, partial(step, now=now), failure="identity_check_not_swept"))
@@ -89,14 +89,10 @@ def _abandon(verification: IdentityVerification, *, now: datetime) -> str:
             return verification.state if answered and verification.state != State.ABANDONED else ""
         if not answered and verification.changed_at > now - LONGEST_IDLE:
             return ""
-    return _move(verification, State.ABANDONED, now=now)
+    return _move(verification, to=State.ABANDONED, now=now)
 
 
-def _expire(verification: IdentityVerification, *, now: datetime) -> str:
-    return _move(verification, State.EXPIRED, now=now)
-
-
-def _move(verification: IdentityVerification, to: State, *, now: datetime) -> str:
+def _move(verification: IdentityVerification, *, to: State, now: datetime) -> str:
     try:
         move_to(verification, to, actor="sweep", now=now, as_seen=True)
     except ForbiddenMoveError:  # the person went on, or another sweep was here

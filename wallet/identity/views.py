@@ -69,9 +69,7 @@ def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -
     offered = registry.reaching(errands.demanded(errand))
     only = next(iter(offered)) if len(offered) == 1 else ""
     provider = request.POST.get("provider", only)
-    if provider not in offered:
-        return see_other("wallet_identity", errand.id)
-    if not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
+    if provider not in offered or not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
         return see_other("wallet_identity", errand.id)
     try:
         attempts.STARTS.take(str(wallet.id), now=now)

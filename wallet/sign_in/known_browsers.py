@@ -35,17 +35,11 @@ def key(browser: str, email: str, *, purpose: str = HOLDER) -> str:
 
 def remember(browser: str, email: str, *, now: datetime, purpose: str = HOLDER) -> None:
     """Make this browser known for the address with which it has just signed in."""
+    row = KnownBrowser(key=key(browser, email, purpose=purpose), expires_at=now + KNOWN_FOR)
+    row.address = _of_address(email, purpose)
+    changes = ["expires_at", "address"]
     KnownBrowser.objects.bulk_create(
-        [
-            KnownBrowser(
-                key=key(browser, email, purpose=purpose),
-                address=_of_address(email, purpose),
-                expires_at=now + KNOWN_FOR,
-            )
-        ],
-        update_conflicts=True,
-        unique_fields=["key"],
-        update_fields=["expires_at", "address"],
+        [row], update_conflicts=True, unique_fields=["key"], update_fields=changes
     )
 
 
