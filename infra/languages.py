@@ -63,11 +63,10 @@ def follow(request: HttpRequest, response: HttpResponse, ui_locales: str) -> Non
     that an earlier request had asked for.
     """
     kept = request.COOKIES.get(settings.LANGUAGE_COOKIE_NAME, "")
-    by_request = kept.endswith(_BY_REQUEST)
-    if kept in dict(settings.LANGUAGES):
+    if not (kept or ui_locales) or kept in dict(settings.LANGUAGES):
         return
     if language := _first_of(ui_locales):
         value = f"{language}{_BY_REQUEST}"
         set_cookie(response, settings.LANGUAGE_COOKIE_NAME, value, lifetime=REQUESTED_FOR)
-    elif by_request:
+    elif kept.endswith(_BY_REQUEST):
         response.delete_cookie(settings.LANGUAGE_COOKIE_NAME, samesite="Lax")

@@ -97,31 +97,36 @@ def authorize(request: HttpRequest) -> HttpResponse:
         log_context.bind(first_step="untrusted")
         return error_pages.untrusted(request, error)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
-    ui_locales = carried.parameters.values.get("ui_locales", "")
-    response: HttpResponse | None = None
-    if following.match is not None and session is not None and _may_be_asked_here(carried, opened):
-        if (language := languages.requested(request, ui_locales)) != translation.get_language():
-            translation.activate(language)
-        response = ask_at_once(
-            request,
-            opened.row.consent,  # type: ignore[arg-type] # `prepare` has stored it
-            following.match.credential,
-            session,
-            last_shared,
-            now=now,
-        )
+    response = _asked_at_once(request, carried, opened, following, session, last_shared, now=now)
     response = response or _on_to(_address(opened, following))
     browser.remember(response, secret)
-    languages.follow(request, response, ui_locales)
+    languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
     return response
 
 
-def _may_be_asked_here(carried: CarriedRequest, opened: OpenInteraction) -> bool:
-    """Whether the consent page may answer the authorization request; otherwise the browser is redirected.
+def _asked_at_once(
+    request: HttpRequest,
+    carried: CarriedRequest,
+    opened: OpenInteraction,
+    following: NextStep,
+    session: HolderSession | None,
+    last_shared: Any,
+    *,
+    now: datetime,
+) -> HttpResponse | None:
+    """The consent page as the answer to the authorization request; None if the browser is redirected.
 
     The address of the request stays in the bar without JavaScript, and must not show a payment there.
     """
-    return carried.pushed or carried.signed or not opened.request.transaction_data
+    consent, is_hidden = opened.row.consent, carried.pushed or carried.signed
+    if session is None or consent is None or following.match is None:
+        return None
+    if opened.request.transaction_data and not is_hidden:
+        return None
+    language = languages.requested(request, carried.parameters.values.get("ui_locales", ""))
+    if language != translation.get_language():
+        translation.activate(language)
+    return ask_at_once(request, consent, following.match.credential, session, last_shared, now=now)
 
 
 @require_http_methods(["GET", "POST"])
