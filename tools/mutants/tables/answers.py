@@ -29,8 +29,8 @@ MUTANTS = (
     mutant(
         "consent page at once: with a payment in the address bar",
         "presentation/views.py",
-        "return carried.pushed or carried.signed or not opened.request.transaction_data",
-        "return True",
+        "    if opened.request.transaction_data and not is_hidden:\n",
+        "    if False:\n",
         f"{_AT_ONCE}::test_a_payment_in_the_address_bar_gets_a_page_of_its_own",
     ),
     mutant(
