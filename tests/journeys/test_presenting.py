@@ -436,6 +436,7 @@ def test_with_the_keyboard_alone_everything_works(
 
     press_until("Send me a code")
     person.sees("Enter the code")
+    page.wait_for_load_state()  # so that the script sends the code when its last digit is typed
     code = page.locator(".banner-code").inner_text()
     page.get_by_label("code", exact=False).first.focus()
     page.keyboard.type(code)
