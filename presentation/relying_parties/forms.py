@@ -15,7 +15,6 @@ from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.credential.claims import CLAIMS, NAMES
 from wallet.credential.evidence import LADDERS
 from wallet.providers import registry
 
@@ -62,10 +61,7 @@ class RelyingPartyForm(forms.ModelForm):
     allowed_scopes = CheckboxesField(label=_("Scopes"), choices=choices.with_urns)
     allowed_claims = CheckboxesField(
         label=_("Claims in a DCQL query"),
-        choices=[
-            (name, format_lazy("{label} ({name})", label=CLAIMS[path].label, name=name))
-            for name, path in NAMES.items()
-        ],
+        choices=choices.PERMISSIONS,
         help_text=_("For requests with dcql_query instead of scope. With none ticked: those of its scopes."),
     )
     allowed_transaction_data_types = CheckboxesField(
@@ -112,6 +108,11 @@ class RelyingPartyForm(forms.ModelForm):
             chosen = self.instance.minimum_assurance
             field = cast(CheckboxesField, self.fields["minimum_assurance"])
             field.choices = [(text, text) for text in _assurances(chosen)]
+        if "allowed_claims" in self.fields:
+            offered = dict(choices.PERMISSIONS)
+            questions = [name for name in self.instance.allowed_claims if name not in offered]
+            field = cast(CheckboxesField, self.fields["allowed_claims"])
+            field.choices = [*choices.PERMISSIONS, *((name, name) for name in questions)]
 
     def clean_logo_file(self) -> bytes | None:
         """The bytes of the uploaded logo; reads at most one byte more than a logo may have."""

@@ -30,7 +30,7 @@ from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_M
 from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
-from wallet.credential.claims import ARRAYS, CLAIMS
+from wallet.credential import claims
 from wallet.credential.credentials import credential_type, plain_claims
 
 RESPONSE_TYPE = "vp_token"
@@ -156,7 +156,7 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
         raise InvalidRequestError(str(error)) from None
     if not query.in_our_format:
         raise VpFormatsNotSupportedError(f"dcql_query asks for no credential of the format {queries.FORMAT}")
-    offer = possible_offer(query)
+    offer = offered(query)
     if unknown := evaluation.unknown_claim(query, offer):
         name = ".".join("*" if element is None else str(element) for element in unknown)
         raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have")
@@ -168,17 +168,25 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
                 "claims into one credential query, or have its wire format set to OpenID4VP 1.0"
             )
     pointers = [claim.path for credential in query.in_our_format for claim in credential.claims]
-    asked = {path for pointer in pointers for path in evaluation.covered(pointer, CLAIMS)}
-    if forbidden := sorted(asked - set(allowance.claims)):
+    asked = {path for pointer in pointers for path in evaluation.covered(pointer, offer.claims)}
+    if forbidden := sorted(path for path in asked if not claims.permitted(path, allowance.claims)):
         names = ", ".join(".".join(path) for path in forbidden)
         raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
     return query
 
 
-def possible_offer(query: Query) -> Offer:
-    """The most that any holder could present for the query; every authority that it names counts as ours."""
-    authorities = {each for asked in query.credentials for each in asked.authority_key_ids or ()}
-    return Offer(credential_type(), authorities, CLAIMS, plain_claims(), arrays=ARRAYS)
+def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:
+    """The most that any holder could present for the query: all claims, and the answers to its questions.
+
+    authorities: the key ids of ours; every one that the query names without it.
+    """
+    if authorities is None:
+        authorities = {each for asked in query.credentials for each in asked.authority_key_ids or ()}
+    asked = (claim.path for each in query.in_our_format for claim in (*each.claims, *each.optional))
+    questions = [claims.claim(path).path for path in asked if claims.is_question(path)]
+    paths = tuple(dict.fromkeys((*claims.CLAIMS, *questions)))
+    optional = [path for path in paths if claims.claim(path).optional]
+    return Offer(credential_type(), authorities, paths, plain_claims(), optional, claims.ARRAYS)
 
 
 def _scopes(scope: str, allowance: Allowance) -> list[str]:

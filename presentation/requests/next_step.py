@@ -24,7 +24,7 @@ from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests.authorization_request import AuthorizationRequest, possible_offer
+from presentation.requests.authorization_request import AuthorizationRequest, offered
 from presentation.requests.interactions import (
     LONGEST,
     LONGEST_WITH_PAYMENT,
@@ -36,7 +36,7 @@ from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh
 from wallet.credential import credentials
-from wallet.credential.claims import ARRAYS, CLAIMS, OPTIONAL, values_of_verification
+from wallet.credential.claims import values_of_verification
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
@@ -253,11 +253,11 @@ def _match(request: AuthorizationRequest, credential: Credential, *, today: date
     """
     query = request.query
     with our_fault():
-        best = _best(query, credentials.credential_type(), _authorities(query))
+        best = _best(query, _authorities(query))
         found = best.selection
         if not best.same_for_everyone:
-            offer = replace(best.offer, claims=credentials.held(credential))
-            found = evaluation.select(query, offer, credentials.whole(credential, today=today))
+            offer = replace(best.offer, claims=credentials.held(credential, best.offer.claims))
+            found = evaluation.select(query, offer, credentials.whole(credential, offer.claims, today=today))
     if not found or not _binds_all(request, found):
         return None
     return Match(credential, found, not best.same_for_everyone and evaluation.has_alternatives(query))
@@ -267,7 +267,7 @@ def _possible(request: AuthorizationRequest) -> Selection | None:
     """The best selection that any credential could give; None if none could match. Raises as `_match`."""
     query = request.query
     with our_fault():
-        found = _best(query, credentials.credential_type(), _authorities(query)).selection
+        found = _best(query, _authorities(query)).selection
     return found if found and _binds_all(request, found) else None
 
 
@@ -299,9 +299,9 @@ class _Best:
 
 
 @lru_cache(maxsize=100)  # each presentation needs it twice, and there are few scopes
-def _best(query: Query, vct: str, authority_key_ids: frozenset[str]) -> _Best:
+def _best(query: Query, authority_key_ids: frozenset[str]) -> _Best:
     """Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys."""
-    offer = Offer(vct, authority_key_ids, CLAIMS, credentials.plain_claims(), OPTIONAL, ARRAYS)
+    offer = offered(query, authority_key_ids)
     same = evaluation.same_for_everyone(query, offer)
     return _Best(offer, evaluation.select_for_anyone(query, offer), same)
 
@@ -330,7 +330,7 @@ def reachable(request: AuthorizationRequest, party: RelyingParty) -> tuple[Assur
 def _is_accepted(query: Query, found: Assurance) -> bool:
     """Whether a holder could match the query who was verified with this assurance today."""
     known = values_of_verification(Verification(found, localdate(), "in_person"))
-    return select_for_anyone(query, possible_offer(query), known) is not None
+    return select_for_anyone(query, offered(query), known) is not None
 
 
 def _reaches(party: RelyingParty, found: Assurance) -> bool:

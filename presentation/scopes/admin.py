@@ -5,41 +5,61 @@ from typing import Any
 from django import forms
 from django.contrib import admin, messages
 from django.http import HttpRequest
-from django.utils.text import format_lazy
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from presentation.models import RelyingParty, Scope
 from presentation.scopes import choices
 from presentation.scopes.records import ScopeError
-from wallet.credential.claims import CLAIMS, NAMES
+from wallet.credential.claims import NAMES
 
-_CLAIMS = [
-    (name, format_lazy("{label} ({name})", label=CLAIMS[path].label, name=name))
-    for name, path in NAMES.items()
-]
+
+def _claims(label: Any, help_text: Any) -> forms.MultipleChoiceField:
+    return forms.MultipleChoiceField(
+        label=label,
+        choices=choices.CLAIMS,
+        required=False,  # the model says what is missing
+        widget=forms.CheckboxSelectMultiple,
+        help_text=help_text,
+    )
+
+
+def _questions(label: Any) -> forms.CharField:
+    return forms.CharField(
+        label=label,
+        required=False,
+        widget=forms.TextInput(attrs={"class": "vTextField", "spellcheck": "false"}),
+        help_text=_("Names with spaces between, such as age_equal_or_over.16 nationality_in.EU"),
+    )
 
 
 class ScopeForm(forms.ModelForm):
-    """Offers the claims as checkboxes."""
+    """Offers the claims as checkboxes, and a line for those that answer a question."""
 
-    required_claims = forms.MultipleChoiceField(
-        label=_("Required claims"),
-        choices=_CLAIMS,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("A person who says yes shares these."),
+    required_claims = _claims(_("Required claims"), _("A person who says yes shares these."))
+    required_questions = _questions(_("Required answers"))
+    optional_claims = _claims(
+        _("Optional claims"), _("The person switches on each of these, or leaves it off.")
     )
-    optional_claims = forms.MultipleChoiceField(
-        label=_("Optional claims"),
-        choices=_CLAIMS,
-        required=False,
-        widget=forms.CheckboxSelectMultiple,
-        help_text=_("The person switches on each of these, or leaves it off."),
-    )
+    optional_questions = _questions(_("Optional answers"))
 
     class Meta:
         model = Scope
         fields = ("urn", "title", "required_claims", "optional_claims")
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        for part in ("required", "optional"):
+            names = self.initial.get(f"{part}_claims", ())
+            self.initial[f"{part}_questions"] = " ".join(name for name in names if name not in NAMES)
+
+    def clean(self) -> dict[str, Any]:
+        """Adds the questions to the claims."""
+        cleaned = super().clean() or self.cleaned_data
+        for part in ("required", "optional"):
+            questions = cleaned.get(f"{part}_questions", "").split()
+            cleaned[f"{part}_claims"] = [*cleaned.get(f"{part}_claims", ()), *questions]
+        return cleaned
 
 
 @admin.register(Scope)
@@ -50,7 +70,15 @@ class ScopeAdmin(admin.ModelAdmin):
     search_fields = ("urn", "title")
     search_help_text = _("URN or title")
     actions = None  # a scope is deleted on its own page, if nobody uses it
-    fields = ("urn", "title", "required_claims", "optional_claims", "used_by")
+    fields = (
+        "urn",
+        "title",
+        "required_claims",
+        "required_questions",
+        "optional_claims",
+        "optional_questions",
+        "used_by",
+    )
     readonly_fields = ("used_by",)
 
     @admin.display(description=_("claims"))

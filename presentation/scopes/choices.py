@@ -1,11 +1,22 @@
-"""The scopes as choices of forms, read each time a form is shown."""
+"""Scopes and claims as choices of forms."""
 
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
-from wallet.credential.claims import NAMES, Text, labels
+from wallet.credential.claims import FAMILIES, NAMES, Text, labels, named
+
+# Without the claims that answer a question: there are hundreds of them.
+CLAIMS = [
+    (name, format_lazy("{label} ({name})", label=label, name=name))
+    for name, label in zip(NAMES, labels(NAMES.values()), strict=True)
+]
+# What may be allowed for DCQL queries.
+PERMISSIONS = CLAIMS + [
+    (f"{family}.*", format_lazy("{label} ({family}.*)", label=label, family=family))
+    for family, label in FAMILIES.items()
+]
 
 
 def with_urns() -> list[tuple[str, Text]]:
@@ -23,7 +34,7 @@ def with_claims() -> list[tuple[str, Text]]:
 
 def claims_in_words(scope: ScopeRecord) -> str:
     """The labels of its claims; those that are optional say so."""
-    required = labels(NAMES[name] for name in scope.required)
-    optional = labels(NAMES[name] for name in scope.optional)
+    required = labels(map(named, scope.required))
+    optional = labels(map(named, scope.optional))
     marked = [str(_("%(claim)s (optional)") % {"claim": label}) for label in optional]
     return ", ".join([*map(str, required), *marked])

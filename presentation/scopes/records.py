@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.characters import is_legible
 from presentation.dcql.queries import BASIC, ClaimPath, ClaimsQuery, CredentialQuery
-from wallet.credential.claims import NAMES
+from wallet.credential.claims import is_named, named
 
 LONGEST_URN = 200
 LONGEST_TITLE = 100
@@ -63,7 +63,7 @@ class ScopeRecord:
     @property
     def claims(self) -> tuple[ClaimPath, ...]:
         """The paths of its claims, first the required ones."""
-        return tuple(NAMES[name] for name in (*self.required, *self.optional))
+        return tuple(map(named, (*self.required, *self.optional)))
 
     @cached_property
     def text(self) -> str:
@@ -76,8 +76,8 @@ class ScopeRecord:
         """The credential query that it is an alias of."""
         return CredentialQuery(
             self.query_id,
-            tuple(ClaimsQuery(NAMES[name]) for name in self.required),
-            optional=tuple(ClaimsQuery(NAMES[name]) for name in self.optional),
+            tuple(ClaimsQuery(named(name)) for name in self.required),
+            optional=tuple(ClaimsQuery(named(name)) for name in self.optional),
         )
 
 
@@ -88,7 +88,7 @@ def check_claims(required: Collection[str], optional: Collection[str]) -> None:
     if len(required) + len(optional) > MOST_CLAIMS:
         raise ScopeError("optional_claims", f"and the required claims must be at most {MOST_CLAIMS}")
     for part, names in (("required_claims", required), ("optional_claims", optional)):
-        if unknown := [name for name in names if not isinstance(name, str) or name not in NAMES]:
+        if unknown := [name for name in names if not is_named(name)]:
             raise ScopeError(part, f"must name claims: {str(unknown[0])[:100]} is none")
         if len(set(names)) != len(names):
             raise ScopeError(part, "must name each claim once")

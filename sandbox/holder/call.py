@@ -7,7 +7,7 @@ from typing import Any, Self
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from sandbox.identity_provider.personas import OUTCOMES
-from wallet.credential.claims import NAMES
+from wallet.credential.claims import is_named
 
 DECISIONS = ("share", "decline")
 CHOICES = {"persona": tuple(OUTCOMES), "decision": DECISIONS}
@@ -56,7 +56,7 @@ def _object(body: bytes) -> dict[str, Any]:
 
 
 def _optional(names: object) -> tuple[str, ...]:
-    if not isinstance(names, list) or not all(isinstance(name, str) and name in NAMES for name in names):
+    if not isinstance(names, list) or not all(map(is_named, names)):
         raise HolderCallError("optional must be a list of names of claims, such as nationalities.")
     return tuple(dict.fromkeys(names))
 

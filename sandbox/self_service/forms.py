@@ -15,7 +15,6 @@ from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from sandbox.self_service import assumed_names
 from sandbox.self_service.details import MOST_URIS
-from wallet.credential.claims import CLAIMS, NAMES
 from wallet.sign_in.forms import EmailForm
 
 
@@ -92,7 +91,7 @@ class SelfRegistrationForm(forms.Form):
     allowed_claims = CheckboxesField(
         label=_("Claims in a DCQL query"),
         help_text=_("For requests with dcql_query instead of scope. With none ticked: those from above."),
-        choices=[(name, CLAIMS[path].label) for name, path in NAMES.items()],
+        choices=choices.PERMISSIONS,
     )
     response_uris = AddressesField(
         label=_("Response URIs"),

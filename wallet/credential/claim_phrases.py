@@ -5,17 +5,14 @@ from collections.abc import Sequence
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import AGE_THRESHOLDS, Text
+from wallet.credential.claims import Text, is_named
+from wallet.credential.countries import name_in_page
 
 # The names of claims (`claims.NAMES`) and what stands for them after “Acme Bank wants to confirm:”.
 PHRASES: dict[str, Text] = {
     "given_name": _("your given name"),
     "family_name": _("your family name"),
     "birth_date": _("your date of birth"),
-    **{
-        f"age_equal_or_over.{age}": format_lazy(_("that you are {age} or over"), age=age)
-        for age in AGE_THRESHOLDS
-    },
     "nationalities": _("your nationality"),
     "email": _("your e-mail address"),
     "verification.trust_framework": _("the rules by which your identity was checked"),
@@ -30,5 +27,14 @@ _BOTH_NAMES = {"given_name", "family_name"}
 def phrases(names: Sequence[str]) -> list[str]:
     """The phrases for the claims, in the same order. The two names are one; unknown claims are left out."""
     whole_name = set(names) >= _BOTH_NAMES
-    said = [NAME if whole_name and name in _BOTH_NAMES else PHRASES.get(name, "") for name in names]
+    said = [NAME if whole_name and name in _BOTH_NAMES else _phrase(name) for name in names]
     return list(dict.fromkeys(str(phrase) for phrase in said if phrase))
+
+
+def _phrase(name: str) -> Text:
+    group, _dot, asked = name.partition(".")
+    if group == "age_equal_or_over" and is_named(name):
+        return format_lazy(_("that you are {age} or over"), age=asked)
+    if group == "nationality_in" and is_named(name):
+        return format_lazy(_("whether your nationality is “{country}”"), country=name_in_page(asked))
+    return PHRASES.get(name, "")

@@ -1,6 +1,8 @@
 """The claims of the identity credential; no other module names them. Pure.
 
 For each claim: its name on the wire, its label for people, and its value for a verified identity on a day.
+Most claims are in a table. Two families of them answer a question that their last name asks: any age in
+years, and any country or union of countries. `claim` finds both kinds.
 """
 
 import json
@@ -9,6 +11,7 @@ import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -17,13 +20,15 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
-from wallet.credential.countries import country_name
+from wallet.credential.countries import country_name, members, name_in_page
 from wallet.credential.evidence import METHODS, EvidenceError, Verification
 
 ClaimPath = tuple[str, ...]
 Text = str | Promise
 
-AGE_THRESHOLDS = (18, 21, 65)
+AGE_THRESHOLDS = (18, 21, 65)  # what a request for all of `age_equal_or_over` means
+HIGHEST_AGE = 120
+MOST_QUESTIONS = 3  # of one family in a presentation
 # Registered trust frameworks and levels, as people know them; others are shown as they are written.
 TRUST_FRAMEWORKS: dict[str, Text] = {
     "eidas": _("eIDAS, the European Union’s rules for electronic identity"),
@@ -45,6 +50,7 @@ LEVELS: dict[str, Text] = {
 MAX_NAME = 150
 MAX_NATIONALITIES = 10
 _COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
+_YEARS = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _FIELDS = {"given_name", "family_name", "birth_date", "nationalities"}
 
 
@@ -128,12 +134,27 @@ class Claim:
 
 
 def _age_claim(threshold: int) -> Claim:
+    """Whether somebody has reached an age."""
     return Claim(
         path=("age_equal_or_over", str(threshold)),
         label=format_lazy(_("Aged {age} or over"), age=threshold),
         description=f"Whether the person was {threshold} or older on the day of the presentation.",
         value=lambda identity, today: age(identity.birth_date, today) >= threshold,
         derived_from=("birth_date",),
+    )
+
+
+def _nationality_claim(code: str) -> Claim:
+    """Whether one of somebody's nationalities is that of a country, or of a union of countries."""
+    return Claim(
+        path=("nationality_in", code),
+        label=format_lazy(_("Nationality “{country}”"), country=name_in_page(code)),
+        description=f"Whether a nationality of the person is {code}.",
+        value=lambda identity, today: (
+            not members(code).isdisjoint(identity.nationalities) if identity.nationalities else None
+        ),
+        derived_from=("nationalities",),
+        optional=True,
     )
 
 
@@ -148,7 +169,7 @@ def _of_verification(name: str, label: Text, description: str, value: Callable[[
     )
 
 
-# In the order in which people read them. All are issued, always; each can be withheld on its own.
+# In the order in which people read them. Each can be withheld on its own.
 CLAIMS: dict[ClaimPath, Claim] = {
     claim.path: claim
     for claim in (
@@ -211,8 +232,6 @@ CLAIMS: dict[ClaimPath, Claim] = {
     )
 }
 
-OPTIONAL = frozenset(path for path, claim in CLAIMS.items() if claim.optional)
-
 # The claims that are arrays. The others are text, true or false, so no path leads into them.
 ARRAYS = (("nationalities",), ("verification", "evidence"))
 
@@ -225,11 +244,76 @@ IN_THE_PLURAL: dict[ClaimPath, Text] = {("nationalities",): _("Nationalities")}
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
+# The claims that answer a question, by the first element of their path.
+FAMILIES: dict[str, Text] = {"age_equal_or_over": _("Any age"), "nationality_in": _("Any nationality")}
+# What may be allowed to relying parties beside single claims: a whole family.
+WHOLE_FAMILIES: dict[str, ClaimPath] = {f"{family}.*": (family, "*") for family in FAMILIES}
+
 # Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
 GROUPS: dict[ClaimPath, tuple[Text, str]] = {
     ("age_equal_or_over",): (_("Age"), "Whether the person has reached an age, by threshold in years."),
+    ("nationality_in",): (
+        _("Nationality"),
+        "Whether a nationality of the person is that of a country, by ISO 3166-1 alpha-2 code, or one in EU, "
+        "EEA or CH-EEA. Absent if no nationality is known.",
+    ),
     ("verification",): (_("Identity check"), "How, when and how well the identity was verified."),
 }
+
+# Every credential has these, as its type says. It is made for one presentation, so it has no others but those
+# that are presented.
+MANDATORY = tuple(path for path, claim in CLAIMS.items() if not claim.optional)
+
+# How many digests the credential and each group has, so that their number says nothing about the person.
+DIGESTS: dict[ClaimPath, int] = {
+    (): len({path[0] for path in CLAIMS} | FAMILIES.keys()),
+    **{
+        group: sum(path[:-1] == group for path in CLAIMS) + (MOST_QUESTIONS if group[0] in FAMILIES else 0)
+        for group in GROUPS
+    },
+}
+
+
+def claim(path: Sequence[Any]) -> Claim:
+    """The claim at this path; raises KeyError."""
+    if found := _found(tuple(path)):
+        return found
+    raise KeyError(path)
+
+
+def is_question(path: Sequence[Any]) -> bool:
+    """Whether it is the path of a claim of a family."""
+    return _question(tuple(path)) is not None
+
+
+def _found(path: ClaimPath) -> Claim | None:
+    return CLAIMS.get(path) or _question(path)
+
+
+@lru_cache(maxsize=1000)
+def _question(path: tuple[Any, ...]) -> Claim | None:
+    match path:
+        case ("age_equal_or_over", str(years)) if _YEARS.fullmatch(years) and int(years) <= HIGHEST_AGE:
+            return _age_claim(int(years))
+        case ("nationality_in", str(code)) if members(code):
+            return _nationality_claim(code)
+        case _:
+            return None
+
+
+def named(name: str) -> ClaimPath:
+    """The path of the claim of this name, such as `age_equal_or_over.18`; raises KeyError."""
+    return NAMES.get(name) or claim(name.split(".")).path
+
+
+def is_named(name: object) -> bool:
+    """Whether it is the name of a claim."""
+    return isinstance(name, str) and (name in NAMES or is_question(name.split(".")))
+
+
+def permitted(path: ClaimPath, permissions: Collection[ClaimPath]) -> bool:
+    """Whether the claim, or all of its family, is among `permissions`."""
+    return path in permissions or (path[0], "*") in permissions
 
 
 def age(birth_date: date, today: date) -> int:
@@ -238,18 +322,21 @@ def age(birth_date: date, today: date) -> int:
     return today.year - birth_date.year - before_birthday
 
 
-def values(identity: Identity, *, today: date) -> dict[str, Any]:
-    """Every claim of the credential on the day `today`, nested as on the wire."""
+def values(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS, *, today: date) -> dict[str, Any]:
+    """The claims at `paths` that the identity has, with their values on a day, nested as on the wire.
+
+    Without `paths` all but those that answer a question of a relying party.
+    """
     tree: dict[str, Any] = {}
-    for claim in CLAIMS.values():
-        value = claim.value(identity, today)
+    for path in paths:
+        value = claim(path).value(identity, today)
         if value is None:
             continue
-        *groups, name = claim.path
-        members = tree
+        *groups, name = path
+        here = tree
         for group in groups:
-            members = members.setdefault(group, {})
-        members[name] = value
+            here = here.setdefault(group, {})
+        here[name] = value
     return tree
 
 
@@ -260,15 +347,18 @@ def values_of_verification(verification: Verification) -> dict[str, Any]:
     return {"verification": tree["verification"]}
 
 
-def held(identity: Identity) -> list[ClaimPath]:
-    """The paths of the claims that this identity has."""
-    lacking = {path for path in OPTIONAL if CLAIMS[path].value(identity, date.min) is None}
-    return [path for path in CLAIMS if path not in lacking]
+def held(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS) -> list[ClaimPath]:
+    """Those of `paths` whose claims this identity has."""
+    return [path for path in paths if (claim := _found(path)) and _has(identity, claim)]
+
+
+def _has(identity: Identity, claim: Claim) -> bool:
+    return not claim.optional or claim.value(identity, date.min) is not None
 
 
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:
     """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
-    return [CLAIMS[tuple(path)].label for path in paths]
+    return [claim(path).label for path in paths]
 
 
 def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
@@ -291,7 +381,7 @@ class ClaimPreview:
     @property
     def label(self) -> Text:
         """The label of the claim: in the plural if it has several values."""
-        return IN_THE_PLURAL[self.path] if self.several else CLAIMS[self.path].label
+        return IN_THE_PLURAL[self.path] if self.several else claim(self.path).label
 
 
 def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> list[ClaimPreview]:
@@ -308,7 +398,7 @@ def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> l
 
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     """The claim's value for people, in the language of the page."""
-    value = CLAIMS[path].value(identity, today)
+    value = claim(path).value(identity, today)
     if path[0] == "verification" and identity.verification:
         return _in_words(path, identity.verification)
     if path == ("birth_date",):

@@ -5,7 +5,7 @@ rounded times, so that relying parties cannot link tokens (RFC 9901 §10.1).
 """
 
 import secrets
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta
@@ -95,9 +95,9 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     return credential
 
 
-def held(credential: Credential) -> list[ClaimPath]:
-    """The paths of the claims that the credential has; raises SealError."""
-    return claims.held(_identity(credential))
+def held(credential: Credential, paths: Iterable[ClaimPath] = claims.CLAIMS) -> list[ClaimPath]:
+    """Those of `paths` whose claims the credential has; raises SealError."""
+    return claims.held(_identity(credential), paths)
 
 
 def assurance(credential: Credential) -> Assurance | None:
@@ -152,9 +152,9 @@ def plain_claims() -> dict[str, Any]:
     }
 
 
-def whole(credential: Credential, *, today: date) -> dict[str, Any]:
-    """The credential with every claim disclosed, for matching a query; raises SealError."""
-    return plain_claims() | claims.values(_identity(credential), today=today)
+def whole(credential: Credential, paths: Iterable[ClaimPath], *, today: date) -> dict[str, Any]:
+    """The credential with the claims at `paths` disclosed, for matching a query; raises SealError."""
+    return plain_claims() | claims.values(_identity(credential), paths, today=today)
 
 
 def disclosed(credential: Credential, *, today: date) -> dict[str, Any]:
@@ -232,6 +232,7 @@ def mint(
     nonce: str,
     transaction_data: Sequence[str],
     now: datetime,
+    digests: Mapping[issuance.Path, int] = {},
 ) -> str:
     """A one-time SD-JWT VC of `payload` that discloses `paths`. Its holder key is not stored."""
     holder = SoftwareSigner.generate()
@@ -241,6 +242,7 @@ def mint(
         signer=issuer_key.signer,
         random_bytes=secrets.token_bytes,
         holder_jwk=public_jwk(holder.public_key),
+        digests=digests,
     )
     return issuance.bind(
         issuance.select(issued, paths),
@@ -292,9 +294,10 @@ def _minted(
     *,
     now: datetime,
 ) -> str:
-    # Every group has its digest, an empty one too, so that all presentations have the same number of them.
-    empty: dict[str, Any] = {name: {} for (name,) in claims.GROUPS}
-    values = empty | claims.values(_identity(credential), today=binding.today)
+    # Decoys stand for what is not in it, so all have as many digests.
+    issued = dict.fromkeys((*claims.MANDATORY, *paths))
+    values = claims.values(_identity(credential), issued, today=binding.today)
+    opened = ((), *dict.fromkeys(path[:-1] for path in paths if len(path) > 1))
     facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": allocation.status_claim(*place)}
     return mint(
         {**facts, **issuance.all_withheld(values)},
@@ -305,6 +308,7 @@ def _minted(
         nonce=binding.nonce,
         transaction_data=binding.transaction_data,
         now=now,
+        digests={path: claims.DIGESTS[path] for path in opened},
     )
 
 
@@ -317,7 +321,7 @@ def _is_usable(credential: Credential, now: datetime) -> bool:
 def _requested(paths: Sequence[ClaimPath], credential: Credential) -> list[ClaimPath]:
     """The paths without repetitions. Raises CredentialNotUsableError if the credential lacks one of them."""
     requested = list(dict.fromkeys(tuple(path) for path in paths))
-    if not set(requested).issubset(held(credential)):
+    if len(held(credential, requested)) < len(requested):
         raise CredentialNotUsableError("The credential has no such claim.")
     return requested
 

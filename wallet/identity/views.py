@@ -191,7 +191,7 @@ def _page(
         "verification": verification,
         "provider": registry.by_name(verification.provider) if verification else None,
         **_present(wallet, now),
-        "asks_for": claims.labels(claims.NAMES[name] for name in errand.asks_for if name in claims.NAMES),
+        "asks_for": claims.labels(map(claims.named, filter(claims.is_named, errand.asks_for))),
     }
     return page.show(request, f"identity_{name}", errand, wallet, **facts)
 

@@ -77,6 +77,7 @@ def issue(
     signer: Signer,
     random_bytes: Callable[[int], bytes],
     holder_jwk: dict[str, str] | None = None,
+    digests: Mapping[Path, int] = {},
 ) -> SdJwt:
     """A signed SD-JWT of `claims` with all its Disclosures.
 
@@ -84,11 +85,12 @@ def issue(
     selectively disclosable members of an object are under its `_sd`, and a selectively disclosable element of
     an array is `{"...": element}`; both can be nested. header: an encoded segment, as from
     `IssuerKey.header_segment`. random_bytes: such as `secrets.token_bytes`. holder_jwk: goes into `cnf`.
+    digests: how many digests the `_sd` at a path has; decoys stand for those that are missing (§4.2.5).
     Raises ValueError for a reserved name, and for a member of `_sd` that is in `ALWAYS_PLAIN`.
     """
     if withheld := ALWAYS_PLAIN & claims.get("_sd", {}).keys():
         raise ValueError(f"{sorted(withheld)} cannot be withheld")
-    issuance = _Issuance({}, random_bytes)
+    issuance = _Issuance({}, random_bytes, digests)
     payload = _object(claims, (), issuance)
     payload["_sd_alg"] = "sha-256"
     if holder_jwk is not None:
@@ -143,14 +145,21 @@ def bind(
 
 
 class _Issuance(NamedTuple):
-    """The state of one issuance: the Disclosures so far, innermost first, and the source of randomness."""
+    """The state of one issuance: the Disclosures so far, innermost first, and what `issue` was given."""
 
     disclosures: dict[Path, Disclosure]
     random_bytes: Callable[[int], bytes]
+    digests: Mapping[Path, int]
 
     def salts(self, number: int) -> str:
         """`number` salts of `_SALT` characters in one text, which is faster than one call for each."""
         return base64url.encode(self.random_bytes(number * _SALT_BYTES))
+
+    def decoys(self, number: int) -> list[str]:
+        """`number` digests without a Disclosure; none if it is not above zero."""
+        seeds = self.random_bytes(number * 32) if number > 0 else b""
+        hashes = [sha256(seeds[at : at + 32]).digest() for at in range(0, len(seeds), 32)]
+        return base64url.encode_all(hashes) if hashes else []
 
 
 def _value(value: Any, path: Path, issuance: _Issuance) -> Any:
@@ -189,6 +198,7 @@ def _digests(withheld: dict[str, Any], path: Path, issuance: _Issuance) -> list[
     disclosures = base64url.encode_all(contents)
     issuance.disclosures.update({(*path, name): one for name, one in zip(withheld, disclosures, strict=True)})
     digests = base64url.encode_all([sha256(one.encode()).digest() for one in disclosures])
+    digests += issuance.decoys(issuance.digests.get(path, 0) - len(digests))
     digests.sort()  # so that the order reveals nothing (§4.2.4.1)
     return digests
 

@@ -19,8 +19,8 @@ from presentation.relying_parties.as_json import FIELDS, as_json
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import catalogue
+from presentation.scopes.choices import PERMISSIONS
 from presentation.transaction_data.types import TYPES
-from wallet.credential.claims import NAMES
 
 # Options by the field that they set, with their help. Those of REPEATED may be given several times.
 REPEATED = {
@@ -30,7 +30,10 @@ REPEATED = {
         "--scope",
         f"what it may ask for, such as {BASIC}",
     ),
-    "allowed_claims": ("--claim", f"for dcql_query, instead of the claims of the scopes: {', '.join(NAMES)}"),
+    "allowed_claims": (
+        "--claim",
+        f"for dcql_query, instead of the claims of the scopes: {', '.join(dict(PERMISSIONS))}",
+    ),
     "allowed_transaction_data_types": ("--transaction-data-type", f"instead of all: {', '.join(TYPES)}"),
     "minimum_assurance": (
         "--minimum-assurance",

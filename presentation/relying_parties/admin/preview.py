@@ -67,7 +67,7 @@ def harmless(html: str) -> str:
 def _question(party: RelyingParty, records: Sequence[ScopeRecord], now: datetime) -> Question:
     """The question about the claims of these scopes, to a person who does not exist; it is not stored."""
     paths = list(dict.fromkeys(path for record in records for path in record.claims))
-    required = {claims.NAMES[name] for record in records for name in record.required}
+    required = {claims.named(name) for record in records for name in record.required}
     consent = Consent(
         requester=_requester(party).to_json(),
         return_to="",

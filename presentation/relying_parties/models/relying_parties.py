@@ -22,7 +22,7 @@ from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.credential.claims import NAMES
+from wallet.credential.claims import WHOLE_FAMILIES, is_named, named
 from wallet.credential.evidence import Assurance, EvidenceError
 
 
@@ -43,7 +43,7 @@ validate_https = URLValidator(
 
 # The values that each list field may contain.
 _KNOWN: dict[str, Collection[str]] = {
-    "allowed_claims": NAMES,
+    "allowed_claims": WHOLE_FAMILIES,  # and the name of every claim
     "allowed_transaction_data_types": TYPES,
     "grants": GRANTS,
     "webhook_events": WebhookEvent.Type.values,
@@ -249,7 +249,7 @@ class RelyingParty(models.Model):
             chosen = getattr(self, field)
             if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
                 errors[field] = ValidationError(_("This must be a list of names."))
-            elif unknown := [value for value in chosen if value not in known]:
+            elif unknown := [value for value in chosen if not (value in known or _is_claim(field, value))]:
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
 
@@ -263,14 +263,19 @@ class RelyingParty(models.Model):
         return None
 
     def claims_it_may_ask(self, scopes: Scopes) -> frozenset[ClaimPath]:
-        """The claims it may name in a DCQL query: those that operators chose, else those of its scopes.
+        """What it may name in a DCQL query: what operators chose, else the claims of its scopes.
 
-        scopes: what its scopes mean.
+        scopes: what its scopes mean. The result is for `claims.permitted`.
         """
         if self.allowed_claims:
-            return frozenset(NAMES[name] for name in self.allowed_claims if name in NAMES)
+            families = (WHOLE_FAMILIES[name] for name in self.allowed_claims if name in WHOLE_FAMILIES)
+            return frozenset((*families, *map(named, filter(is_named, self.allowed_claims))))
         known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
         return frozenset(path for scope in known for path in scope.claims)
+
+
+def _is_claim(field: str, value: str) -> bool:
+    return field == "allowed_claims" and is_named(value)
 
 
 def _problem_with_minimum(value: object) -> Words:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from consent.models import Consent
 from keys.issuer_key import active_issuer_key
@@ -17,8 +18,8 @@ from tests.consent.shown import values_on, withheld_on
 from tests.people import BOB, NORA
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
 from tests.presentation.requests.test_flow import SignIn, ask, decide
-from wallet.credential import claims
-from wallet.credential.credentials import credential_type
+from wallet.credential import claims, credentials
+from wallet.credential.credentials import Binding, credential_type
 from wallet.credential.examination import examine
 from wallet.models import StatusEntry, Wallet
 from wallet.sd_jwt.issuance import digest
@@ -293,7 +294,12 @@ def test_the_contracts_format_has_room_for_one_presentation_and_the_refusal_says
 
 
 UNKNOWN: dict[str, tuple[str, dict[str, Any]]] = {
-    "an age": ("age_equal_or_over.16", with_query(query(path("age_equal_or_over", "16")))),
+    "an age": ("age_equal_or_over.121", with_query(query(path("age_equal_or_over", "121")))),
+    "no age": ("age_equal_or_over.0", with_query(query(path("age_equal_or_over", "0")))),
+    "an age in other figures": ("age_equal_or_over.016", with_query(query(path("age_equal_or_over", "016")))),
+    "below any age": ("age_equal_or_over.16.x", with_query(query(path("age_equal_or_over", "16", "x")))),
+    "a country that is none": ("nationality_in.XX", with_query(query(path("nationality_in", "XX")))),
+    "all questions about nationality": ("nationality_in", with_query(query(path("nationality_in")))),
     "a name": ("shoe_size", with_query(query(path("given_name"), path("shoe_size")))),
     "below an object": ("verification.colour", with_query(query(path("verification", "colour")))),
     "below text": ("given_name.first", with_query(query(path("given_name", "first")))),
@@ -547,3 +553,75 @@ def test_another_persons_wallet_gives_another_answer_to_the_same_query(
     shown = client.get(ask(client, may_ask_everything, login_hint=BOB, **with_query(asked_for)))
 
     assert values_on(shown) == ["Bob", "Yes"]
+
+
+QUESTIONS = (path("age_equal_or_over", "16"), path("nationality_in", "EU"), path("nationality_in", "GB"))
+
+
+def test_the_answer_to_a_question_is_shown_and_nothing_else_is_disclosed(
+    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+) -> None:
+    may_ask_everything.allowed_claims = list(claims.WHOLE_FAMILIES)
+    may_ask_everything.save()
+    sign_in(alice)
+
+    page = ask(client, may_ask_everything, **with_query(query(*QUESTIONS)))
+    shown = client.get(page)
+    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+
+    assert values_on(shown) == ["Yes", "No", "Yes"]
+    assert disclosed(token) == {"age_equal_or_over", "16", "nationality_in", "EU", "GB"}
+
+
+@pytest.mark.parametrize(
+    ("asked_for", "outcome"), [([True], "access_denied"), ([False], "vp_token")], ids=["yes", "no"]
+)
+def test_a_request_can_demand_the_answer(
+    client: Client,
+    alice: Wallet,
+    may_ask_everything: RelyingParty,
+    sign_in: SignIn,
+    asked_for: Any,
+    outcome: str,
+) -> None:
+    may_ask_everything.allowed_claims = ["nationality_in.EU"]
+    may_ask_everything.save()
+    sign_in(alice)
+
+    page = ask(
+        client, may_ask_everything, **with_query(query(path("nationality_in", "EU", values=asked_for)))
+    )
+    if outcome == "vp_token":
+        answer = fragment(client.get(decide(client, page)).headers["Location"])
+        assert disclosed(answer["vp_token"]) == {"nationality_in", "EU"}
+    else:
+        home = client.get(client.get(page).context["leave"]).headers["Location"]
+        assert fragment(home)["error"] == outcome
+
+
+def test_who_was_registered_before_there_were_questions_cannot_ask_them(
+    client: Client, may_ask_everything: RelyingParty
+) -> None:
+    answer = fragment(
+        client.get(PATH, asked(may_ask_everything, **with_query(query(*QUESTIONS)))).headers["Location"]
+    )
+
+    assert answer["error"] == "unauthorized_client"
+    assert "age_equal_or_over.16, nationality_in.EU, nationality_in.GB" in answer["error_description"]
+
+
+@pytest.mark.parametrize("names", [[], ["16"], ["18"], ["16", "17", "100"], ["18", "21", "65"]])
+def test_the_number_of_digests_tells_nothing_of_what_was_asked_nor_of_whom(
+    alice: Wallet, bob: Wallet, names: list[str]
+) -> None:
+    for wallet in (alice, bob):
+        paths = [("given_name",), *(("age_equal_or_over", name) for name in names)]
+        now = timezone.now()
+        binding = Binding(audience="x", nonce="n" * 16, transaction_data=[], today=now.date())
+        (token,) = credentials.present(wallet.credential, [(paths, binding)], now=now)
+        jwt, *disclosures = token.split("~")[:-1]
+        values = [json.loads(urlsafe_b64decode(sent + "==")) for sent in disclosures]
+        groups = [value for _salt, _name, value in values if isinstance(value, dict)]
+
+        assert len(decode_segment(jwt.split(".")[1])["_sd"]) == claims.DIGESTS[()]
+        assert [len(group["_sd"]) for group in groups] == ([6] if names else [])

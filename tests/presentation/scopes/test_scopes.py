@@ -18,7 +18,7 @@ from presentation.scopes import catalogue
 from presentation.scopes.models import FixedScopeError
 from presentation.scopes.records import THE_BASIC_SCOPE, ScopeError
 from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from wallet.credential.claims import OPTIONAL
+from wallet.credential.claims import CLAIMS
 
 pytestmark = pytest.mark.django_db
 PREFIX = "urn:service:params:scope:verifiable-credentials:"
@@ -52,7 +52,7 @@ def test_four_scopes_are_shipped() -> None:
         "contact": (("email",), ()),
     }
     assert catalogue.current()[BASIC] == THE_BASIC_SCOPE
-    assert ("email",) in OPTIONAL
+    assert CLAIMS["email",].optional
 
 
 def test_the_operators_of_relying_parties_edit_scopes_and_auditors_read_them() -> None:
@@ -258,3 +258,34 @@ def test_a_row_that_no_longer_keeps_the_rules_is_no_scope_and_is_logged(caplog: 
 
     assert URN not in catalogue.current()
     assert "scope_not_usable" in caplog.text
+
+
+# --- Questions ----------------------------------------------------------------------------------------------
+
+
+def test_operators_make_scopes_of_questions_and_read_them_again(admin_client: Client) -> None:
+    form = FORM | {
+        "required_claims": [],
+        "required_questions": "age_equal_or_over.16  nationality_in.CH-EEA",
+        "optional_questions": "nationality_in.ES",
+    }
+
+    added = admin_client.post(f"{ADMIN}add/", form)
+    scope = Scope.objects.get(urn=URN)
+    page = admin_client.get(f"{ADMIN}{URN.replace(':', '_3A')}/change/").content.decode()
+
+    assert added.status_code == 302
+    assert scope.required_claims == ["age_equal_or_over.16", "nationality_in.CH-EEA"]
+    assert scope.optional_claims == ["birth_date", "nationality_in.ES"]
+    assert 'value="age_equal_or_over.16 nationality_in.CH-EEA"' in page
+    assert 'value="nationality_in.ES"' in page
+
+
+@pytest.mark.parametrize(
+    "questions", ["age_equal_or_over.121", "nationality_in.EU, nationality_in.ES", "<b>"]
+)
+def test_a_question_that_there_is_not_is_refused_by_name(admin_client: Client, questions: str) -> None:
+    answer = admin_client.post(f"{ADMIN}add/", FORM | {"required_questions": questions})
+
+    assert "must name claims" in answer.content.decode()
+    assert not Scope.objects.filter(urn=URN).exists()

@@ -103,8 +103,8 @@ MUTANTS = (
     mutant(
         "client: asks for claims that it was not allowed",
         _REQUEST,
-        "sorted(asked - set(allowance.claims))",
-        "sorted(asked - set(CLAIMS))",
+        "claims.permitted(path, allowance.claims)",
+        "claims.permitted(path, claims.CLAIMS)",
         "presentation/dcql/test_dcql_flow.py::test_a_claim_that_is_not_the_relying_partys_to_ask_is_refused",
     ),
     mutant(
