@@ -65,6 +65,9 @@ urlpatterns = [
     path("wallet/history/", consent.history.history, name="consent_history"),
     path("wallet/history/<uuid:consent_id>/", consent.history.receipt, name="consent_receipt"),
     path(
+        "wallet/history/<uuid:consent_id>/number/", consent.history.new_number, name="consent_new_number"
+    ),
+    path(
         "wallet/history/<uuid:consent_id>/invalidate/", consent.history.invalidate, name="consent_invalidate"
     ),
     path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),

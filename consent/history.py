@@ -16,8 +16,10 @@ from django.views.decorators.http import require_http_methods
 from consent import receipts
 from consent.forms import SearchForm
 from consent.models import Consent
+from consent.question import Requester
 from consent.receipts import Place, Receipt
 from infra.reading import only_read
+from wallet.account import subjects
 from wallet.decorators import for_signed_in_302
 from wallet.models import HolderSession, Wallet
 from wallet.status_lists import changes
@@ -50,8 +52,10 @@ def receipt(
     """One receipt of the holder with all its details, to read and to print."""
     consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
     (found,) = _receipts([consent], session.wallet, now=now)
-    site = urlsplit(settings.BASE_URL).netloc
-    return _page(request, "receipt", _of(session.wallet) | {"receipt": found, "site": site})
+    context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc}
+    if found.recognition:
+        context["has_number"] = subjects.is_used(found.requester.sector, wallet=session.wallet)
+    return _page(request, "receipt", _of(session.wallet) | context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -70,6 +74,22 @@ def invalidate(
             changes.take_back(session.wallet, consent.id, now=now)
         done = {"invalidated": consent.id}
     return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@for_signed_in_302
+def new_number(
+    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
+) -> HttpResponse:
+    """Ask for confirmation; on POST, forget the number by which the requester of this receipt recognises."""
+    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
+    requester = Requester.from_json(consent.requester)
+    if request.method != "POST" and subjects.is_used(requester.sector, wallet=session.wallet):
+        context = {"requester": requester, "receipt_id": consent.id}
+        return _page(request, "new_number", _of(session.wallet) | context)
+    if request.method == "POST":
+        subjects.reset(session.wallet, requester.sector)
+    return HttpResponseRedirect(reverse("consent_receipt", args=[consent.id]), status=HTTPStatus.SEE_OTHER)
 
 
 def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:

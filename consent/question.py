@@ -9,9 +9,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from django.utils.translation import ngettext
+
+from infra import localised
+
 MAX_TEXT = 32_768
 MAX_ENTRIES = 500
 WEB_ADDRESS = ("https://", "http://")
+_LEFT_OUT = ("receiver", "sector", "recognised_by")  # of a stored requester, where they are empty
 
 
 class QuestionFormatError(ValueError):
@@ -37,6 +42,10 @@ class Requester:
     privacy_policy_url: str = ""
     terms_url: str = ""
     receiver: str = ""  # the host to which the answer is posted, if the browser does not carry it
+    # If it asks for the number to recognise the holder by: the sector of that number, and the names of all
+    # that get it, one a line.
+    sector: str = ""
+    recognised_by: str = ""
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
@@ -47,8 +56,19 @@ class Requester:
         if self.logo_url and (not self.logo_url.startswith("/") or self.logo_url.startswith("//")):
             raise QuestionFormatError("a logo is not on this host")
 
+    @property
+    def recognition(self) -> str:
+        """Who can recognise the holder by the number, for people; empty if it asks for none."""
+        names = self.recognised_by.splitlines()
+        said = ngettext(
+            "A number that only %(names)s gets. %(names)s can recognise you next time; nobody else can.",
+            "A number that only %(names)s get. Each of them can recognise you next time; nobody else can.",
+            len(names),
+        )
+        return said % {"names": localised.listed(names)} if names else ""
+
     def to_json(self) -> dict[str, str]:
-        return {name: text for name, text in vars(self).items() if text or name != "receiver"}
+        return {name: text for name, text in vars(self).items() if text or name not in _LEFT_OUT}
 
     def columns(self) -> dict[str, Any]:
         """The columns of a question: the requester as shown, and its name and domain for the search."""
@@ -59,8 +79,8 @@ class Requester:
 
     @classmethod
     def from_json(cls, value: object) -> Self:
-        if isinstance(value, Mapping) and "receiver" not in value:
-            value = {**value, "receiver": ""}
+        if isinstance(value, Mapping):
+            value = {**dict.fromkeys(_LEFT_OUT, ""), **value}
         return cls(**members_of(value, {field.name for field in fields(cls)}))
 
 

@@ -7,7 +7,7 @@ belongs to a person; the page is cut at the samples, and only what is left of it
 import re
 import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from functools import cached_property, lru_cache
 from html import escape
@@ -59,10 +59,14 @@ class Question:
         identity or the transactions cannot be unsealed.
         """
         paths = [tuple(path) for path in consent.claims]
+        previews = credentials.preview(credential, paths, today=localdate(consent.asked_at, UTC))
+        if claims.SUBJECT in paths:
+            words = Requester.from_json(consent.requester).recognition
+            previews = [replace(one, value=words) if one.path == claims.SUBJECT else one for one in previews]
         return cls(
             consent=consent,
             transactions=transactions.shown(consent) if consent.transactions else (),
-            claims=tuple(credentials.preview(credential, paths, today=localdate(consent.asked_at, UTC))),
+            claims=tuple(previews),
             last_shared_at=before.at if before else None,
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),

@@ -119,6 +119,7 @@ class Receipt:
     transactions: tuple[KeptTransaction, ...]
     claims: tuple[str, ...]  # labels
     kept_off: tuple[str, ...]  # labels of optional claims that were not switched on
+    recognition: str  # who got the number to recognise the holder by, in words; empty if nobody
     status: Status | None  # of the presented credential; None if there is none, or it has expired
 
     @classmethod
@@ -127,12 +128,14 @@ class Receipt:
         agreed = consent.decision == Consent.Decision.GRANTED
         chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
         left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
+        requester = Requester.from_json(consent.requester)
         return cls(
             consent=consent,
-            requester=Requester.from_json(consent.requester),
+            requester=requester,
             transactions=transactions.kept(consent, with_content=with_content),
             claims=tuple(map(_label, chosen)),
             kept_off=tuple(map(_label, left_off)),
+            recognition=requester.recognition if agreed and claims.SUBJECT in chosen else "",
             status=status,
         )
 

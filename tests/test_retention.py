@@ -52,7 +52,7 @@ IMPERSONAL = {
     "presentation.RelyingParty": {
         **dict.fromkeys(
             (
-                *("client_id", "name", "logo", "purpose", "privacy_policy_url", "terms_url"),
+                *("client_id", "sector", "name", "logo", "purpose", "privacy_policy_url", "terms_url"),
                 "initiate_login_uri",
                 *("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "wire_format"),
                 "minimum_assurance",

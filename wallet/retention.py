@@ -152,6 +152,11 @@ PEOPLE = {
         _("You can take back what you shared, and those you shared it with can see that."),
         _("Until what you shared has expired, which takes a day at most, and a short time after that"),
     ),
+    "number by which a requester recognises the holder: its seed, and whose it is": ForPeople(
+        _("The numbers by which those to whom you allowed it recognise you. Encrypted."),
+        _("So that each gets the same number next time, and nobody else gets that one."),
+        _("Until you have the number forgotten or close your wallet"),
+    ),
     "history of status changes: which credential or wallet, by whom and why": ForPeople(
         _("That something you shared or your wallet was suspended, taken back or revoked: internal numbers"),
         _("To account for what was done."),
@@ -199,6 +204,9 @@ wallet.Wallet: email suspension_reason share_emails | a holder’s e-mail addres
     operators see the reason | as long as the wallet
 wallet.Wallet: language | the language the holder last used | in clear | to write e-mails in it | as long as
     the wallet
+wallet.Subject: sealed_seed sector | number by which a requester recognises the holder: its seed, and whose it
+    is | the seed sealed | to give the same requester the same number | until the holder has it forgotten; at
+    most as long as the wallet
 wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why,
     and the address for the last e-mail | the address sealed, the rest in clear | to
     account for what was erased, and to tell the holder | the address until everything else is

@@ -62,6 +62,12 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
     )
 
 
+def demands_value(query: Query, path: ClaimPath) -> bool:
+    """Whether only certain values of the claim at this path will do for a credential query."""
+    asked = (claim for each in query.in_our_format for claim in each.claims)
+    return any(claim.values and claim.path == path for claim in asked)
+
+
 def has_alternatives(query: Query) -> bool:
     """Whether the query accepts several answers (§6.1, §6.2), beyond leaving out what may be left out."""
     ours = {asked.id for asked in query.in_our_format}

@@ -48,8 +48,9 @@ from presentation.requests.interactions import NONCE_USED, InteractionGoneError,
 from presentation.requests.next_step import Match, NextStep, Step, next_step
 from presentation.transaction_data import entries
 from presentation.webhooks import telling
+from wallet.account import subjects
 from wallet.credential import credentials
-from wallet.credential.claims import ClaimPath
+from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.credential.credentials import Term
 from wallet.models import Credential, HolderSession
 from wallet.status_lists import allocation
@@ -101,7 +102,7 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
         with our_fault("presentation_failed", interaction=str(row.id)):
             address = opened.checked_address
             match, consent = presentable(opened, ready)
-            wanted = what_to_present(opened, match, consent, decisions.shared_by(consent))
+            wanted = what_to_present(opened, match, consent, decisions.shared_by(consent), now=now)
             presentations = credentials.present(match.credential, wanted, now=now)
             answer = with_tokens(presentations, match, party)
             _close_with(answer, opened, address, now=now)
@@ -199,12 +200,16 @@ def presentable(opened: OpenInteraction, ready: NextStep) -> tuple[Match, Consen
 
 
 def what_to_present(
-    opened: OpenInteraction, match: Match, consent: Consent, shared: Collection[ClaimPath]
+    opened: OpenInteraction, match: Match, consent: Consent, shared: Collection[ClaimPath], *, now: datetime
 ) -> list[tuple[list[ClaimPath], credentials.Binding]]:
     """For each presentation its claims, and what it is bound to. shared: the claims of all together.
 
-    Transaction data is bound to one presentation: see `entries.authorising`.
+    Transaction data is bound to one presentation: see `entries.authorising`. The number to recognise the
+    holder by is that of the sector that the holder saw; it is made if they share it for the first time.
     """
+    subject = ""
+    if SUBJECT in shared:
+        subject = subjects.of(match.credential.wallet, consent.requester["sector"], now=now)
     wanted, answered = [], match.selection.query_ids
     for query_ids, claims in match.selection.parts.items():
         binding = credentials.Binding(
@@ -217,6 +222,7 @@ def what_to_present(
             ],
             reference=consent.id,
             today=localdate(consent.asked_at, UTC),
+            subject=subject,
         )
         wanted.append(([path for path in claims if path in shared], binding))
     return wanted
@@ -290,7 +296,7 @@ def answer_at_once(
             return None
         match, consent = presentable(opened, ready)
         shared = decisions.shared(consent.claims, consent.optional_claims, switched_on)
-        wanted = what_to_present(opened, match, consent, shared)
+        wanted = what_to_present(opened, match, consent, shared, now=now)
         if len(wanted) != 1:  # each needs a place in a status list
             return None
         presentation, term = credentials.present_at(place, match.credential, *wanted[0], now=now)

@@ -17,7 +17,7 @@ from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.evaluation import Offer
 from presentation.dcql.parsing import DcqlError
-from presentation.dcql.queries import ClaimPath, Query
+from presentation.dcql.queries import ClaimPath, CredentialQuery, Query
 from presentation.errors import (
     InvalidRequestError,
     InvalidScopeError,
@@ -51,6 +51,7 @@ class Allowance:
     transaction_data_types: Collection[str] = ()
     claims: Collection[ClaimPath] = ()  # in a DCQL query
     recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
+    may_recognise: bool = False
     may_omit_login_hint: bool = False
     several_queries: bool = False  # its wire format names the credential query of each answer
 
@@ -143,10 +144,20 @@ def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
     if dcql_query is not None:
         return _dcql_query(dcql_query, allowance)
     if scope is not None:
-        known = allowance.known_scopes
-        queries_of_scopes = tuple(known[urn].query for urn in _scopes(scope, allowance))
+        queries_of_scopes = tuple(_of_scope(urn, allowance) for urn in _scopes(scope, allowance))
         return Query(queries_of_scopes, in_one=True)
     raise InvalidScopeError("scope or dcql_query is required")
+
+
+def _of_scope(urn: str, allowance: Allowance) -> CredentialQuery:
+    """The query of a scope, without what is optional in it and not allowed for this client."""
+    scope, (name,) = allowance.known_scopes[urn], claims.SUBJECT
+    if allowance.may_recognise or name not in (*scope.required, *scope.optional):
+        return scope.query
+    if name in scope.required:
+        raise UnauthorizedClientError(f"scope {urn} asks for {name}, which this client may not ask for")
+    optional = tuple(claim for claim in scope.query.optional if claim.path != claims.SUBJECT)
+    return replace(scope.query, optional=optional)
 
 
 def _dcql_query(text: str, allowance: Allowance) -> Query:

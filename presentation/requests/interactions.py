@@ -217,6 +217,7 @@ def read_request(parameters: Parameters, party: RelyingParty, scopes: Scopes) ->
         transaction_data_types=party.allowed_transaction_data_types,
         claims=party.claims_it_may_ask(scopes) if "dcql_query" in values else (),
         recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
+        may_recognise=party.may_recognise,
         may_omit_login_hint=party.may_omit_login_hint,
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )

@@ -34,9 +34,9 @@ from presentation.requests.interactions import (
 )
 from presentation.transaction_data import entries
 from wallet import errands
-from wallet.account import fresh
+from wallet.account import fresh, subjects
 from wallet.credential import credentials
-from wallet.credential.claims import values_of_verification
+from wallet.credential.claims import SUBJECT, values_of_verification
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
@@ -112,12 +112,12 @@ def next_step(
     if not suffices(request, opened.relying_party, found_assurance):
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
-        found = _match(request, credential, today=localdate(now, UTC))
+        found = _match(opened, credential, today=localdate(now, UTC))
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(
         consent, request_hash=opened.row.request_hash, wallet=session.wallet, agrees=agrees
     ):
-        return NextStep(Step.ANSWER, _match(request, credential, today=localdate(consent.asked_at, UTC)))
+        return NextStep(Step.ANSWER, _match(opened, credential, today=localdate(consent.asked_at, UTC)))
     if consent.decision == Consent.Decision.ASKED:
         with our_fault():
             transactions.shown(consent)  # no page could show what does not unseal
@@ -205,7 +205,7 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
     return decisions.question(
         wallet=found.credential.wallet,
         requester_id=opened.relying_party.client_id,
-        requester=_requester(opened),
+        requester=_requester(opened, recognises=SUBJECT in selection.claims),
         claims=selection.claims,
         optional=selection.optional,
         alternatives=found.reveals_possible_answers,
@@ -222,7 +222,8 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
     )
 
 
-def _requester(opened: OpenInteraction) -> Requester:
+def _requester(opened: OpenInteraction, *, recognises: bool) -> Requester:
+    """recognises: whether it asks for the number to recognise the holder by."""
     party, address = opened.relying_party, opened.return_address
     return Requester(
         name=party.name,
@@ -232,6 +233,8 @@ def _requester(opened: OpenInteraction) -> Requester:
         privacy_policy_url=party.privacy_policy_url,
         terms_url=party.terms_url,
         receiver=address.destination if address.posted else "",
+        sector=party.recognises_in if recognises else "",
+        recognised_by="\n".join(party.names_in_sector()) if recognises else "",
     )
 
 
@@ -246,19 +249,22 @@ def _logo_url(party: RelyingParty) -> str:
     return reverse("relying_party_logo", args=[party.client_id]) if shown else ""
 
 
-def _match(request: AuthorizationRequest, credential: Credential, *, today: date) -> Match | None:
+def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> Match | None:
     """The match with this credential, with its values on the day `today`; None if it does not match.
 
     Raises `ServerError` or `TemporarilyUnavailableError` if the keys that this needs cannot be used.
     """
-    query = request.query
+    query, subject = opened.request.query, ""
     with our_fault():
         best = _best(query, _authorities(query))
         found = best.selection
         if not best.same_for_everyone:
             offer = replace(best.offer, claims=credentials.held(credential, best.offer.claims))
-            found = evaluation.select(query, offer, credentials.whole(credential, offer.claims, today=today))
-    if not found or not _binds_all(request, found):
+            if evaluation.demands_value(query, SUBJECT):
+                subject = subjects.known(credential.wallet, opened.relying_party.recognises_in)
+            whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
+            found = evaluation.select(query, offer, whole)
+    if not found or not _binds_all(opened.request, found):
         return None
     return Match(credential, found, not best.same_for_everyone and evaluation.has_alternatives(query))
 

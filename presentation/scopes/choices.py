@@ -5,15 +5,15 @@ from django.utils.translation import gettext_lazy as _
 
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
-from wallet.credential.claims import FAMILIES, NAMES, Text, labels, named
+from wallet.credential.claims import FAMILIES, NAMES, SUBJECT, Text, labels, named
 
 # Without the claims that answer a question: there are hundreds of them.
 CLAIMS = [
     (name, format_lazy("{label} ({name})", label=label, name=name))
     for name, label in zip(NAMES, labels(NAMES.values()), strict=True)
 ]
-# What may be allowed for DCQL queries.
-PERMISSIONS = CLAIMS + [
+# What may be allowed for DCQL queries; `RelyingParty.may_recognise` allows SUBJECT.
+PERMISSIONS = [each for each in CLAIMS if each[0] != SUBJECT[0]] + [
     (f"{family}.*", format_lazy("{label} ({family}.*)", label=label, family=family))
     for family, label in FAMILIES.items()
 ]

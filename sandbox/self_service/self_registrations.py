@@ -56,6 +56,7 @@ def register(owner: str, details: dict[str, Any], *, client: str, now: datetime)
     party = registration.register(
         contact=owner,
         self_registered=True,
+        may_recognise=True,
         grants=list(GRANTS),  # grants cover its own requests and answers only
         **_marked(details),
     )

@@ -53,7 +53,8 @@ requesters = st.fixed_dictionaries(
         "logo_url": st.one_of(st.just(""), st.just("/relying-parties/x/logo")),
         "privacy_policy_url": links,
         "terms_url": links,
-    }
+    },
+    optional=dict.fromkeys(("receiver", "sector", "recognised_by"), st.text(min_size=1, max_size=40)),
 )
 anything = st.recursive(
     st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), texts),

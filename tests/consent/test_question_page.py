@@ -61,6 +61,8 @@ requesters = st.builds(
     privacy_policy_url=links,
     terms_url=links,
     receiver=st.just("") | texts,
+    sector=st.just("") | texts,
+    recognised_by=st.lists(texts, max_size=3).map("\n".join),
 )
 verifications = st.builds(
     Verification,
@@ -297,7 +299,7 @@ class Person:
 
     def see_a_question(self) -> str:
         now = timezone.now()
-        paths = [path for path in CLAIMS if path[0] != "verification"]
+        paths = [path for path in CLAIMS if path[0] not in ("verification", "pairwise_subject")]
         consent = put(self.wallet, claims=paths, now=now, return_to=f"/back/{uuid.uuid4()}/")
         response = self.browser.get(f"/consent/{consent.id}/")
         page = response.content.decode()

@@ -98,10 +98,15 @@ def test_no_claims_asked_discloses_nothing(present: Any, read: Any):
 
 @pytest.mark.parametrize("path", CLAIMS, ids=".".join)
 def test_every_claim_can_be_presented_by_itself(path: Any, present: Any, read: Any):
-    payload = read(present([path]))
+    payload = read(present([path], subject="a number"))
     assert payload.keys() - {"iss", "vct", "iat", "exp", "cnf", "status"} == {path[0]}
     if len(path) > 1:
         assert payload[path[0]].keys() == {path[1]}
+
+
+def test_without_a_number_no_presentation_says_that_somebody_can_be_recognised(present: Any):
+    with pytest.raises(CredentialNotUsableError):
+        present([("pairwise_subject",)])
 
 
 def test_claims_asked_twice_or_as_lists_are_presented_once(present: Any, read: Any):

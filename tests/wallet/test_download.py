@@ -21,6 +21,7 @@ from tests.people import ALICE, BOB
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.conftest import passkey_of
+from wallet.account import subjects
 from wallet.account.closing import closures
 from wallet.models import EmailChange, FormerAddress, HolderSession, IdentityVerification, Recovery, Wallet
 
@@ -209,6 +210,7 @@ def test_the_document_lists_the_members_of_every_section(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     share(client, alice, acme_bank, sign_in, transaction_data=TRANSACTION_DATA)
+    number = subjects.of(alice, "acme-bank", now=timezone.now())
     _ways_in(alice)
     text = (ROOT / "docs" / "data-protection.md").read_text()
     described = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", text, re.M))
@@ -221,6 +223,7 @@ def test_the_document_lists_the_members_of_every_section(
             members = re.findall(r"`(\w+)`", described[name])
             assert [list(entry) for entry in entries] == [members] * len(entries), name
             assert entries, name
+    assert [entry["value"] for entry in document["pairwise_subjects"]] == [number]
 
 
 def _ways_in(wallet: Wallet) -> None:

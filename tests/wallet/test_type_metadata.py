@@ -66,7 +66,7 @@ def test_people_read_the_labels_in_each_language_of_the_pages(document: dict[str
 
 def test_withheld_is_said_path_by_path_as_it_is_issued(document: dict[str, Any]):
     paths = [*claims.CLAIMS, ("nationality_in", "EU")]
-    tree = claims.values(ADA, paths, today=date(2026, 11, 20))
+    tree = claims.values(ADA, paths, today=date(2026, 11, 20)) | {"pairwise_subject": "of this wallet"}
     withheld = set(_withheld(all_withheld(tree), ()))
     asked = {("nationality_in", "EU")}  # one of hundreds, so the group stands for them
     assert {
@@ -82,7 +82,8 @@ def test_claim_metadata_has_the_members_of_the_draft(document: dict[str, Any]):
     assert len(set(paths)) == len(paths)
     for claim in document["claims"]:
         assert claim.keys() == {"path", "display", "mandatory", "sd"}
-        assert claim["mandatory"] is (claim["path"][0] not in ("verification", "email", "nationality_in"))
+        optional = ("verification", "email", "nationality_in", "pairwise_subject")
+        assert claim["mandatory"] is (claim["path"][0] not in optional)
         english, *others = claim["display"]
         assert english.keys() == {"locale", "label", "description"}
         for shown in others:

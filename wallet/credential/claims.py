@@ -29,6 +29,8 @@ Text = str | Promise
 AGE_THRESHOLDS = (18, 21, 65)  # what a request for all of `age_equal_or_over` means
 HIGHEST_AGE = 120
 MOST_QUESTIONS = 3  # of one family in a presentation
+# Its value belongs to a wallet and a requester together, and not to an identity: see `account.subjects`.
+SUBJECT: ClaimPath = ("pairwise_subject",)
 # Registered trust frameworks and levels, as people know them; others are shown as they are written.
 TRUST_FRAMEWORKS: dict[str, Text] = {
     "eidas": _("eIDAS, the European Union’s rules for electronic identity"),
@@ -229,6 +231,13 @@ CLAIMS: dict[ClaimPath, Claim] = {
             "How the identity was verified, as one element with a type and the details of the check.",
             lambda verification: verification.evidence,
         ),
+        Claim(
+            path=SUBJECT,
+            label=_("Number to recognise you by"),
+            description="Stays the same for one relying party and one wallet; every other one gets another.",
+            value=lambda identity, today: None,
+            optional=True,
+        ),
     )
 }
 
@@ -348,12 +357,12 @@ def values_of_verification(verification: Verification) -> dict[str, Any]:
 
 
 def held(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS) -> list[ClaimPath]:
-    """Those of `paths` whose claims this identity has."""
+    """Those of `paths` whose claims this identity has, and SUBJECT, which everybody can get."""
     return [path for path in paths if (claim := _found(path)) and _has(identity, claim)]
 
 
 def _has(identity: Identity, claim: Claim) -> bool:
-    return not claim.optional or claim.value(identity, date.min) is not None
+    return not claim.optional or claim.path == SUBJECT or claim.value(identity, date.min) is not None
 
 
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:
@@ -401,6 +410,8 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     value = claim(path).value(identity, today)
     if path[0] == "verification" and identity.verification:
         return _in_words(path, identity.verification)
+    if path == SUBJECT:
+        return _("a number that nobody else gets")
     if path == ("birth_date",):
         return localised.day(identity.birth_date)
     if isinstance(value, bool):

@@ -152,9 +152,15 @@ def plain_claims() -> dict[str, Any]:
     }
 
 
-def whole(credential: Credential, paths: Iterable[ClaimPath], *, today: date) -> dict[str, Any]:
-    """The credential with the claims at `paths` disclosed, for matching a query; raises SealError."""
-    return plain_claims() | claims.values(_identity(credential), paths, today=today)
+def whole(
+    credential: Credential, paths: Iterable[ClaimPath], *, today: date, subject: str = ""
+) -> dict[str, Any]:
+    """The credential with the claims at `paths` disclosed, for matching a query; raises SealError.
+
+    subject: the value of `claims.SUBJECT`, which all can present; empty unless the query demands a value.
+    """
+    number = {claims.SUBJECT[0]: subject or None}
+    return plain_claims() | claims.values(_identity(credential), paths, today=today) | number
 
 
 def disclosed(credential: Credential, *, today: date) -> dict[str, Any]:
@@ -170,7 +176,8 @@ class Binding:
 
     transaction_data: the strings as received. reference: the ID of what it is presented for, by which its
     status can be changed later. today: the day on which the holder was asked, which decides ages, so that the
-    signed values are those that were shown, even after midnight.
+    signed values are those that were shown, even after midnight. subject: the value of `claims.SUBJECT`,
+    if that is presented.
     """
 
     audience: str
@@ -178,6 +185,7 @@ class Binding:
     transaction_data: Sequence[str]
     today: date
     reference: UUID | None = None
+    subject: str = ""
 
 
 @dataclass(frozen=True)
@@ -297,6 +305,10 @@ def _minted(
     # Decoys stand for what is not in it, so all have as many digests.
     issued = dict.fromkeys((*claims.MANDATORY, *paths))
     values = claims.values(_identity(credential), issued, today=binding.today)
+    if claims.SUBJECT in paths:
+        if not binding.subject:
+            raise CredentialNotUsableError("There is no number to present.")
+        values[claims.SUBJECT[0]] = binding.subject
     opened = ((), *dict.fromkeys(path[:-1] for path in paths if len(path) > 1))
     facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": allocation.status_claim(*place)}
     return mint(

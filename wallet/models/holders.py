@@ -56,6 +56,26 @@ class Wallet(NumberedRow):
         return self.can_sign_in and self.closes_at is None
 
 
+class Subject(InternalRow):
+    """The seed of the number by which one sector recognises the holder of one wallet; see `account.subjects`.
+
+    A sector is a relying party, or several that an operator has joined; the apps above name it.
+    """
+
+    # Sealed columns and the associated data each is bound to: see `keys.sealed_columns`.
+    SEALED = {"sealed_seed": "wallet_subject.sealed_seed:{pk}"}
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="subjects", editable=False)
+    sector = models.CharField(max_length=100, editable=False)
+    sealed_seed = models.BinaryField(editable=False)
+    created_at = models.DateTimeField(editable=False)
+
+    class Meta:
+        default_permissions = []
+        constraints = [models.UniqueConstraint(fields=["sector", "wallet"], name="wallet_one_subject_each")]
+
+
 class Errand(InternalRow):
     """A redirect task: why a browser was sent to the wallet, and where it returns to.
 

@@ -53,6 +53,8 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
                     "allowed_scopes",
                     "allowed_claims",
                     "allowed_transaction_data_types",
+                    "may_recognise",
+                    "sector",
                     "minimum_assurance",
                     "wire_format",
                 )

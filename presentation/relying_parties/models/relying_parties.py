@@ -22,7 +22,8 @@ from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.credential.claims import WHOLE_FAMILIES, is_named, named
+from wallet.account import subjects
+from wallet.credential.claims import SUBJECT, WHOLE_FAMILIES, is_named, named
 from wallet.credential.evidence import Assurance, EvidenceError
 
 
@@ -135,6 +136,25 @@ class RelyingParty(models.Model):
         db_default=False,
         help_text=_("Without it, the person says on the sign-in page which e-mail address is theirs."),
     )
+    may_recognise = models.BooleanField(
+        _("may recognise people"),
+        default=False,
+        db_default=False,
+        help_text=_("It may ask for pairwise_subject, a number that stays the same for each person."),
+    )
+    sector = models.CharField(
+        _("sector"),
+        max_length=100,
+        blank=True,
+        default="",
+        db_default="",
+        validators=[validate_legible],
+        help_text=_(
+            "Registrations with the same sector get the same number of a person. Empty: the client ID. To "
+            "join others of the same organisation to this one, enter its client ID there. It can change only "
+            "as long as nobody is recognised by it."
+        ),
+    )
     request_uri_prefix = models.URLField(
         _("address of signed requests"),
         blank=True,
@@ -238,6 +258,8 @@ class RelyingParty(models.Model):
             errors["contact"] = ValidationError(
                 _("E-mail to this address would not arrive there. Enter another one.")
             )
+        if problem := self._sector_problem():
+            errors["sector"] = ValidationError(problem)
         if problem := self._webhook_problem():
             errors["webhook_url"] = ValidationError(problem)
         if errors:
@@ -253,6 +275,23 @@ class RelyingParty(models.Model):
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
 
+    def _sector_problem(self) -> Words | None:
+        before = RelyingParty.objects.filter(pk=self.pk).first()
+        if before is None or before.recognises_in == self.recognises_in:
+            return None
+        fixed = subjects.is_used(before.recognises_in)
+        return _("People are recognised by the sector before, so it stays.") if fixed else None
+
+    @property
+    def recognises_in(self) -> str:
+        """The sector whose number of a person it gets."""
+        return self.sector or self.client_id
+
+    def names_in_sector(self) -> list[str]:
+        """The names of all that get the same number of a person."""
+        of_it = Q(sector=self.recognises_in) | Q(sector="", client_id=self.recognises_in)
+        return list(RelyingParty.objects.filter(of_it).values_list("name", flat=True))
+
     def _webhook_problem(self) -> Words | None:
         if not self.webhook_url:
             return _("Enter where the events are sent, or choose none.") if self.webhook_events else None
@@ -265,13 +304,16 @@ class RelyingParty(models.Model):
     def claims_it_may_ask(self, scopes: Scopes) -> frozenset[ClaimPath]:
         """What it may name in a DCQL query: what operators chose, else the claims of its scopes.
 
-        scopes: what its scopes mean. The result is for `claims.permitted`.
+        `may_recognise` alone decides about `SUBJECT`. scopes: what its scopes mean. The result is for
+        `claims.permitted`.
         """
+        own = frozenset([SUBJECT] if self.may_recognise else [])
         if self.allowed_claims:
             families = (WHOLE_FAMILIES[name] for name in self.allowed_claims if name in WHOLE_FAMILIES)
-            return frozenset((*families, *map(named, filter(is_named, self.allowed_claims))))
+            chosen = (*families, *map(named, filter(is_named, self.allowed_claims)))
+            return frozenset(chosen) - {SUBJECT} | own
         known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
-        return frozenset(path for scope in known for path in scope.claims)
+        return frozenset(path for scope in known for path in scope.claims) - {SUBJECT} | own
 
 
 def _is_claim(field: str, value: str) -> bool:

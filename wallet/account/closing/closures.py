@@ -29,6 +29,7 @@ from wallet.models import (
     HolderSession,
     IdentityMark,
     PasskeyChallenge,
+    Subject,
     Wallet,
     WalletClosure,
 )
@@ -106,6 +107,7 @@ def close(closure: WalletClosure, *, now: datetime) -> bool:
         if credential is not None:
             _end(credential, actor=_actor(closure), now=now)
         _end_ways_in(wallet, now=now)
+        Subject.objects.filter(wallet=wallet).delete()
         closure.closed_at, closure.notice_due = now, "closed"
         closure.sealed_address = seal_column(closure, "sealed_address", wallet.email.encode())
         closure.save(update_fields=["closed_at", "notice_due", "sealed_address"])

@@ -12,10 +12,11 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
 from infra.sealing import SealError
+from wallet.account import subjects
 from wallet.credential import credentials
 from wallet.credential.claims import CLAIMS, GROUPS
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS
-from wallet.models import Credential, IdentityVerification, Picture, Wallet
+from wallet.models import Credential, IdentityVerification, Picture, Subject, Wallet
 
 BATCH = 200
 # The members of an entry in their order: for each what people read in its place, and its value from the row.
@@ -61,6 +62,10 @@ IDENTITY: Members = {
     "expires_at": (_("Valid until"), at("expires_at")),
     "revoked_at": (_("Revoked"), at("revoked_at")),
     "erased_at": (_("Erased"), at("erased_at")),
+}
+SUBJECT: Members = {
+    "sector": (_("Who gets it"), attrgetter("sector")),
+    "created_at": (_("Made"), at("created_at")),
 }
 PICTURE: Members = {
     "kind": (_("Picture"), attrgetter("kind")),
@@ -118,6 +123,16 @@ def identity_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
         yield {**described(credential, IDENTITY), "values": values}
 
 
+def subject_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
+    """The numbers by which requesters recognise the holder."""
+    for row in in_batches(Subject.objects.filter(wallet=person.id), "created_at", "pk", batch=BATCH):
+        try:
+            number: str | None = subjects.number(row)
+        except SealError:
+            number = None
+        yield {**described(row, SUBJECT), "value": number}
+
+
 def check_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The identity checks, the newest first."""
     checks = IdentityVerification.objects.filter(wallet=person.id).select_related("evidence")
@@ -148,6 +163,12 @@ SECTIONS = (
             **{path[-1]: label for path, (label, _description) in GROUPS.items()},
         },
         codes={"state": dict(Credential.State.choices)},
+    ),
+    Section(
+        "pairwise_subjects",
+        _("Numbers to recognise you by"),
+        subject_entries,
+        {**labels(SUBJECT), "value": _("Number")},
     ),
     Section(
         "identity_checks",

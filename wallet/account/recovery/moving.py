@@ -11,7 +11,7 @@ import structlog
 from django.db import transaction
 
 from infra.sealing import seal_column, unseal_column
-from wallet.account import merging, ways_in
+from wallet.account import merging, subjects, ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.recovery import recoveries
 from wallet.credential import credentials
@@ -88,6 +88,7 @@ def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:
     _end_open_attempts(into, now=now)
     _give_identity(source, into, now=now)
     merging.bring_all(source, into)
+    subjects.bring(source, into)
     for wallet in (source, into):
         ways_in.remove_all(wallet)
     FormerAddress.objects.filter(wallet=into).update(closed_at=now)
