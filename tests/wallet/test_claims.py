@@ -207,7 +207,7 @@ def test_people_read_words_not_codes():
         "verification.assurance_level": "substantial",
         "verification.time": "1 January 2026",
         "verification.evidence": "Document shown in person",
-        "pairwise_subject": "a number that nobody else gets",
+        "pairwise_subject": "A number that nobody else gets",
     }
 
 

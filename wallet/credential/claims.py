@@ -411,7 +411,7 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     if path[0] == "verification" and identity.verification:
         return _in_words(path, identity.verification)
     if path == SUBJECT:
-        return _("a number that nobody else gets")
+        return _("A number that nobody else gets")
     if path == ("birth_date",):
         return localised.day(identity.birth_date)
     if isinstance(value, bool):
