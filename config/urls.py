@@ -64,9 +64,7 @@ urlpatterns = [
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
     path("wallet/history/", consent.history.history, name="consent_history"),
     path("wallet/history/<uuid:consent_id>/", consent.history.receipt, name="consent_receipt"),
-    path(
-        "wallet/history/<uuid:consent_id>/number/", consent.history.new_number, name="consent_new_number"
-    ),
+    path("wallet/history/<uuid:consent_id>/number/", consent.history.new_number, name="consent_new_number"),
     path(
         "wallet/history/<uuid:consent_id>/invalidate/", consent.history.invalidate, name="consent_invalidate"
     ),

@@ -1,6 +1,7 @@
 """The way through every page of a holder, in real Chromium. `look` is called on each page that is open."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
@@ -10,11 +11,13 @@ from django.utils import timezone
 from consent import decisions
 from presentation.transaction_data.entries import display, parse
 from tests.code_page import enter_code
-from tests.consent.questions import put
+from tests.consent.questions import ACME, BASIC, put
 from tests.people import NORA, register
 from tests.presentation.payloads import FULL, value
 from tests.relying_party import RelyingParty
 from tests.wallet.statuses import presented
+from wallet.account import subjects
+from wallet.credential.claims import SUBJECT
 from wallet.models import IdentityVerification, Wallet
 
 Look = Callable[[], None]
@@ -71,7 +74,9 @@ def the_question_and_what_comes_after_it(page: Any, look: Look, alice: Wallet, s
     now = timezone.now()
     parameter = " ".join(value(urn) for urn in FULL)
     shown = [display(each) for each in parse(parameter, credential_ids=["basic"], allowed_types=list(FULL))]
-    consent = put(alice, transactions=shown)
+    bank = replace(ACME, sector="acme", recognised_by="Acme Bank\nAcme Loans")
+    consent = put(alice, transactions=shown, claims=[*BASIC, SUBJECT], requester=bank)
+    subjects.of(alice, bank.sector, now=now)
     page.goto(f"{service.url}/consent/{consent.id}/")
     look()
     decisions.grant(consent.id, alice, now=now)
@@ -82,7 +87,7 @@ def the_question_and_what_comes_after_it(page: Any, look: Look, alice: Wallet, s
     for name in OF_A_HOLDER:
         page.goto(service.url + reverse(name))
         look()
-    for name in ("consent_receipt", "consent_invalidate"):
+    for name in ("consent_receipt", "consent_invalidate", "consent_new_number"):
         page.goto(service.url + reverse(name, args=[consent.id]))
         look()
 
