@@ -129,13 +129,14 @@ class Receipt:
         chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
         left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
         requester = Requester.from_json(consent.requester)
+        shared = chosen if agreed and consent.undelivered_at is None else []
         return cls(
             consent=consent,
             requester=requester,
             transactions=transactions.kept(consent, with_content=with_content),
             claims=tuple(map(_label, chosen)),
             kept_off=tuple(map(_label, left_off)),
-            recognition=requester.recognition if agreed and claims.SUBJECT in chosen else "",
+            recognition=requester.recognition if claims.SUBJECT in shared else "",
             status=status,
         )
 

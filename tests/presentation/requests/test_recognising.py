@@ -9,7 +9,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.test import Client
 from django.urls import reverse
+from django.utils import timezone
 
+from consent import decisions
 from consent.models import Consent
 from presentation.models import RelyingParty, Scope
 from presentation.relying_parties.changing import change
@@ -338,6 +340,9 @@ def test_the_receipt_says_who_can_recognise_the_holder(
     }
     share(client, pages["ticked"], "pairwise_subject")
     share(client, pages["left off"])
+    pages["undelivered"] = asking(client, bank, "undelivered", scope=KNOWN)
+    share(client, pages["undelivered"], "pairwise_subject")
+    decisions.note_undelivered(consent_at(pages["undelivered"]).id, now=timezone.now())
     declined = asking(client, bank, "declined")
     client.post(consent_at(declined).return_to, {"decision": "decline"})
 
@@ -348,7 +353,7 @@ def test_the_receipt_says_who_can_recognise_the_holder(
 
     assert ONE in shown["ticked"]
     assert "Forget my number" in shown["ticked"]
-    for name in ("left off", "declined"):
+    for name in ("left off", "undelivered", "declined"):
         assert "recognise you next time" not in shown[name]
         assert "Forget my number" not in shown[name]
 
