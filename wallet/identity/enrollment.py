@@ -7,11 +7,12 @@ from typing import Any
 from django.db import transaction
 
 from wallet.account.recovery import recoveries
-from wallet.credential import credentials
+from wallet.credential import credentials, details
 from wallet.credential import evidence as evidences
 from wallet.credential.claims import Identity
 from wallet.identity import duplicates
 from wallet.models import Credential, Evidence, IdentityVerification, Wallet
+from wallet.providers import registry
 
 
 class HeldError(Exception):
@@ -39,12 +40,27 @@ def enroll(
     Credential.objects.select_for_update().filter(wallet=verification.wallet_id).first()  # "Order of locks"
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
-    identity = replace(identity, verification=evidence.verification())
+    identity = replace(
+        identity, details=_details(verification, identity, evidence), verification=evidence.verification()
+    )
     Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
     duplicates.remember(credential, identity, evidence)
     recoveries.on_verified(verification, evidence, now=now)
     return credential
+
+
+def _details(
+    verification: IdentityVerification, identity: Identity, evidence: evidences.Evidence
+) -> details.Details:
+    """The details that the provider is set to verify, in the order of MEMBERS."""
+    provider = registry.by_name(verification.provider)
+    known = {**identity.details, **details.read("document", evidence.document())}
+    return {
+        group: known[group]
+        for group in details.MEMBERS
+        if provider and group in provider.details & known.keys()
+    }
 
 
 def _columns(evidence: evidences.Evidence) -> dict[str, Any]:
