@@ -296,6 +296,13 @@ CLAIMS: dict[ClaimPath, Claim] = {
 ARRAYS = (("nationalities",), ("verification", "evidence"))
 OBJECTS = {("place_of_birth",): details.MEMBERS["place_of_birth"]}
 
+# What people call the groups of details.
+DETAIL_LABELS: dict[str, Text] = {
+    "address": _("Address"),
+    "place_of_birth": _("Place of birth"),
+    "document": _("Document"),
+}
+
 # What a person is: not what follows from it, such as an age, nor how it was verified.
 ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
 
@@ -427,11 +434,7 @@ def held_details(identity: Identity) -> list[ClaimPath]:
 def details_in_words(groups: Iterable[str]) -> str:
     """The labels of groups of details, each once, in a sentence."""
     chosen = set(groups)
-    return localised.listed(
-        str(CLAIMS[(group,)].label if (group,) in CLAIMS else GROUPS[(group,)][0])
-        for group in details.MEMBERS
-        if group in chosen
-    )
+    return localised.listed(str(label) for group, label in DETAIL_LABELS.items() if group in chosen)
 
 
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:

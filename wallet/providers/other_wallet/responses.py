@@ -3,14 +3,14 @@
 Whatever does not belong to the request raises `AnswerError`, and then nothing may change. What does belong to
 it, but is of no use here, raises `UnsuitableError`.
 
-The place for PIDs as mdoc: `QUERY` gets a second credential query (`mso_mdoc`, doctype
+The place for PIDs as mdoc: `query` gets a second credential query (`mso_mdoc`, doctype
 eu.europa.ec.eudi.pid.1), `_presentation` finds its answer under that query's id, and a sister of `_verified`
 checks the DeviceResponse against the same trust anchors. It gives the same `Presented`: nothing else changes.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from hmac import compare_digest
 from typing import Any
@@ -25,7 +25,7 @@ from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, decode_segment
 from wallet.providers.contract import MessageRefusedError
 from wallet.providers.other_wallet import statuses
-from wallet.providers.other_wallet.request_objects import CREDENTIAL, ENCRYPTION, VCT
+from wallet.providers.other_wallet.request_objects import CREDENTIAL, DETAILS, ENCRYPTION, VCT
 from wallet.providers.other_wallet.transactions import Transaction
 from wallet.providers.other_wallet.trust_anchors import Issuer, TrustAnchors, UnknownIssuerError
 from wallet.sd_jwt import verification
@@ -89,13 +89,25 @@ def error_in(sent: Mapping[str, str], transaction: Transaction) -> str:
     return sent["error"] if re.fullmatch("[a-z_]{1,50}", sent["error"]) else "unknown"
 
 
-def read(response: str, transaction: Transaction, anchors: TrustAnchors, *, now: datetime) -> Presented:
-    """What the wallet presents. Raises `AnswerError` or `UnsuitableError`."""
+def read(
+    response: str,
+    transaction: Transaction,
+    anchors: TrustAnchors,
+    *,
+    details: Collection[str] = (),
+    now: datetime,
+) -> Presented:
+    """What the wallet presents. Raises `AnswerError` or `UnsuitableError`.
+
+    details: those that were asked for; others are not kept.
+    """
     answer = _opened(response, transaction)
     state = answer.get("state")
     if state is not None and state != transaction.state:
         raise AnswerError("state is of another request")
-    return _verified(_presentation(answer.get("vp_token")), transaction, anchors, now)
+    found = _verified(_presentation(answer.get("vp_token")), transaction, anchors, now)
+    kept = (*KEPT, *(DETAILS[group] for group in details))
+    return replace(found, person={name: found.person[name] for name in kept if name in found.person})
 
 
 def _opened(response: str, transaction: Transaction) -> dict[str, Any]:
@@ -163,9 +175,8 @@ def _verified(token: str, transaction: Transaction, anchors: TrustAnchors, now: 
         raise UnsuitableError("claims_missing")
     if payload["issuing_country"] != issuers[0].country:
         raise AnswerError("issuing_country is not that of the trust anchor")
-    person = {name: payload[name] for name in KEPT if name in payload}
     proof = {"country": issuers[0].country, "issuer": issuers[0].name, "status": statuses.place_in(payload)}
-    return Presented(person, proof)
+    return Presented(payload, proof)
 
 
 def _check_type(vct: Any, issuer: Issuer) -> None:
