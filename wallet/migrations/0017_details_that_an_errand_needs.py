@@ -4,7 +4,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('wallet', '0015_times_and_ways_back'),
+        ('wallet', '0016_subjects'),
     ]
 
     operations = [
