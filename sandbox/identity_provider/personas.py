@@ -11,7 +11,7 @@ from hashlib import sha256
 from django.utils.translation import gettext_lazy as _
 
 from wallet.credential.claims import Identity, Text
-from wallet.credential.details import read
+from wallet.credential.details import of_evidence, read
 from wallet.credential.evidence import Assurance, Evidence
 from wallet.providers.findings import (
     Failed,
@@ -61,7 +61,7 @@ def adult() -> Identity:
         "country": "GB",
     }
     born = {"locality": "Leeds", "country": "GB"}
-    details = {**read("address", lives), **read("place_of_birth", born)}
+    details = read({"address": lives, "place_of_birth": born})
     return Identity("Alice", "Example", date(1990, 4, 12), ("GB",), details=details)
 
 
@@ -86,7 +86,7 @@ def verified(identity: Identity, submission: Submission) -> Verified:
         document_expires_on=date(submission.today.year + 5, 12, 31),
         subject=_subject(identity),
     )
-    details = {**identity.details, **read("document", evidence.document())}
+    details = {**identity.details, **of_evidence(evidence)}
     return Verified(replace(identity, details=details), evidence)
 
 

@@ -30,9 +30,7 @@ identities = st.builds(
     nationalities=st.lists(st.text("ABCXYZ", min_size=2, max_size=2), max_size=4, unique=True).map(tuple),
     details=st.fixed_dictionaries(
         {}, optional={group: st.text(max_size=20).map(lambda text: {"region": text}) for group in DETAILS}
-    ).map(
-        lambda written: {g: m for group in written for g, m in details.read(group, written[group]).items()}
-    ),
+    ).map(details.read),
 )
 
 

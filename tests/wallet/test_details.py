@@ -16,6 +16,12 @@ JSON = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
     max_leaves=8,
 )
+
+
+def read(group: str, written: Any) -> details.Details:
+    return details.read({group: written})
+
+
 NAMES = sorted({name for members in MEMBERS.values() for name in members})
 WRITTEN = st.dictionaries(
     st.sampled_from([*NAMES, "other"]),
@@ -25,17 +31,17 @@ WRITTEN = st.dictionaries(
 
 @given(GROUPS, WRITTEN)
 def test_what_was_read_can_be_stored_and_reading_it_again_changes_nothing(group: str, written: Any) -> None:
-    found = details.read(group, written)
+    found = read(group, written)
     assert details.check(found) == found
     assert found.keys() <= {group}
     if found:
-        assert details.read(group, found[group]) == found
+        assert read(group, found[group]) == found
         assert found[group].keys() - {"formatted"} <= written.keys()
 
 
 @given(GROUPS, JSON | st.dictionaries(st.sampled_from(NAMES), JSON))
 def test_whatever_somebody_else_wrote_is_read_without_an_error(group: str, written: Any) -> None:
-    details.check(details.read(group, written))
+    details.check(read(group, written))
 
 
 @given(JSON | st.dictionaries(GROUPS, JSON | st.dictionaries(st.sampled_from(NAMES), JSON)))
@@ -100,7 +106,7 @@ def test_what_is_not_as_it_was_stored_is_refused(stored: Any) -> None:
     ],
 )
 def test_what_others_wrote_is_brought_into_our_form(group: str, written: Any, found: Any) -> None:
-    members = details.read(group, written)[group]
+    members = read(group, written)[group]
     assert {name: members[name] for name in found} == found
     assert members.keys() - found.keys() <= {"formatted"}
 
@@ -121,11 +127,11 @@ def test_what_others_wrote_is_brought_into_our_form(group: str, written: Any, fo
     ],
 )
 def test_a_group_with_a_member_that_cannot_be_understood_is_left_out(group: str, written: Any) -> None:
-    assert details.read(group, written) == {}
+    assert read(group, written) == {}
 
 
 def test_an_address_without_its_lines_gets_them() -> None:
     parts = {name: text for name, text in DETAILS["address"].items() if name != "formatted"}
-    assert details.read("address", parts) == {"address": DETAILS["address"]}
-    assert details.read("address", {"postal_code": "1010"})["address"]["formatted"] == "1010"
-    assert details.read("address", {"formatted": "Here", **parts})["address"]["formatted"] == "Here"
+    assert read("address", parts) == {"address": DETAILS["address"]}
+    assert read("address", {"postal_code": "1010"})["address"]["formatted"] == "1010"
+    assert read("address", {"formatted": "Here", **parts})["address"]["formatted"] == "Here"

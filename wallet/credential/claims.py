@@ -179,15 +179,15 @@ def _of_verification(name: str, label: Text, description: str, value: Callable[[
     )
 
 
-def _of_details(group: str, name: str, label: Text, description: str) -> Claim:
-    """A claim that only some providers verify."""
-    return Claim(
-        path=(group, name),
-        label=label,
-        description=description,
-        value=lambda identity, today: identity.details.get(group, {}).get(name),
-        optional=True,
-    )
+def _of_details(name: str, label: Text, description: str) -> Claim:
+    """A claim that only some providers verify: a group of details, or a member of one."""
+    group, *member = name.split(".")
+
+    def value(identity: Identity, today: date) -> Any:
+        members = identity.details.get(group, {})
+        return members.get(member[0]) if member else members or None
+
+    return Claim((group, *member), label, description, value, optional=True)
 
 
 # In the order in which people read them. Each can be withheld on its own.
@@ -226,37 +226,19 @@ CLAIMS: dict[ClaimPath, Claim] = {
             value=lambda identity, today: identity.email or None,
             optional=True,
         ),
-        _of_details("address", "formatted", _("Address"), "The whole address, in lines."),
+        _of_details("address.formatted", _("Address"), "The whole address, in lines."),
+        _of_details("address.street_address", _("Street and number"), "May have several lines."),
+        _of_details("address.locality", _("Town"), "Town or city."),
+        _of_details("address.postal_code", _("Postal code"), "Postal code."),
+        _of_details("address.region", _("Region"), "State, province or region."),
+        _of_details("address.country", _("Country"), "ISO 3166-1 alpha-2 code."),
+        _of_details("place_of_birth", _("Place of birth"), "As far as known; country is an ISO 3166-1 code."),
         _of_details(
-            "address", "street_address", _("Street and number"), "Street and number; may have several lines."
+            "document.type", _("Kind of document"), f"One of {', '.join(filter(None, DOCUMENT_KINDS))}."
         ),
-        _of_details("address", "locality", _("Town"), "Town or city."),
-        _of_details("address", "postal_code", _("Postal code"), "Postal code."),
-        _of_details("address", "region", _("Region"), "State, province or region."),
-        _of_details("address", "country", _("Country"), "ISO 3166-1 alpha-2 code of the country."),
-        Claim(
-            path=("place_of_birth",),
-            label=_("Place of birth"),
-            description="Object with locality, region and country (ISO 3166-1 alpha-2), as far as known.",
-            value=lambda identity, today: identity.details.get("place_of_birth"),
-            optional=True,
-        ),
-        _of_details(
-            "document",
-            "type",
-            _("Kind of document"),
-            f"What was shown: {', '.join(filter(None, DOCUMENT_KINDS))}.",
-        ),
-        _of_details("document", "number", _("Number of the document"), "The number of the document."),
-        _of_details(
-            "document",
-            "issuing_country",
-            _("Country that issued the document"),
-            "ISO 3166-1 alpha-2 code of the country that issued the document.",
-        ),
-        _of_details(
-            "document", "expiry_date", _("Last day of the document"), "Its last valid day, YYYY-MM-DD."
-        ),
+        _of_details("document.number", _("Number of the document"), "Number of the document."),
+        _of_details("document.issuing_country", _("Country of the document"), "ISO 3166-1 alpha-2 code."),
+        _of_details("document.expiry_date", _("Last day of the document"), "Last valid day, YYYY-MM-DD."),
         _of_verification(
             "trust_framework",
             _("Rules of the identity check"),

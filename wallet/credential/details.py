@@ -10,7 +10,7 @@ from datetime import date
 from typing import Any
 
 from wallet.credential.countries import country_code, country_name
-from wallet.credential.evidence import DOCUMENT_KINDS
+from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 
 Details = Mapping[str, Mapping[str, str]]  # by group and member, each in the order of MEMBERS
 
@@ -40,12 +40,32 @@ def check(details: Any) -> Details:
     return details
 
 
-def read(group: str, values: Any) -> Details:
-    """The group as somebody else wrote it, in our form; empty without anything that can be understood.
+def read(written: Mapping[str, Any]) -> Details:
+    """The groups as somebody else wrote them, in our form, without those in which nothing can be understood.
 
-    A member that cannot be makes the group empty, because an address without its street is another one. Only
-    a country that nobody knows is left out. An address always has its `formatted`.
+    A member that cannot be leaves its group out, because an address without its street is another one. Only a
+    country that nobody knows is left out itself. An address always has its `formatted`.
     """
+    found = {group: _read(group, written[group]) for group in MEMBERS if written.get(group)}
+    return {group: members for group, members in found.items() if members}
+
+
+def of_evidence(evidence: Evidence) -> Details:
+    """The document that was shown."""
+    ends = evidence.document_expires_on and evidence.document_expires_on.isoformat()
+    said = (evidence.document_kind, evidence.document_number, evidence.issuing_country, ends)
+    return read({"document": dict(zip(MEMBERS["document"], said, strict=True))})
+
+
+def is_printable(text: str) -> bool:
+    """Whether there are no control, format (bidi overrides), surrogate, private and unassigned characters.
+
+    The two joiners are format characters that names in Persian, Hindi and other languages contain.
+    """
+    return text.isprintable() or all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in text)
+
+
+def _read(group: str, values: Any) -> dict[str, str]:
     if not isinstance(values, Mapping):
         return {}
     written = {name: values[name] for name in MEMBERS[group] if values.get(name) not in (None, "")}
@@ -55,15 +75,7 @@ def read(group: str, values: Any) -> Details:
     members = {name: value for name, value in ours.items() if value}
     if group == "address" and members and "formatted" not in members:
         members = {"formatted": _formatted(members), **members}
-    return {group: members} if members and all(map(_is_valid, members, members.values())) else {}
-
-
-def is_printable(text: str) -> bool:
-    """Whether there are no control, format (bidi overrides), surrogate, private and unassigned characters.
-
-    The two joiners are format characters that names in Persian, Hindi and other languages contain.
-    """
-    return text.isprintable() or all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in text)
+    return members if all(map(_is_valid, members, members.values())) else {}
 
 
 def _is_valid(name: str, value: Any) -> bool:

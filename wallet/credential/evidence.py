@@ -167,16 +167,6 @@ class Evidence:
         """What the credential can disclose of it."""
         return Verification(self.assurance, self.verified_at.astimezone(UTC).date(), self.method)
 
-    def document(self) -> dict[str, str]:
-        """The document, for `details.read`."""
-        ends = self.document_expires_on
-        return {
-            "type": self.document_kind,
-            "number": self.document_number,
-            "issuing_country": self.issuing_country,
-            "expiry_date": ends.isoformat() if ends else "",
-        }
-
     def has_expired(self, today: date) -> bool:
         """Whether the document was not valid any more on this day."""
         return self.document_expires_on is not None and self.document_expires_on < today

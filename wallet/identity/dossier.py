@@ -2,13 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date
 
 import structlog
 
 from infra.sealing import SealError
-from wallet.credential import claims
-from wallet.credential.claims import ClaimPreview, Identity, Text
+from wallet.credential.claims import Identity, Text
 from wallet.credential.countries import country_name
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Evidence
 from wallet.identity import duplicates, found, review
@@ -37,13 +35,6 @@ class Dossier:
         """By name, with the code: a wrong code is easily overlooked."""
         codes = self.identity.nationalities if self.identity else ()
         return ", ".join(f"{country_name(code)} ({code})" for code in codes)
-
-    @property
-    def details(self) -> list[ClaimPreview]:
-        """The details that were read, in words."""
-        if self.identity is None:
-            return []
-        return claims.preview(self.identity, claims.held_details(self.identity), today=date.min)
 
     @property
     def method(self) -> Text:

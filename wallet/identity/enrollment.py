@@ -40,27 +40,15 @@ def enroll(
     Credential.objects.select_for_update().filter(wallet=verification.wallet_id).first()  # "Order of locks"
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
-    identity = replace(
-        identity, details=_details(verification, identity, evidence), verification=evidence.verification()
-    )
+    known = {**identity.details, **details.of_evidence(evidence)}
+    verifies = provider.details if (provider := registry.by_name(verification.provider)) else frozenset()
+    kept = {group: known[group] for group in details.MEMBERS if group in verifies & known.keys()}
+    identity = replace(identity, details=kept, verification=evidence.verification())
     Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
     duplicates.remember(credential, identity, evidence)
     recoveries.on_verified(verification, evidence, now=now)
     return credential
-
-
-def _details(
-    verification: IdentityVerification, identity: Identity, evidence: evidences.Evidence
-) -> details.Details:
-    """The details that the provider is set to verify, in the order of MEMBERS."""
-    provider = registry.by_name(verification.provider)
-    known = {**identity.details, **details.read("document", evidence.document())}
-    return {
-        group: known[group]
-        for group in details.MEMBERS
-        if provider and group in provider.details & known.keys()
-    }
 
 
 def _columns(evidence: evidences.Evidence) -> dict[str, Any]:

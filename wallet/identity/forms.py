@@ -168,7 +168,7 @@ class IdentityForm(ReasonForm):
         for group in ("address", "place_of_birth"):
             names = {member: name for name, (of, member) in _OF_DETAILS.items() if of == group}
             typed = {member: cleaned[name] for member, name in names.items() if cleaned.get(name)}
-            read = details.read(group, typed)
+            read = details.read({group: typed})
             if lost := [member for member in typed if member not in read.get(group, {})]:
                 problem = COUNTRY_PROBLEM if lost == ["country"] else _("This cannot be read.")
                 self.add_error(names[lost[0]], problem)

@@ -53,8 +53,8 @@ MUTANTS = (
     mutant(
         "details: an identity keeps what its provider is not set to verify",
         "wallet/identity/enrollment.py",
-        "if provider and group in provider.details & known.keys()",
-        "if provider and group in known",
+        "if group in verifies & known.keys()",
+        "if group in known",
         f"{_FLOW}::test_a_renewal_keeps_only_what_its_provider_is_set_to_verify",
     ),
     mutant(
@@ -87,9 +87,9 @@ MUTANTS = (
     ),
     mutant(
         "details: what a wallet shows without being asked is kept",
-        "wallet/providers/other_wallet/responses.py",
-        "kept = (*KEPT, *(DETAILS[group] for group in details))",
-        "kept = (*KEPT, *DETAILS.values())",
+        "wallet/providers/other_wallet/provider.py",
+        "if name not in unasked}",
+        "if name}",
         "wallet/providers/test_other_wallet.py"
         "::test_the_private_key_is_gone_with_the_answer_and_nothing_else_is_kept",
     ),

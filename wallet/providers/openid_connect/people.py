@@ -31,12 +31,9 @@ def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: dat
         family_name=_name(at(claims, paths["family_name"])),
         birth_date=birth_date,
         nationalities=_countries(at(claims, paths["nationalities"])) if "nationalities" in paths else (),
-        details={
-            name: members
-            for group in CLAIMED
-            if group in paths
-            for name, members in details.read(group, _with_short_code(at(claims, paths[group]))).items()
-        },
+        details=details.read(
+            {group: _with_short_code(at(claims, paths[group])) for group in CLAIMED if group in paths}
+        ),
     )
 
 

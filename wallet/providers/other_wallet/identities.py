@@ -28,10 +28,7 @@ def identity_of(person: Mapping[str, Any]) -> Identity:
         family_name=_composed(person.get("family_name")),
         birth_date=_date(person.get("birthdate"), IdentityError("birthdate is not a day")),
         nationalities=tuple(known),
-        details={
-            **read("address", _with_house_number(person.get("address"))),
-            **read("place_of_birth", person.get("place_of_birth")),
-        },
+        details=read({**person, "address": _with_house_number(person.get("address"))}),
     )
 
 

@@ -148,11 +148,12 @@ class OtherWallet(Provider):
             if error := responses.error_in(sent, transaction):
                 log.info("other_wallet_gave_an_error", error=error)
                 return transaction.answered("stopped", now=now)
-            answer = sent.get("response", "")
-            shown = responses.read(answer, transaction, self.anchors, details=self.details, now=now)
+            shown = responses.read(sent.get("response", ""), transaction, self.anchors, now=now)
         except UnsuitableError as unsuitable:
             return transaction.answered(unsuitable.outcome, now=now)
-        return transaction.answered(PRESENTED, person=shown.person, proof=shown.proof, now=now)
+        unasked = {name for group, name in request_objects.DETAILS.items() if group not in self.details}
+        person = {name: value for name, value in shown.person.items() if name not in unasked}
+        return transaction.answered(PRESENTED, person=person, proof=shown.proof, now=now)
 
     def _finding(self, transaction: Transaction, now: datetime) -> Finding:
         """The finding for a PID that was presented in the right browser."""

@@ -9,8 +9,8 @@ checks the DeviceResponse against the same trust anchors. It gives the same `Pre
 """
 
 import re
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from datetime import datetime
 from hmac import compare_digest
 from typing import Any
@@ -37,7 +37,7 @@ FORM = "application/x-www-form-urlencoded"
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*){4}", re.ASCII)
 _NATIONAL = re.compile(r"urn:eudi:pid:([a-z]{2}):[0-9]{1,4}", re.ASCII)
 REQUIRED = ("given_name", "family_name", "birthdate", "nationalities", "issuing_country")
-KEPT = ("given_name", "family_name", "birthdate", "nationalities", "date_of_expiry")
+KEPT = ("given_name", "family_name", "birthdate", "nationalities", "date_of_expiry", *DETAILS.values())
 
 
 class AnswerError(MessageRefusedError):
@@ -89,25 +89,13 @@ def error_in(sent: Mapping[str, str], transaction: Transaction) -> str:
     return sent["error"] if re.fullmatch("[a-z_]{1,50}", sent["error"]) else "unknown"
 
 
-def read(
-    response: str,
-    transaction: Transaction,
-    anchors: TrustAnchors,
-    *,
-    details: Collection[str] = (),
-    now: datetime,
-) -> Presented:
-    """What the wallet presents. Raises `AnswerError` or `UnsuitableError`.
-
-    details: those that were asked for; others are not kept.
-    """
+def read(response: str, transaction: Transaction, anchors: TrustAnchors, *, now: datetime) -> Presented:
+    """What the wallet presents. Raises `AnswerError` or `UnsuitableError`."""
     answer = _opened(response, transaction)
     state = answer.get("state")
     if state is not None and state != transaction.state:
         raise AnswerError("state is of another request")
-    found = _verified(_presentation(answer.get("vp_token")), transaction, anchors, now)
-    kept = (*KEPT, *(DETAILS[group] for group in details))
-    return replace(found, person={name: found.person[name] for name in kept if name in found.person})
+    return _verified(_presentation(answer.get("vp_token")), transaction, anchors, now)
 
 
 def _opened(response: str, transaction: Transaction) -> dict[str, Any]:
@@ -175,8 +163,9 @@ def _verified(token: str, transaction: Transaction, anchors: TrustAnchors, now: 
         raise UnsuitableError("claims_missing")
     if payload["issuing_country"] != issuers[0].country:
         raise AnswerError("issuing_country is not that of the trust anchor")
+    person = {name: payload[name] for name in KEPT if name in payload}
     proof = {"country": issuers[0].country, "issuer": issuers[0].name, "status": statuses.place_in(payload)}
-    return Presented(payload, proof)
+    return Presented(person, proof)
 
 
 def _check_type(vct: Any, issuer: Issuer) -> None:

@@ -105,6 +105,7 @@ def results(facts: Any) -> Results:
     report = _object(facts.get("last_verification_report"), "last_verification_report")
     document = _object(report.get("document"), "document")
     selfie = _optional(report, "selfie")
+    born = {"locality": outputs.get("unparsed_place_of_birth")}
     return Results(
         given_name=_name(outputs, "first_name"),
         family_name=_name(outputs, "last_name"),
@@ -116,10 +117,7 @@ def results(facts: Any) -> Results:
         issuing_country=_text(document, "issuing_country"),
         expires_on=_date(document, "expiration_date"),
         number=_text(document, "number"),
-        details={
-            **read("address", _address(outputs.get("address"))),
-            **read("place_of_birth", {"locality": outputs.get("unparsed_place_of_birth")}),
-        },
+        details=read({"address": _address(outputs.get("address")), "place_of_birth": born}),
     )
 
 
