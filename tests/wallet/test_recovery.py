@@ -89,11 +89,6 @@ def new(db, now):
     return Wallet.objects.create(email=NEW, created_at=now)
 
 
-def as_held(evidence, now):
-    """The identity as a credential holds it that was issued with this evidence."""
-    return replace(PERSON, verification=replace(evidence, verified_at=now).verification())
-
-
 def recover(new, now, evidence=PASSPORT, named=ALICE):
     """Ask, and be verified; returns the recovery."""
     asked = recoveries.ask(new, named, now=now)
