@@ -276,7 +276,7 @@ CLAIMS: dict[ClaimPath, Claim] = {
 # The claims that are arrays, and those that are objects, with the members that these can have. The others are
 # text, true or false, so no path leads into them.
 ARRAYS = (("nationalities",), ("verification", "evidence"))
-OBJECTS = {("place_of_birth",): details.MEMBERS["place_of_birth"]}
+OBJECTS: dict[ClaimPath, tuple[str, ...]] = {("place_of_birth",): details.MEMBERS["place_of_birth"]}
 
 # What people call the groups of details.
 DETAIL_LABELS: dict[str, Text] = {

@@ -42,7 +42,8 @@ def evidence_of(
     """
     ends = person.get("date_of_expiry")
     number = person.get("document_number")
-    readable = isinstance(number, str) and len(number) <= MAX_TEXT and number.isprintable()
+    if not isinstance(number, str) or len(number) > MAX_TEXT or not number.isprintable():
+        number = ""
     last_day = None if ends is None else _date(ends, EvidenceError("date_of_expiry is not a day"))
     return Evidence(
         method="wallet",
@@ -52,7 +53,7 @@ def evidence_of(
         document_kind="pid",
         issuing_country=proof.get("country", ""),
         document_expires_on=last_day,
-        document_number=number if readable else "",
+        document_number=number,
     )
 
 
