@@ -237,7 +237,7 @@ CLAIMS: dict[ClaimPath, Claim] = {
             "document.type", _("Kind of document"), f"One of {', '.join(filter(None, DOCUMENT_KINDS))}."
         ),
         _of_details("document.number", _("Number of the document"), "Number of the document."),
-        _of_details("document.issuing_country", _("Country of the document"), "ISO 3166-1 alpha-2 code."),
+        _of_details("document.issuing_country", _("Issuing country"), "ISO 3166-1 alpha-2 code."),
         _of_details("document.expiry_date", _("Last day of the document"), "Last valid day, YYYY-MM-DD."),
         _of_verification(
             "trust_framework",
