@@ -25,7 +25,28 @@ BOB = "bob@example.org"
 NORA = "nora@example.org"
 
 
-def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -> "Wallet":
+DETAILS = {
+    "address": {
+        "formatted": "1 Main Street\nFlat 2\nN1 1AA London\nEngland\nUnited Kingdom",
+        "street_address": "1 Main Street\nFlat 2",
+        "locality": "London",
+        "postal_code": "N1 1AA",
+        "region": "England",
+        "country": "GB",
+    },
+    "place_of_birth": {"locality": "Leeds", "region": "Yorkshire", "country": "GB"},
+    "document": {
+        "type": "passport",
+        "number": "P1234567",
+        "issuing_country": "IE",
+        "expiry_date": "2035-01-31",
+    },
+}
+
+
+def enroll(
+    email: str, *, given_name: str, family_name: str, birth_date: date, details: Any = None
+) -> "Wallet":
     """A wallet with a verified identity, by way of an approved verification."""
     from django.db import transaction
     from django.utils import timezone
@@ -45,6 +66,7 @@ def enroll(email: str, *, given_name: str, family_name: str, birth_date: date) -
         birth_date=birth_date,
         nationalities=("GB",),
         verification=evidence_of(verified_at=now).verification(),
+        details=details or {},
     )
     Evidence.objects.create(
         verification=verification,

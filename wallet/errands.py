@@ -5,7 +5,7 @@ which it was opened.
 """
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -43,6 +43,7 @@ def open_errand(
     begin_again: str = "",
     asks_for: Sequence[str] = (),
     assurance: Sequence[Assurance] = (),
+    details: Iterable[str] = (),
     renewal: bool = False,
     fresh_since: datetime | None = None,
 ) -> Errand:
@@ -53,9 +54,10 @@ def open_errand(
     and the person says who they are; email may then be empty. extendable_until: the longest end that `extend`
     gives to a person who asks for more time. on_behalf_of, requester_domain, requester_logo: who asked, for
     people. begin_again: where they can ask anew; as the logo, a path on this host. asks_for: names of claims
-    (`claims.NAMES`). assurance: those of which the identity needs one; any will do if it is empty. renewal:
-    only an identity verified after this will do. fresh_since: an earlier sign-in does not do. Raises
-    `EmailAddressError` for an address that is not as `email_addresses.parse` gives it.
+    (`claims.NAMES`). assurance: those of which the identity needs one; any will do if it is empty. details:
+    the groups of details that it needs besides (`credential.details`). renewal: only an identity verified
+    after this will do. fresh_since: an earlier sign-in does not do. Raises `EmailAddressError` for an address
+    that is not as `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
@@ -77,6 +79,7 @@ def open_errand(
         begin_again=begin_again,
         asks_for=list(asks_for),
         assurance=[[each.trust_framework, each.level] for each in assurance],
+        details=list(details),
         renewal=renewal,
         fresh_since=fresh_since,
     )

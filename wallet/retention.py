@@ -36,7 +36,10 @@ def _after_the_identity() -> str:
 
 
 _IDENTITY = ForPeople(
-    _("Your verified identity: name, date of birth, nationality. Encrypted."),
+    _(
+        "Your verified identity: name, date of birth, nationality and, where they were verified, address, "
+        "place of birth, and number of the document. Encrypted."
+    ),
     _("You share details from it when you say yes."),
     _after_the_identity,
 )
@@ -216,8 +219,8 @@ wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to
 wallet.HolderSession: public_id browser_name system_name time_zone | signed-in browser: its name, that of its
     system, such as Firefox and Linux, and its time zone | in clear | holders recognise their browsers and
     sign them out; e-mails have local times | until it expires, {sessions} at most
-wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance begin_again
-    return_to leave_to | sign-in: e-mail address,
+wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance details
+    begin_again return_to leave_to | sign-in: e-mail address,
     digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear |
     to lead the person on after signing in, and back the next day | {errands_kept} after it expired | sign-ins
 wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the

@@ -19,6 +19,7 @@ class Offer:
 
     claims: those that can be disclosed selectively. plain: those in every presentation, with their members.
     optional: those of `claims` that some credentials do not have. arrays: those of them that are arrays.
+    objects: those of them that are objects, with the members that these can have.
     """
 
     vct: str
@@ -27,6 +28,7 @@ class Offer:
     plain: Mapping[str, Any]
     optional: Collection[ClaimPath] = ()
     arrays: Collection[ClaimPath] = ()
+    objects: Mapping[ClaimPath, Collection[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -201,7 +203,9 @@ def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:
 def _can_be_there(path: PathPointer, offer: Offer) -> bool:
     """Whether the path leads somewhere in a credential with all claims, whatever is in its arrays."""
     return (path[0] in offer.plain and bool(_at(path, offer.plain))) or any(
-        len(path) <= len(claim) or (claim in offer.arrays and not isinstance(path[len(claim)], str))
+        len(path) <= len(claim)
+        or (claim in offer.arrays and not isinstance(path[len(claim)], str))
+        or (len(path) == len(claim) + 1 and path[-1] in offer.objects.get(claim, ()))
         for claim in covered(path, offer.claims)
     )
 

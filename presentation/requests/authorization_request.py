@@ -197,7 +197,9 @@ def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:
     questions = [claims.claim(path).path for path in asked if claims.is_question(path)]
     paths = tuple(dict.fromkeys((*claims.CLAIMS, *questions)))
     optional = [path for path in paths if claims.claim(path).optional]
-    return Offer(credential_type(), authorities, paths, plain_claims(), optional, claims.ARRAYS)
+    return Offer(
+        credential_type(), authorities, paths, plain_claims(), optional, claims.ARRAYS, claims.OBJECTS
+    )
 
 
 def _scopes(scope: str, allowance: Allowance) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime
 from enum import StrEnum, auto
 from functools import lru_cache
+from itertools import chain, combinations
 
 from django.db import transaction
 from django.urls import reverse
@@ -37,6 +38,7 @@ from wallet import errands
 from wallet.account import fresh, subjects
 from wallet.credential import credentials
 from wallet.credential.claims import SUBJECT, values_of_verification
+from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
@@ -109,7 +111,9 @@ def next_step(
         return NextStep(Step.ENROLL if possible else Step.UNAVAILABLE)
     with our_fault():
         found_assurance = credentials.assurance(credential)  # opens the credential
-    if not suffices(request, opened.relying_party, found_assurance):
+        details = credentials.details_of(credential)
+    enough = suffices(request, opened.relying_party, found_assurance)
+    if not (enough and any(details.issuperset(needed) for needed in _details_needed(request))):
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(opened, credential, today=localdate(now, UTC))
@@ -141,8 +145,7 @@ def _confirms_on_page(consent: Consent | None, session: HolderSession) -> bool:
 
 def _can_be_verified(opened: OpenInteraction) -> bool:
     """Whether a configured provider verifies people as well as the request needs it."""
-    demanded = is_demanded(opened.request, opened.relying_party)
-    return not demanded or bool(reachable(opened.request, opened.relying_party))
+    return reachable(opened.request, opened.relying_party) is not None
 
 
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
@@ -175,6 +178,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 row.consent = _question(opened, following.match, now=now)
                 decisions.NEW.run(row.consent)
         elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
+            check = reachable(opened.request, opened.relying_party) or Check()
             row.errand = errands.open_errand(
                 browser=row.browser,
                 email=opened.request.login_hint,
@@ -186,7 +190,8 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
                 asks_for=_names_asked(opened.request),
-                assurance=reachable(opened.request, opened.relying_party),
+                assurance=check.assurances,
+                details=check.details,
                 fresh_since=earliest_sign_in(opened),
                 now=now,
                 lifetime=row.expires_at - now,
@@ -325,12 +330,46 @@ def suffices(request: AuthorizationRequest, party: RelyingParty, found: Assuranc
     return found is not None and _reaches(party, found) and _is_accepted(request.query, found)
 
 
-def reachable(request: AuthorizationRequest, party: RelyingParty) -> tuple[Assurance, ...]:
-    """What the configured providers can reach and the request accepts; empty also if nothing is demanded."""
-    if not is_demanded(request, party):
-        return ()
-    offered = dict.fromkeys(each for provider in registry.offered().values() for each in provider.assurances)
-    return tuple(each for each in offered if suffices(request, party, each))
+@dataclass(frozen=True)
+class Check:
+    """What an identity check has to bring: one of these assurances, if there are any, and all the details."""
+
+    assurances: tuple[Assurance, ...] = ()
+    details: tuple[str, ...] = ()
+
+
+def reachable(request: AuthorizationRequest, party: RelyingParty) -> Check | None:
+    """The check that a configured provider can make and the request accepts; None if there is none."""
+    demanded = is_demanded(request, party)
+    for details in _details_needed(request):
+        able = registry.reaching((), details).values()
+        offered = dict.fromkeys(each for provider in able for each in provider.assurances)
+        assurances = tuple(each for each in offered if demanded and suffices(request, party, each))
+        if assurances or (not demanded and (able or not details)):
+            return Check(assurances, details)
+    return None
+
+
+def _details_needed(request: AuthorizationRequest) -> tuple[tuple[str, ...], ...]:
+    """The combinations of details any of which lets the request be met, the fewest first."""
+    query = request.query
+    asks = (claim for each in query.in_our_format for claim in (*each.claims, *each.optional))
+    if MEMBERS.keys().isdisjoint(claim.path[0] for claim in asks):
+        return ((),)
+    with our_fault():
+        return _combinations(query, _authorities(query))
+
+
+@lru_cache(maxsize=100)
+def _combinations(query: Query, authority_key_ids: frozenset[str]) -> tuple[tuple[str, ...], ...]:
+    offer = offered(query, authority_key_ids)
+
+    def will_do(details: tuple[str, ...]) -> bool:
+        there = [path for path in offer.claims if path[0] not in MEMBERS or path[0] in details]
+        return select_for_anyone(query, replace(offer, claims=there)) is not None
+
+    chosen = chain.from_iterable(combinations(MEMBERS, number) for number in range(len(MEMBERS) + 1))
+    return tuple(filter(will_do, chosen))
 
 
 def _is_accepted(query: Query, found: Assurance) -> bool:

@@ -4,13 +4,14 @@ Birth dates are fixed, except for personas of a certain age, whose birth date de
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from hashlib import sha256
 
 from django.utils.translation import gettext_lazy as _
 
 from wallet.credential.claims import Identity, Text
+from wallet.credential.details import of_evidence, read
 from wallet.credential.evidence import Assurance, Evidence
 from wallet.providers.findings import (
     Failed,
@@ -52,8 +53,16 @@ class Outcome:
 
 
 def adult() -> Identity:
-    """The identity of an ordinary adult."""
-    return Identity("Alice", "Example", date(1990, 4, 12), ("GB",))
+    """The identity of an ordinary adult, whose provider also verified where she lives and was born."""
+    lives = {
+        "street_address": "1 Example Street",
+        "locality": "London",
+        "postal_code": "N1 1AA",
+        "country": "GB",
+    }
+    born = {"locality": "Leeds", "country": "GB"}
+    details = read({"address": lives, "place_of_birth": born})
+    return Identity("Alice", "Example", date(1990, 4, 12), ("GB",), details=details)
 
 
 def years_before(day: date, years: int) -> date:
@@ -73,9 +82,12 @@ def verified(identity: Identity, submission: Submission) -> Verified:
         verified_at=submission.now,
         document_kind="passport",
         issuing_country=identity.nationalities[0] if identity.nationalities else "",
+        document_number=_subject(identity)[-8:].upper(),
+        document_expires_on=date(submission.today.year + 5, 12, 31),
         subject=_subject(identity),
     )
-    return Verified(identity, evidence)
+    details = {**identity.details, **of_evidence(evidence)}
+    return Verified(replace(identity, details=details), evidence)
 
 
 def _subject(identity: Identity) -> str:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from infra import strict_json
 from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.models import PickedOutcome
+from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance
 from wallet.providers.contract import (
     Check,
@@ -34,6 +35,7 @@ class SimulatedProvider(Provider):
     label = _("Simulated check")
     needs = _("Nothing: you pick what comes out of it.")
     takes = _("A few seconds.")
+    details = frozenset(MEMBERS)
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

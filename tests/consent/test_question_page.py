@@ -27,6 +27,7 @@ from consent.question_page import Question, Shape, pieces, rendered
 from infra.paths import path_with_id
 from tests.consent.questions import ACME, WIRE, put
 from tests.consent.shown import values_on
+from tests.people import DETAILS
 from wallet.credential import claims
 from wallet.credential.claims import CLAIMS, ClaimPath, Identity
 from wallet.credential.evidence import Assurance, Verification
@@ -299,7 +300,7 @@ class Person:
 
     def see_a_question(self) -> str:
         now = timezone.now()
-        paths = [path for path in CLAIMS if path[0] not in ("verification", "pairwise_subject")]
+        paths = [path for path in CLAIMS if path[0] not in ("verification", "pairwise_subject", *DETAILS)]
         consent = put(self.wallet, claims=paths, now=now, return_to=f"/back/{uuid.uuid4()}/")
         response = self.browser.get(f"/consent/{consent.id}/")
         page = response.content.decode()

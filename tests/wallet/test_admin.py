@@ -12,6 +12,7 @@ from tests.day_inputs import typed_day
 from tests.people import ALICE, NORA
 from tests.wallet.operators import address, operate, operator
 from tests.wallet.test_identity_verification import in_review, log_of
+from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.models import Credential, HolderSession, IdentityVerification, Wallet
 
@@ -26,6 +27,7 @@ TYPED = {
     **typed_day("document_expires_on", "2031-04-12"),
     "reason": "Passport seen",
 }
+BORN = {"place_of_birth": {"locality": "Leeds"}}
 
 
 def test_a_wallet_is_found_by_its_whole_address_and_listed_without_it(olga, alice, bob):
@@ -145,6 +147,29 @@ def test_a_review_starts_from_what_was_read_and_ends_in_what_was_typed(olga, nor
     shown = olga.get(address(verification)).content.decode()
     assert "Passport seen" in shown
     assert "<td>in review by a person</td><td>approved</td>" in shown
+
+
+def test_an_operator_adds_the_details_that_the_check_is_set_to_verify(olga, nora, now, settings):
+    settings.IDENTITY_PROVIDERS = {"in_person": {"details": "address document"}}
+    verification = in_review(nora, now, Identity("Nora", "New", date(1999, 12, 31), details=BORN))
+    IdentityVerification.objects.update(provider="in_person")
+    text = olga.get(address(verification, "do", "approve")).content.decode()
+    assert "Address: Town" in text
+    assert 'name="place_of_birth' not in text
+    operate(olga, verification, "approve", **TYPED, address_locality="Cork", address_country="Ireland")
+    assert (
+        credentials.disclosed(Credential.objects.get(), today=date(2026, 1, 1)).items()
+        >= {
+            "address": {"formatted": "Cork\nIreland", "locality": "Cork", "country": "IE"},
+            "document": {
+                "type": "passport",
+                "number": "P1234567",
+                "issuing_country": "IE",
+                "expiry_date": "2031-04-12",
+            },
+        }.items()
+    )
+    assert credentials.details_of(Credential.objects.get()) == {"address", "document"}
 
 
 def test_a_review_without_anything_read_starts_empty(olga, nora, now):

@@ -10,13 +10,14 @@ from django.utils.functional import Promise
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from tests.people import evidence_of
-from wallet.credential import claims
+from tests.people import DETAILS, evidence_of
+from wallet.credential import claims, details
 from wallet.credential.claims import CLAIMS, Identity, IdentityError
 from wallet.credential.evidence import Assurance
 
 ADA = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB", "FR"))
 VERIFIED = replace(ADA, verification=evidence_of(assurance=Assurance("eidas", "substantial")).verification())
+WHOLE = replace(VERIFIED, email="ada@example.org", details=DETAILS)
 TODAY = date(2026, 11, 20)
 AGE_18 = ("age_equal_or_over", "18")
 
@@ -27,6 +28,9 @@ identities = st.builds(
     family_name=names.filter(bool),
     birth_date=st.dates(date(1900, 1, 1), date(2026, 1, 1)),
     nationalities=st.lists(st.text("ABCXYZ", min_size=2, max_size=2), max_size=4, unique=True).map(tuple),
+    details=st.fixed_dictionaries(
+        {}, optional={group: st.text(max_size=20).map(lambda text: {"region": text}) for group in DETAILS}
+    ).map(details.read),
 )
 
 
@@ -40,6 +44,9 @@ def test_the_claims_are_those_of_the_published_type():
         "age_equal_or_over.65",
         "nationalities",
         "email",
+        *(f"address.{name}" for name in details.MEMBERS["address"]),
+        "place_of_birth",
+        *(f"document.{name}" for name in details.MEMBERS["document"]),
         "verification.trust_framework",
         "verification.assurance_level",
         "verification.time",
@@ -58,16 +65,28 @@ def test_how_an_identity_was_verified_is_told_in_the_terms_of_identity_assurance
 
 
 def test_an_identity_verified_by_an_earlier_release_has_no_such_claims():
-    assert claims.held(ADA) == [path for path in CLAIMS if path[0] not in ("verification", "email")]
-    assert claims.held(replace(VERIFIED, email="ada@example.org")) == list(CLAIMS)
+    lacking = ("verification", "email", *DETAILS)
+    assert claims.held(ADA) == [path for path in CLAIMS if path[0] not in lacking]
+    assert claims.held(WHOLE) == list(CLAIMS)
 
 
-def test_what_is_no_array_is_text_true_or_false_so_no_path_leads_into_it():
-    person = replace(VERIFIED, email="ada@example.org")
-    kinds = {path: type(claim.value(person, TODAY)) for path, claim in CLAIMS.items()}
+def test_an_identity_lacks_each_detail_that_was_not_verified():
+    some = replace(WHOLE, details={"address": {"locality": "London"}})
+    assert claims.held_details(some) == [("address", "locality")]
+    assert set(claims.held(WHOLE)) - set(claims.held(some)) == {
+        path for path in CLAIMS if path[0] in DETAILS and path != ("address", "locality")
+    }
+    assert claims.values(some, today=TODAY)["address"] == {"locality": "London"}
+    assert claims.held_details(ADA) == []
+    assert claims.values(WHOLE, today=TODAY).items() >= DETAILS.items()
+
+
+def test_what_is_no_array_or_object_is_text_true_or_false_so_no_path_leads_into_it():
+    kinds = {path: type(claim.value(WHOLE, TODAY)) for path, claim in CLAIMS.items()}
     assert kinds.pop(claims.SUBJECT) is type(None)  # it belongs to a wallet and a requester, and is text
     assert {path for path, kind in kinds.items() if kind is list} == set(claims.ARRAYS)
-    assert set(kinds.values()) == {list, str, bool}
+    assert {path for path, kind in kinds.items() if kind is dict} == set(claims.OBJECTS)
+    assert set(kinds.values()) == {list, dict, str, bool}
 
 
 def test_a_framework_without_levels_has_no_level_to_disclose():
@@ -156,6 +175,8 @@ GOOD = '{"given_name":"A","family_name":"B","birth_date":"1990-01-02","nationali
         GOOD.replace('["GB"]', '["gb"]'),
         GOOD.replace('["GB"]', '["GBR"]'),
         GOOD.replace('["GB"]', '["GB","GB"]'),
+        GOOD.replace("}", ',"details":null}'),
+        GOOD.replace("}", ',"details":{"address":{"locality":" London"}}}'),
         GOOD.replace('["GB"]', "[7]"),
         GOOD.replace('["GB"]', "[" + ",".join(f'"A{letter}"' for letter in "ABCDEFGHIJK") + "]"),
     ],
@@ -164,6 +185,11 @@ def test_what_is_no_identity_is_refused(text: str | bytes):
     assert Identity.from_json(GOOD)
     with pytest.raises(IdentityError):
         Identity.from_json(text)
+
+
+def test_an_identity_without_details_is_written_as_earlier_releases_read_it():
+    assert b"details" not in VERIFIED.to_json()
+    assert Identity.from_json(WHOLE.to_json()).details == DETAILS
 
 
 @given(st.text() | st.binary())
@@ -192,8 +218,7 @@ def test_an_identity_does_not_show_in_logs():
 
 
 def test_people_read_words_not_codes():
-    somebody = replace(VERIFIED, email="ada@example.org")
-    shown = {".".join(path): str(claims.display(path, somebody, today=TODAY)) for path in CLAIMS}
+    shown = {".".join(path): str(claims.display(path, WHOLE, today=TODAY)) for path in CLAIMS}
     assert shown == {
         "given_name": "Ada",
         "family_name": "Lovelace",
@@ -203,6 +228,17 @@ def test_people_read_words_not_codes():
         "age_equal_or_over.65": "No",
         "nationalities": "United Kingdom and France",
         "email": "ada@example.org",
+        "address.formatted": "1 Main Street, Flat 2, N1 1AA London, England, United Kingdom",
+        "address.street_address": "1 Main Street, Flat 2",
+        "address.locality": "London",
+        "address.postal_code": "N1 1AA",
+        "address.region": "England",
+        "address.country": "United Kingdom",
+        "place_of_birth": "Leeds, Yorkshire, United Kingdom",
+        "document.type": "passport",
+        "document.number": "P1234567",
+        "document.issuing_country": "Ireland",
+        "document.expiry_date": "31 January 2035",
         "verification.trust_framework": "eIDAS, the European Union’s rules for electronic identity",
         "verification.assurance_level": "substantial",
         "verification.time": "1 January 2026",

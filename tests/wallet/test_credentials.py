@@ -14,7 +14,7 @@ from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, take_apart
 from keys.models import SigningKey
-from tests.people import enroll
+from tests.people import DETAILS, enroll
 from tests.wallet.conftest import together
 from wallet.credential import claims, credentials, revocation
 from wallet.credential.claims import CLAIMS, Identity
@@ -98,10 +98,14 @@ def test_no_claims_asked_discloses_nothing(present: Any, read: Any):
 
 @pytest.mark.parametrize("path", CLAIMS, ids=".".join)
 def test_every_claim_can_be_presented_by_itself(path: Any, present: Any, read: Any):
-    payload = read(present([path], subject="a number"))
+    born = date(1990, 4, 1)
+    eve = enroll("eve@example.org", given_name="Eve", family_name="", birth_date=born, details=DETAILS)
+    payload = read(present([path], of=eve.credential, subject="a number"))
     assert payload.keys() - {"iss", "vct", "iat", "exp", "cnf", "status"} == {path[0]}
     if len(path) > 1:
         assert payload[path[0]].keys() == {path[1]}
+    if path == ("place_of_birth",):  # as a whole
+        assert payload["place_of_birth"] == DETAILS["place_of_birth"]
 
 
 def test_without_a_number_no_presentation_says_that_somebody_can_be_recognised(present: Any):
@@ -277,16 +281,18 @@ def test_what_two_presentations_share_is_shared_by_everybody(present: Any, bob: 
         Identity("Bob", "Baker", date(1985, 12, 24)).to_json(),
         context=f"wallet_credential.sealed_identity:{bob.credential.id}",
     )
+    born = date(1990, 4, 1)
+    eve = enroll("eve@example.org", given_name="Eve", family_name="", birth_date=born, details=DETAILS)
     payloads = [
         decode_segment(parse(presented(wallet.credential, BASIC, bound(now), now=now)).jwt.split(".")[1])
-        for wallet in (alice, alice, bob)
+        for wallet in (alice, alice, bob, eve)
     ]
     for payload in payloads:
         assert len(payload.pop("_sd")) == claims.DIGESTS[()]  # claims, groups of claims, decoys
         del payload["cnf"]
         assert payload["status"]["status_list"].pop("idx") >= 0
         assert payload.pop("status")
-    assert payloads[0] == payloads[1] == payloads[2]
+    assert payloads[0] == payloads[1] == payloads[2] == payloads[3]
 
 
 def test_the_holder_key_is_kept_nowhere(present: Any, statements: Any):

@@ -3,7 +3,7 @@
 import gc
 import json
 import re
-from datetime import timedelta
+from datetime import date, timedelta
 from typing import Any
 
 import pytest
@@ -17,7 +17,7 @@ from consent.transactions import seal_in
 from infra.personal_data import sections
 from presentation.models import RelyingParty
 from tests.own_databases import ROOT
-from tests.people import ALICE, BOB
+from tests.people import ALICE, BOB, DETAILS, enroll
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.conftest import passkey_of
@@ -65,6 +65,24 @@ def test_both_downloads_hold_what_the_wallet_knows_and_nothing_of_another(
         assert text in page
     for other in (BOB, "Baker", "1985-12-24", "24 December 1985", "Corner Shop", str(bob.id)):
         assert other not in page + json.dumps(document)
+
+
+def test_the_details_that_a_provider_verified_are_in_both(client: Client, sign_in: SignIn) -> None:
+    born = date(1990, 4, 1)
+    sign_in(enroll("x@example.org", given_name="X", family_name="", birth_date=born, details=DETAILS))
+
+    document, page = json.loads(content(client.get(JSON))), content(client.get(HTML))
+
+    assert document["identity"][0]["values"].items() >= DETAILS.items()
+    for text in (
+        "Postal code",
+        "N1 1AA",
+        "Place of birth",
+        "Yorkshire",
+        "Number of the document",
+        "P1234567",
+    ):
+        assert text in page
 
 
 def test_the_page_needs_nothing_from_elsewhere(client: Client, alice: Wallet, sign_in: SignIn) -> None:

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.day_inputs import typed_day
-from tests.people import evidence_of
+from tests.people import DETAILS, evidence_of
 from wallet.credential.claims import Identity
 from wallet.identity.day_field import DayField
 from wallet.identity.forms import IdentityForm
@@ -96,6 +96,53 @@ def test_what_a_provider_read_comes_back_unchanged_through_the_form():
     form = IdentityForm(typed | {"reason": "as read"})
     assert form.is_valid()
     assert form.cleaned_data["identity"] == identity
+
+
+def test_the_details_that_a_provider_is_set_to_verify_have_fields_and_come_back_unchanged():
+    typed = typed_day("birth_date", "1987-11-03")
+    found = {group: DETAILS[group] for group in ("address", "place_of_birth")}
+    identity = Identity("Ada", "", date(1987, 11, 3), ("JP",), details=found)
+    initial = IdentityForm.initial_for(identity, evidence_of(), {"address", "place_of_birth"})
+    shown = IdentityForm(initial=initial)
+    assert str(shown["place_of_birth_country"].label) == "Place of birth: Country"
+    assert list(shown.fields)[-1] == "reason"
+    form = IdentityForm(initial | typed | {"reason": "as read"}, initial=initial)
+    assert form.is_valid(), form.errors
+    assert form.cleaned_data["identity"] == identity
+    assert form.cleaned_data["identity"].to_json() == identity.to_json()
+
+    one = IdentityForm.initial_for(identity, evidence_of(), {"place_of_birth"})
+    form = IdentityForm(initial | typed | {"reason": "as read"}, initial=one)
+    assert form.is_valid()
+    assert not any(name.startswith("address") for name in form.fields)
+    assert form.cleaned_data["identity"].details.keys() == {"place_of_birth"}
+
+
+@pytest.mark.parametrize(
+    ("typed", "problem"),
+    [
+        ({"address_locality": "Paris", "address_country": "Ruritania"}, "address_country"),
+        ({"address_country": "Ruritania"}, "address_country"),
+        ({"address_street_address": "a\u202eb", "address_country": "fr"}, "address_street_address"),
+        ({"place_of_birth_locality": "a\u202eb"}, "place_of_birth_locality"),
+        ({"place_of_birth_locality": "x" * 201}, "place_of_birth_locality"),
+        ({"address_formatted": "x" * 1001}, "address_formatted"),
+    ],
+)
+def test_a_detail_that_cannot_be_read_is_told_where_it_was_typed(typed, problem):
+    initial = IdentityForm.initial_for(None, evidence_of(), {"address", "place_of_birth"})
+    whole = initial | {"given_name": "Ada", "reason": "seen"} | typed_day("birth_date", "1987-11-03")
+    assert IdentityForm(whole, initial=initial).is_valid()
+    form = IdentityForm(whole | typed, initial=initial)
+    assert list(form.errors) == [problem]
+
+
+def test_a_country_may_be_written_by_its_name_and_nothing_at_all_is_no_detail():
+    initial = IdentityForm.initial_for(None, evidence_of(), {"address", "place_of_birth"})
+    whole = initial | {"given_name": "Ada", "reason": "seen"} | typed_day("birth_date", "1987-11-03")
+    form = IdentityForm(whole | {"place_of_birth_country": "ireland"}, initial=initial)
+    assert form.is_valid()
+    assert form.cleaned_data["identity"].details == {"place_of_birth": {"country": "IE"}}
 
 
 def test_a_single_name_will_do():

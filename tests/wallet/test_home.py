@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.urls import reverse
 
-from tests.people import enroll
+from tests.people import DETAILS, enroll
 from tests.wallet.operators import claimed, reviewer
 from tests.wallet.statuses import SAID
 from tests.wallet.test_identity_verification import attempt_in, in_review
@@ -50,6 +50,15 @@ def test_the_card_shows_the_name_who_verified_it_and_until_when_and_folds_the_va
         assert text in folded
     assert "<details open" not in page
     assert "Aged 18" not in page, "an age follows from the date of birth"
+    assert "Place of birth" not in page, "nobody verified it"
+
+
+def test_the_details_that_a_provider_verified_are_among_the_values(client, db, sign_in, now):
+    born = now.date().replace(1990)
+    sign_in(enroll("x@example.org", given_name="X", family_name="", birth_date=born, details=DETAILS))
+    _card, _, folded = body(client).partition("<details>")
+    for text in ("1 Main Street, Flat 2", "Leeds, Yorkshire, United Kingdom", "P1234567", "31 January 2035"):
+        assert text in folded
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,7 @@ from wallet.account.recovery.moving import MovedError, NotNowError
 from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.credential import credentials, revocation
 from wallet.credential.claims import Identity
+from wallet.credential.details import of_evidence
 from wallet.credential.evidence import Assurance
 from wallet.identity import duplicates, review
 from wallet.identity.erasure import ATTEMPTS_KEPT
@@ -61,6 +62,11 @@ BEGIN, ASK, STATE = (reverse(f"wallet_recovery{name}") for name in ("", "_ask", 
 STOP_HERE = reverse("wallet_recovery_stop_here")
 
 
+def as_enrolled(evidence=PASSPORT):
+    """The person as their credential says it: with the document that they showed."""
+    return replace(PERSON, details=of_evidence(evidence), verification=evidence.verification())
+
+
 def verify(wallet, now, evidence=PASSPORT, identity=PERSON):
     """Let a provider verify this wallet with this evidence."""
     settle(
@@ -81,11 +87,6 @@ def old(db, now):
 def new(db, now):
     """The wallet that Alice has just opened with another address."""
     return Wallet.objects.create(email=NEW, created_at=now)
-
-
-def as_held(evidence, now):
-    """The identity as a credential holds it that was issued with this evidence."""
-    return replace(PERSON, verification=replace(evidence, verified_at=now).verification())
 
 
 def recover(new, now, evidence=PASSPORT, named=ALICE):
@@ -131,9 +132,7 @@ def test_the_same_proof_moves_the_wallet_after_seven_days(new, now, evidence):
     assert not Wallet.objects.filter(id=new.id).exists()
     after = Credential.objects.get()
     assert (after.id, after.wallet) == (before.id, old)
-    assert credentials.holds(
-        after, replace(PERSON, verification=replace(evidence, verified_at=now).verification())
-    )
+    assert credentials.holds(after, as_enrolled(replace(evidence, verified_at=now)))
 
 
 def test_a_higher_level_than_before_is_enough(old, new, now):
@@ -417,10 +416,7 @@ def test_a_check_that_somebody_began_in_the_old_wallet_ends(old, new, now):
     begun.refresh_from_db()
     assert begun.state == "cancelled"
     settle(begun, Verified(replace(PERSON, given_name="Eve"), PASSPORT), now=seen)
-    assert credentials.holds(
-        Credential.objects.get(),
-        replace(PERSON, verification=replace(PASSPORT, verified_at=now).verification()),
-    )
+    assert credentials.holds(Credential.objects.get(), as_enrolled(replace(PASSPORT, verified_at=now)))
 
 
 def test_a_check_that_is_just_handed_in_puts_the_move_off(old, new, now):
@@ -908,4 +904,4 @@ def test_a_renewal_and_the_move_at_once_leave_one_identity(old, new, now):
     moved = Recovery.objects.get().state == "moved"
     if moved:
         assert Wallet.objects.get().email == NEW
-        assert not credentials.holds(Credential.objects.get(), replace(PERSON, given_name="Eve"))
+        assert not credentials.holds(Credential.objects.get(), replace(as_enrolled(), given_name="Eve"))

@@ -7,7 +7,6 @@ years, and any country or union of countries. `claim` finds both kinds.
 
 import json
 import re
-import unicodedata
 from collections.abc import Callable, Collection, Iterable, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -20,8 +19,10 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
+from wallet.credential import details
 from wallet.credential.countries import country_name, members, name_in_page
-from wallet.credential.evidence import METHODS, EvidenceError, Verification
+from wallet.credential.details import Details
+from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, EvidenceError, Verification
 
 ClaimPath = tuple[str, ...]
 Text = str | Promise
@@ -73,6 +74,7 @@ class Identity:
     nationalities: tuple[str, ...] = ()
     verification: Verification | None = field(default=None, compare=False)  # how it was found out
     email: str = field(default="", compare=False)  # of the wallet; not sealed with the identity
+    details: Details = field(default_factory=dict, hash=False)  # that the provider verified as well
 
     def __post_init__(self) -> None:
         for name in ("given_name", "family_name"):
@@ -84,6 +86,10 @@ class Identity:
             raise IdentityError("birth_date is not a date of birth")
         if not _are_countries(self.nationalities):
             raise IdentityError("nationalities are not different two-letter country codes")
+        try:
+            details.check(self.details)
+        except ValueError as error:
+            raise IdentityError(str(error)) from error
 
     def __repr__(self) -> str:
         return "<Identity>"
@@ -95,6 +101,7 @@ class Identity:
             "family_name": self.family_name,
             "birth_date": self.birth_date.isoformat(),
             "nationalities": self.nationalities,
+            **({"details": self.details} if self.details else {}),
             **({"verification": self.verification.to_dict()} if self.verification else {}),
         }
         return json.dumps(facts, separators=(",", ":"), ensure_ascii=False).encode()
@@ -109,7 +116,7 @@ class Identity:
             facts = orjson.loads(text)
         except ValueError as error:
             raise IdentityError("not JSON") from error
-        if not isinstance(facts, dict) or facts.keys() - {"verification"} != _FIELDS:
+        if not isinstance(facts, dict) or facts.keys() - {"details", "verification"} != _FIELDS:
             raise IdentityError("not the fields of an identity")
         if not isinstance(facts["nationalities"], list):
             raise IdentityError("nationalities are not a list")
@@ -118,6 +125,7 @@ class Identity:
             family_name=facts["family_name"],
             birth_date=_date(facts["birth_date"]),
             nationalities=tuple(facts["nationalities"]),
+            details=facts.get("details", {}),
             verification=_verification(facts.get("verification")),
             email=email,
         )
@@ -171,6 +179,17 @@ def _of_verification(name: str, label: Text, description: str, value: Callable[[
     )
 
 
+def _of_details(name: str, label: Text, description: str) -> Claim:
+    """A claim that only some providers verify: a group of details, or a member of one."""
+    group, *member = name.split(".")
+
+    def value(identity: Identity, today: date) -> Any:
+        members = identity.details.get(group, {})
+        return members.get(member[0]) if member else members or None
+
+    return Claim((group, *member), label, description, value, optional=True)
+
+
 # In the order in which people read them. Each can be withheld on its own.
 CLAIMS: dict[ClaimPath, Claim] = {
     claim.path: claim
@@ -207,6 +226,19 @@ CLAIMS: dict[ClaimPath, Claim] = {
             value=lambda identity, today: identity.email or None,
             optional=True,
         ),
+        _of_details("address.formatted", _("Address"), "The whole address, in lines."),
+        _of_details("address.street_address", _("Street and number"), "May have several lines."),
+        _of_details("address.locality", _("Town"), "Town or city."),
+        _of_details("address.postal_code", _("Postal code"), "Postal code."),
+        _of_details("address.region", _("Region"), "State, province or region."),
+        _of_details("address.country", _("Country"), "ISO 3166-1 alpha-2 code."),
+        _of_details("place_of_birth", _("Place of birth"), "As far as known; country is an ISO 3166-1 code."),
+        _of_details(
+            "document.type", _("Kind of document"), f"One of {', '.join(filter(None, DOCUMENT_KINDS))}."
+        ),
+        _of_details("document.number", _("Number of the document"), "Number of the document."),
+        _of_details("document.issuing_country", _("Issuing country"), "ISO 3166-1 alpha-2 code."),
+        _of_details("document.expiry_date", _("Last day of the document"), "Last valid day, YYYY-MM-DD."),
         _of_verification(
             "trust_framework",
             _("Rules of the identity check"),
@@ -241,8 +273,17 @@ CLAIMS: dict[ClaimPath, Claim] = {
     )
 }
 
-# The claims that are arrays. The others are text, true or false, so no path leads into them.
+# The claims that are arrays, and those that are objects, with the members that these can have. The others are
+# text, true or false, so no path leads into them.
 ARRAYS = (("nationalities",), ("verification", "evidence"))
+OBJECTS: dict[ClaimPath, tuple[str, ...]] = {("place_of_birth",): details.MEMBERS["place_of_birth"]}
+
+# What people call the groups of details.
+DETAIL_LABELS: dict[str, Text] = {
+    "address": _("Address"),
+    "place_of_birth": _("Place of birth"),
+    "document": _("Document"),
+}
 
 # What a person is: not what follows from it, such as an age, nor how it was verified.
 ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
@@ -266,6 +307,8 @@ GROUPS: dict[ClaimPath, tuple[Text, str]] = {
         "Whether a nationality of the person is that of a country, by ISO 3166-1 alpha-2 code, or one in EU, "
         "EEA or CH-EEA. Absent if no nationality is known.",
     ),
+    ("address",): (_("Address"), "Where the person lives, if the provider verified it."),
+    ("document",): (_("Document"), "The document that the person showed, if the provider verified it."),
     ("verification",): (_("Identity check"), "How, when and how well the identity was verified."),
 }
 
@@ -365,6 +408,17 @@ def _has(identity: Identity, claim: Claim) -> bool:
     return not claim.optional or claim.path == SUBJECT or claim.value(identity, date.min) is not None
 
 
+def held_details(identity: Identity) -> list[ClaimPath]:
+    """The paths of the claims that this identity has, and that only some providers verify."""
+    return [path for path in held(identity) if path[0] in details.MEMBERS]
+
+
+def details_in_words(groups: Iterable[str]) -> str:
+    """The labels of groups of details, each once, in a sentence."""
+    chosen = set(groups)
+    return localised.listed(str(label) for group, label in DETAIL_LABELS.items() if group in chosen)
+
+
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:
     """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
     return [claim(path).label for path in paths]
@@ -408,6 +462,8 @@ def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> l
 def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     """The claim's value for people, in the language of the page."""
     value = claim(path).value(identity, today)
+    if path[0] in details.MEMBERS and value:
+        return _detail_in_words(path, value)
     if path[0] == "verification" and identity.verification:
         return _in_words(path, identity.verification)
     if path == SUBJECT:
@@ -419,6 +475,20 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     if isinstance(value, list):
         value = localised.listed(country_name(code) for code in value)  # nationalities are the only list
     return value or _("(none)")  # “None” would read as a name
+
+
+def _detail_in_words(path: ClaimPath, value: Any) -> Text:
+    match path[-1]:
+        case "place_of_birth":
+            return ", ".join(str(_detail_in_words((name,), part)) for name, part in value.items())
+        case "country" | "issuing_country":
+            return country_name(value)
+        case "type":
+            return DOCUMENT_KINDS[value]
+        case "expiry_date":
+            return localised.day(date.fromisoformat(value))
+        case _:
+            return ", ".join(value.split("\n"))
 
 
 def _in_words(path: ClaimPath, verification: Verification) -> Text:
@@ -450,16 +520,8 @@ def _is_name(name: Any) -> bool:
         isinstance(name, str)
         and len(name) <= MAX_NAME
         and name == name.strip()
-        and (name.isprintable() or _is_printable(name))  # the first is quick, and true of most
+        and details.is_printable(name)
     )
-
-
-def _is_printable(name: str) -> bool:
-    """Whether there are no control, format (bidi overrides), surrogate, private and unassigned characters.
-
-    The two joiners are format characters that names in Persian, Hindi and other languages contain.
-    """
-    return all(c in "\u200c\u200d" or unicodedata.category(c)[0] != "C" for c in name)
 
 
 def _are_countries(codes: Any) -> bool:

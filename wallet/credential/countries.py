@@ -35,9 +35,9 @@ def members(code: str) -> frozenset[str]:
     return frozenset({code}) if is_country(code) else frozenset()
 
 
-def country_name(code: str) -> str:
-    """The name of the country, or the code if it is unknown."""
-    return _names(get_language() or "en").get(code, code)
+def country_name(code: str, *, language: str = "") -> str:
+    """The name of the country, or the code if it is unknown; in the language of the page unless given."""
+    return _names(language or get_language() or "en").get(code, code)
 
 
 _name_in_page = lazy(country_name, str)

@@ -28,6 +28,7 @@ from wallet.status_lists import allocation
 
 TYPE_PATH = "/credential-types/identity/v1"
 TOKEN_LIFETIME = timedelta(hours=24)  # of what is presented
+_WHOLE = [name for (name,) in claims.OBJECTS]
 ROUNDING = 3600  # seconds; times of a token tell no more than the hour
 
 
@@ -106,12 +107,17 @@ def assurance(credential: Credential) -> Assurance | None:
     return verification.assurance if verification else None
 
 
-def reaches(credential: Credential, demand: Collection[Assurance]) -> bool:
+def reaches(credential: Credential, demand: Collection[Assurance], details: Collection[str] = ()) -> bool:
     """Whether the identity was verified with one of the demanded assurances; any will do if there is none.
 
-    Raises SealError.
+    details: groups of details that the identity must have. Raises SealError.
     """
-    return not demand or assurance(credential) in demand
+    return set(details) <= details_of(credential) and (not demand or assurance(credential) in demand)
+
+
+def details_of(credential: Credential) -> set[str]:
+    """The groups of details that its identity has; raises SealError."""
+    return set(_identity(credential).details)
 
 
 def holds(credential: Credential, identity: Identity) -> bool:
@@ -137,7 +143,7 @@ def own_values(credential: Credential, *, today: date) -> list[claims.ClaimPrevi
     """The values that holders see of their own identity: not those that follow from others, nor those of the
     identity check. Raises SealError."""
     identity = _identity(credential)
-    return claims.preview(identity, claims.ORIGINAL, today=today)
+    return claims.preview(identity, [*claims.ORIGINAL, *claims.held_details(identity)], today=today)
 
 
 def plain_claims() -> dict[str, Any]:
@@ -312,7 +318,7 @@ def _minted(
     opened = ((), *dict.fromkeys(path[:-1] for path in paths if len(path) > 1))
     facts = {"iss": settings.BASE_URL, "vct": credential_type(), "status": allocation.status_claim(*place)}
     return mint(
-        {**facts, **issuance.all_withheld(values)},
+        {**facts, **issuance.all_withheld(values, whole=_WHOLE)},
         paths,
         issuer_key=term.issuer_key,
         expires_at=term.expires_at,

@@ -126,9 +126,10 @@ class Verification:
 class Evidence:
     """How one identity was verified. Raises `EvidenceError` when a field does not fit.
 
-    method: a key of `METHODS`. verified_by: the organisation, for people. document_number stays sealed and is
-    never disclosed: it serves to recognise the same document in another wallet. subject: by what the provider
-    always knows this person, made unique among providers; it is treated like the number of a document.
+    method: a key of `METHODS`. verified_by: the organisation, for people. document_number stays sealed: it
+    serves to recognise the same document in another wallet, and is a claim where a provider is set to verify
+    documents. subject: by what the provider always knows this person, made unique among providers; never
+    disclosed.
     """
 
     method: str

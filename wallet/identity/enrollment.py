@@ -7,11 +7,12 @@ from typing import Any
 from django.db import transaction
 
 from wallet.account.recovery import recoveries
-from wallet.credential import credentials
+from wallet.credential import credentials, details
 from wallet.credential import evidence as evidences
 from wallet.credential.claims import Identity
 from wallet.identity import duplicates
 from wallet.models import Credential, Evidence, IdentityVerification, Wallet
+from wallet.providers import registry
 
 
 class HeldError(Exception):
@@ -39,7 +40,10 @@ def enroll(
     Credential.objects.select_for_update().filter(wallet=verification.wallet_id).first()  # "Order of locks"
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
-    identity = replace(identity, verification=evidence.verification())
+    known = {**identity.details, **details.of_evidence(evidence)}
+    verifies = provider.details if (provider := registry.by_name(verification.provider)) else frozenset()
+    kept = {group: known[group] for group in details.MEMBERS if group in verifies & known.keys()}
+    identity = replace(identity, details=kept, verification=evidence.verification())
     Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
     duplicates.remember(credential, identity, evidence)

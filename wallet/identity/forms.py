@@ -1,15 +1,17 @@
 """The forms of identity checks: what a person uploads, and what an operator decides."""
 
 from collections.abc import Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from django import forms
-from django.utils.text import capfirst
+from django.utils.text import capfirst, format_lazy
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
 from infra.waiting import NoThreadFreeError
-from wallet.credential.claims import MAX_NAME, Identity, IdentityError
+from wallet.credential import details
+from wallet.credential.claims import CLAIMS, DETAIL_LABELS, MAX_NAME, Identity, IdentityError
 from wallet.credential.countries import countries, country_code
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 from wallet.identity import picture_encoding
@@ -38,6 +40,12 @@ ASK_AGAIN = ("blurry", "unreadable", "document_expired", "document_unsupported",
 _ADMIN = {"class": "vTextField", "autocomplete": "off"}
 _OF_PERSON = ("given_name", "family_name", "birth_date")
 _OF_DOCUMENT = ("document_kind", "document_number", "issuing_country", "document_expires_on")
+# The fields of details, with the group and the member of each; a document has its fields above.
+_OF_DETAILS = {
+    f"{group}_{member}": (group, member)
+    for group in ("address", "place_of_birth")
+    for member in details.MEMBERS[group]
+}
 
 
 def _identity(cleaned: Mapping[str, Any], nationalities: Iterable[str]) -> Identity:
@@ -50,6 +58,18 @@ def text_field(label: Any, longest: int, help_text: Any = "", **attributes: str)
     widget = forms.TextInput(attributes)
     return forms.CharField(
         label=label, help_text=help_text, max_length=longest, required=False, widget=widget
+    )
+
+
+def _detail_field(group: str, member: str) -> forms.CharField:
+    """A field of a detail that an operator read in the document or in other evidence; it may stay empty."""
+    lines = member in details.OF_LINES
+    return forms.CharField(
+        label=format_lazy("{}: {}", DETAIL_LABELS[group], CLAIMS["address", member].label),
+        help_text=_("Empty: it is made of the fields below.") if member == "formatted" else "",
+        max_length=details.MAX_FORMATTED if lines else details.MAX_TEXT,
+        required=False,
+        widget=forms.Textarea({"rows": 3, **_ADMIN}) if lines else forms.TextInput(_ADMIN),
     )
 
 
@@ -78,7 +98,7 @@ class IdentityForm(ReasonForm):
     document_number = text_field(
         _("Number of the document"),
         100,
-        _("Not kept: only a keyed digest is, to find the same document in another wallet."),
+        _("To find the same document in another wallet. Kept only if this check is set to verify documents."),
         **_ADMIN,
     )
     issuing_country = text_field(
@@ -89,12 +109,30 @@ class IdentityForm(ReasonForm):
         help_text=_("The verified identity ends with it. Empty if the document has no end."),
         required=False,
     )
-    field_order = [*_OF_PERSON, "nationalities", *_OF_DOCUMENT, "reason"]
+    field_order = [*_OF_PERSON, "nationalities", *_OF_DOCUMENT, *_OF_DETAILS, "reason"]
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        """initial: as `initial_for` gives it; there is a field for each detail in it."""
+        super().__init__(*args, **kwargs)
+        for name in filter(self.initial.__contains__, _OF_DETAILS):
+            self.fields[name] = _detail_field(*_OF_DETAILS[name])
+        self.order_fields(self.field_order)
 
     @classmethod
-    def initial_for(cls, identity: Identity | None, evidence: Evidence) -> dict[str, Any]:
-        """What the form shows when a provider has read something already."""
+    def initial_for(
+        cls, identity: Identity | None, evidence: Evidence, verified: Collection[str] = ()
+    ) -> dict[str, Any]:
+        """What the form shows when a provider has read something already.
+
+        verified: the groups of details that the provider is set to verify.
+        """
         of_evidence = {name: getattr(evidence, name) for name in _OF_DOCUMENT}
+        found = identity.details if identity else {}
+        of_evidence |= {
+            name: found.get(group, {}).get(member, "")
+            for name, (group, member) in _OF_DETAILS.items()
+            if group in verified
+        }
         if identity is None:
             return of_evidence
         of_person = {name: getattr(identity, name) for name in _OF_PERSON}
@@ -107,7 +145,7 @@ class IdentityForm(ReasonForm):
             return cleaned
         written = cleaned["nationalities"].upper().replace(",", " ").split()
         try:
-            cleaned["identity"] = _identity(cleaned, written)
+            cleaned["identity"] = replace(_identity(cleaned, written), details=self._details(cleaned))
         except IdentityError as error:
             raise forms.ValidationError(
                 _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"
@@ -123,6 +161,19 @@ class IdentityForm(ReasonForm):
             "issuing_country": country
         }
         return cleaned
+
+    def _details(self, cleaned: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
+        """The details that were typed. What cannot be read gets an error."""
+        found: dict[str, Mapping[str, str]] = {}
+        for group in ("address", "place_of_birth"):
+            names = {member: name for name, (of, member) in _OF_DETAILS.items() if of == group}
+            typed = {member: cleaned[name] for member, name in names.items() if cleaned.get(name)}
+            read = details.read({group: typed})
+            if lost := [member for member in typed if member not in read.get(group, {})]:
+                problem = COUNTRY_PROBLEM if lost == ["country"] else _("This cannot be read.")
+                self.add_error(names[lost[0]], problem)
+            found |= read
+        return found
 
 
 class AskAgainForm(ReasonForm):

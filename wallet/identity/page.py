@@ -28,12 +28,17 @@ def latest_with(wallet: Wallet, kind: type[Kind]) -> tuple[IdentityVerification,
     return verification, provider
 
 
+def offered(errand: Errand) -> dict[str, Provider]:
+    """The providers that bring what the errand needs."""
+    return registry.reaching(errands.demanded(errand), errand.details)
+
+
 def show(
     request: HttpRequest, name: str, errand: Errand, wallet: Wallet, *, status: int = 200, **facts: Any
 ) -> HttpResponse:
     """Render `templates/wallet/<name>.html`."""
-    known = {"errand": errand, "signed_in_as": wallet.email}
-    known["providers"] = registry.reaching(errands.demanded(errand))
+    known: dict[str, Any] = {"errand": errand, "signed_in_as": wallet.email}
+    known["providers"] = offered(errand)
     return render(request, f"wallet/{name}.html", known | facts, status=status)
 
 

@@ -66,7 +66,7 @@ def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime
 @for_holder
 def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Starts an attempt with the chosen provider, or another submission, and leads to the provider."""
-    offered = registry.reaching(errands.demanded(errand))
+    offered = page.offered(errand)
     only = next(iter(offered)) if len(offered) == 1 else ""
     provider = request.POST.get("provider", only)
     if provider not in offered or not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
@@ -174,7 +174,7 @@ def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
     credential = credentials.valid_credential(wallet, now=now)
     if credential is None or (errand.renewal and credential.issued_at <= errand.created_at):
         return False
-    return credentials.reaches(credential, errands.demanded(errand))
+    return credentials.reaches(credential, errands.demanded(errand), errand.details)
 
 
 def _page(
@@ -185,12 +185,16 @@ def _page(
     now: datetime,
 ) -> HttpResponse:
     name, facts = _state_page(verification, wallet, now)
-    if name == "start" and not registry.reaching(errands.demanded(errand)):  # its provider is gone
+    if name == "start" and not page.offered(errand):  # its provider is gone
         name = "none"
     facts |= {
         "verification": verification,
         "provider": registry.by_name(verification.provider) if verification else None,
         **_present(wallet, now),
+        "needs": claims.details_in_words(errand.details),
+        "also_kept": claims.details_in_words(
+            group for provider in page.offered(errand).values() for group in provider.details
+        ),
         "asks_for": claims.labels(map(claims.named, filter(claims.is_named, errand.asks_for))),
     }
     return page.show(request, f"identity_{name}", errand, wallet, **facts)

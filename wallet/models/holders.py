@@ -98,6 +98,8 @@ class Errand(InternalRow):
     # Where not every verified identity will do: [framework, level] of those that do, the operator's or the
     # request's minimum.
     assurance = models.JSONField(default=list, db_default=[], editable=False)
+    # The groups of details that the identity needs besides, see `wallet.credential.details`.
+    details = models.JSONField(default=list, db_default=[], editable=False)
     # Path here that leads to where the person can begin again another day; empty if there is no such place.
     begin_again = models.CharField(max_length=200, default="", db_default="", editable=False)
     return_to = models.CharField(max_length=200, editable=False)  # path here, when done

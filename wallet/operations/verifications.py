@@ -17,6 +17,7 @@ from wallet.identity import review
 from wallet.identity.forms import AskAgainForm, IdentityForm
 from wallet.models import IdentityVerification
 from wallet.operations.with_reason import done, operator_named
+from wallet.providers import registry
 from wallet.sign_in.forms import ReasonForm
 
 log = structlog.get_logger(__name__)
@@ -65,7 +66,8 @@ def _found(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
 
 
 def _initial_identity(verification: IdentityVerification) -> dict[str, Any]:
-    return IdentityForm.initial_for(*_found(verification))
+    provider = registry.by_name(verification.provider)
+    return IdentityForm.initial_for(*_found(verification), provider.details if provider else ())
 
 
 def _is_claimed(verification: IdentityVerification) -> bool:

@@ -123,6 +123,8 @@ class Provider:
     method: a key of `evidence.METHODS`, for what operators decide on after this provider.
     by_operators: whether operators of this service make the check, so that `assurances` are theirs.
     keeps_data: whether the provider's own machines keep data of a check until `forget` has it erased.
+    can_verify: the groups of details (`wallet.credential.details`) that it may be set to verify. details:
+    those that it is set to verify; others are not kept.
     """
 
     label: Text
@@ -132,9 +134,13 @@ class Provider:
     method: ClassVar[str] = "in_person"
     by_operators: ClassVar[bool] = False
     keeps_data: ClassVar[bool] = False
+    can_verify: ClassVar[tuple[str, ...]] = ()
+    details: frozenset[str] = frozenset()
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
+        if self.can_verify:
+            self.details = frozenset(options.some_of("details", self.can_verify))
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """Prepare the check, or go on with it: called whenever the person begins or follows the link.

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
+from wallet.credential.details import MEMBERS
 from wallet.providers.contract import Check, Provider, Started
 from wallet.providers.findings import Finding, NeedsReview, Pending
 from wallet.providers.options import Options
@@ -28,6 +29,7 @@ class InPerson(Provider):
     takes = _("A visit; the decision is made there.")
     method = "in_person"
     by_operators = True
+    can_verify = tuple(MEMBERS)
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

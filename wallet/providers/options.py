@@ -58,6 +58,13 @@ class Options:
         """Values between spaces or commas."""
         return tuple(word for word in re.split(r"[,\s]+", self.text(name, default)) if word)
 
+    def some_of(self, name: str, known: tuple[str, ...]) -> tuple[str, ...]:
+        """Any of the known words, or none."""
+        words = self.words(name, "")
+        if not set(words) <= set(known):
+            raise self.error(name, f"must be some of {', '.join(known)}")
+        return words
+
     def address(self, name: str, default: str | None = None) -> str:
         """An https address, without a slash at the end; http only on this machine, where that is allowed."""
         value = self.text(name, default).rstrip("/")

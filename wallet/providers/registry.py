@@ -1,6 +1,6 @@
 """The identity providers that are configured, by name and in the order in which people are offered them."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -31,12 +31,16 @@ def by_name(name: str) -> Provider | None:
     return offered().get(name)
 
 
-def reaching(demand: tuple[Assurance, ...]) -> dict[str, Provider]:
-    """The providers that can reach one of the demanded assurances; all of them if none is demanded."""
+def reaching(demand: tuple[Assurance, ...], details: Iterable[str] = ()) -> dict[str, Provider]:
+    """The providers that can reach one of the demanded assurances; all of them if none is demanded.
+
+    details: groups of details that they must verify.
+    """
     return {
         name: provider
         for name, provider in offered().items()
-        if not demand or set(demand).intersection(provider.assurances)
+        if provider.details.issuperset(details)
+        and (not demand or set(demand).intersection(provider.assurances))
     }
 
 

@@ -65,9 +65,11 @@ def digest(text: str) -> str:
         raise SdJwtError("a text that is not ASCII") from None
 
 
-def all_withheld(claims: dict[str, Any]) -> dict[str, Any]:
-    """`claims` for `issue` with every member of every object selectively disclosable; arrays as a whole."""
-    return {"_sd": {n: all_withheld(v) if isinstance(v, dict) else v for n, v in claims.items()}}
+def all_withheld(claims: dict[str, Any], *, whole: Collection[str] = ()) -> dict[str, Any]:
+    """`claims` for `issue` with every member of every object selectively disclosable; arrays, and the members
+    named in `whole`, as a whole."""
+    inside = {n: isinstance(v, dict) and n not in whole for n, v in claims.items()}
+    return {"_sd": {n: all_withheld(v) if inside[n] else v for n, v in claims.items()}}
 
 
 def issue(

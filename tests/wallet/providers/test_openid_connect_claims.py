@@ -74,7 +74,7 @@ def chosen(value: Any, accepted: Any = (SUBSTANTIAL, HIGH)) -> tuple[verified_cl
     return verified_claims.choose(verified_claims.parse(value), accepted, REQUIRED, now=NOW)
 
 
-def settings_with(**changes: str) -> settings_module.Settings:
+def settings_with(details: Any = (), **changes: str) -> settings_module.Settings:
     values = {
         "issuer": "https://bank.example",
         "client_id": "us",
@@ -82,7 +82,7 @@ def settings_with(**changes: str) -> settings_module.Settings:
         "assurance": "eidas substantial, eidas high",
     }
     options = Options("bank.", values | changes, own_framework="https://id.example/assurance")
-    return settings_module.read(options)
+    return settings_module.read(options, details)
 
 
 # --- verified_claims ---------------------------------------------------------------------------------------
@@ -224,6 +224,58 @@ def test_verified_claims_count_in_the_id_token_as_well() -> None:
     assert isinstance(finding, Verified)
     assert finding.evidence.document_number == "C01X00T47"
     assert (finding.evidence.document_kind, finding.evidence.issuing_country) == ("passport", "DE")
+
+
+PLACES = {
+    "address": {"street_address": "1 Main St\r\nFlat 2", "locality": "Cork", "country": "IRL"},
+    "place_of_birth": {"country": "D", "locality": "Bonn"},
+}
+
+
+def test_details_are_read_where_the_provider_is_set_to_verify_them() -> None:
+    told = Told({"verified_claims": {**ELEMENT, "claims": {**CLAIMS, **PLACES}}})
+    nothing = findings.of_claims(told, settings_with(), now=NOW)
+    assert isinstance(nothing, Verified)
+    assert nothing.identity.details == {}
+
+    both = settings_with(("address", "place_of_birth"))
+    finding = findings.of_claims(told, both, now=NOW)
+    assert isinstance(finding, Verified)
+    assert finding.identity.details == {
+        "address": {
+            "formatted": "1 Main St\nFlat 2\nCork\nIreland",
+            "street_address": "1 Main St\nFlat 2",
+            "locality": "Cork",
+            "country": "IE",
+        },
+        "place_of_birth": {"locality": "Bonn", "country": "DE"},
+    }
+    found = metadata.parse(DOCUMENT, issuer="https://bank.example/", loopback=False)
+    asked = authorization.claims_request(both, found)["userinfo"]["verified_claims"]["claims"]
+    assert asked.keys() >= {"address", "place_of_birth"}
+
+
+def test_details_may_stand_elsewhere_and_need_not_make_sense() -> None:
+    elsewhere = settings_with(("address",), claim_address="home postal")
+    for value, found in (
+        ({"locality": "Cork"}, "Cork"),
+        ("Cork", None),
+        ({"locality": 7}, None),
+        (None, None),
+    ):
+        told = Told({"verified_claims": {**ELEMENT, "claims": {**CLAIMS, "home": {"postal": value}}}})
+        finding = findings.of_claims(told, elsewhere, now=NOW)
+        assert isinstance(finding, Verified)
+        assert finding.identity.details.get("address", {}).get("locality") == found
+
+
+@pytest.mark.parametrize("changes", [{"identity_assurance": "false"}, {"evidence": "electronic_record"}])
+def test_a_document_can_be_verified_only_by_evidence_that_is_asked_for(changes: dict[str, str]) -> None:
+    once = {"assurance": "eidas low", **changes}
+    assert settings_with(("document",)).evidence == ("document",)
+    assert settings_with(("address",), **once)
+    with pytest.raises(OptionError, match=r"bank\.details can have document only"):
+        settings_with(("document",), **once)
 
 
 def test_a_provider_whose_claims_have_other_names_is_mapped() -> None:

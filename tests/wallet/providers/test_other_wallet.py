@@ -38,12 +38,13 @@ from tests.wallet.providers.pids import (
 from tests.wallet.providers.plays import Call
 from wallet.checks import access_certificates
 from wallet.credential import credentials
+from wallet.credential.details import MEMBERS
 from wallet.identity import found, progress
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
 from wallet.providers.options import OptionError
-from wallet.providers.other_wallet.request_objects import QUERY
+from wallet.providers.other_wallet.request_objects import query as our_query
 from wallet.providers.other_wallet.transactions import LIFE, RETURN_WITHIN
 
 State = IdentityVerification.State
@@ -337,8 +338,15 @@ def test_the_request_is_never_cached_and_asks_for_nothing_else(client: Client, n
     assert "picture" not in str(asked)
 
 
-def test_our_query_is_sound(client: Client) -> None:
-    assert parsing.parse(json.dumps(QUERY))
+@pytest.mark.parametrize("details", [(), ("address",), tuple(MEMBERS)])
+def test_our_query_is_sound_and_what_not_every_pid_has_may_be_missing(details: tuple[str, ...]) -> None:
+    assert parsing.parse(json.dumps(our_query(details)))
+    (asked,) = our_query(details)["credentials"]
+    most, *others = map(set, asked["claim_sets"])
+    assert most == {claim["id"] for claim in asked["claims"]} >= set(details)
+    assert most - others[-1] == {"expiry", *details}
+    assert len(asked["claim_sets"]) == 2 ** (1 + len(details))
+    assert [len(each) for each in asked["claim_sets"]] == sorted(map(len, asked["claim_sets"]), reverse=True)
 
 
 # --- What is refused ---------------------------------------------------------------------------------------
@@ -367,6 +375,23 @@ def test_the_private_key_is_gone_with_the_answer_and_nothing_else_is_kept(
     assert '"d":' not in kept
     for secret in (request["nonce"], request["state"], "locality", "T22000129"):
         assert secret not in kept
+
+
+def test_details_are_asked_for_and_kept_where_the_provider_is_set_to_verify_them(
+    client: Client, settings: Any, nora_begins: str
+) -> None:
+    settings.IDENTITY_PROVIDERS = {"wallet": {**world().settings, "details": "place_of_birth, document"}}
+    request = fetched(Client(), link_on(client.get(nora_begins)))
+    asked = [claim["path"] for claim in request["dcql_query"]["credentials"][0]["claims"]]
+    assert asked[-2:] == [["place_of_birth"], ["document_number"]]
+    more = {"address": {"locality": "Köln"}, "place_of_birth": {"locality": "Bonn"}}
+    wallet = OtherPersonsWallet(claims={**NORA_AS_IN_HER_PID, **more, "document_number": "T22"})
+    back = urlsplit(send(wallet.answer(request)).json()["redirect_uri"])
+    client.get(f"{back.path}?{back.query}", follow=True)
+    found = credentials.disclosed(Credential.objects.get(), today=date(2026, 1, 1))
+    assert found["place_of_birth"] == {"locality": "Bonn"}
+    assert (found["document"]["type"], found["document"]["number"]) == ("pid", "T22")
+    assert "address" not in found
 
 
 def nothing_changes(request: dict[str, Any], call: Call) -> None:

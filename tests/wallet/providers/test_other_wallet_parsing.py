@@ -27,7 +27,7 @@ from tests.wallet.providers.pids import (
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, EvidenceError
 from wallet.providers.other_wallet import identities, responses, statuses
-from wallet.providers.other_wallet.request_objects import QUERY
+from wallet.providers.other_wallet.request_objects import query
 from wallet.providers.other_wallet.responses import AnswerError, UnsuitableError
 from wallet.providers.other_wallet.statuses import StatusUnknownError
 from wallet.providers.other_wallet.transactions import LINK, Transaction
@@ -41,7 +41,7 @@ REQUEST = {
     "client_id": CLIENT,
     "nonce": TRANSACTION.nonce,
     "state": TRANSACTION.state,
-    "dcql_query": QUERY,
+    "dcql_query": query(()),
     "client_metadata": {"jwks": {"keys": [{k: v for k, v in TRANSACTION.key.items() if k != "d"}]}},
 }
 JSON = st.recursive(
@@ -63,7 +63,7 @@ def read(response: str) -> Any:
 def test_a_good_answer_is_read() -> None:
     vp_token = {"pid": [OtherPersonsWallet().presentation(REQUEST)]}
     person = read(encrypted(REQUEST, {"vp_token": vp_token}))
-    assert person == {name: NORA_AS_IN_HER_PID[name] for name in responses.KEPT}
+    assert person == {name: NORA_AS_IN_HER_PID[name] for name in responses.KEPT if name in NORA_AS_IN_HER_PID}
 
 
 @given(st.text() | st.binary().map(lambda data: base64.urlsafe_b64encode(data).decode() + "...."))
@@ -211,7 +211,34 @@ def test_every_list_has_a_status_or_is_not_understood(status_list: Any, idx: int
         assert 0 <= statuses._entry(status_list, idx) <= 255
 
 
-@given(st.dictionaries(st.sampled_from(responses.KEPT), JSON))
+ADDRESS = {"street_address": "Domstraße", "house_number": "7", "locality": "Köln", "country": "DE"}
+
+
+def test_the_details_of_a_pid_are_read_and_a_house_number_is_put_after_the_street() -> None:
+    born = {"locality": "Bonn", "region": "", "country": "DE"}
+    person = {**NORA_AS_IN_HER_PID, "address": ADDRESS, "place_of_birth": born, "document_number": "T22"}
+    identity = identities.identity_of(person)
+    assert identity.details["address"] == {
+        "formatted": "Domstraße 7\nKöln\nGermany",
+        "street_address": "Domstraße 7",
+        "locality": "Köln",
+        "country": "DE",
+    }
+    assert identity.details["place_of_birth"] == {"locality": "Bonn", "country": "DE"}
+    for number, kept in (("T22", "T22"), (7, ""), ("T\n", ""), ("T" * 201, ""), (None, "")):
+        proof = {"country": "DE", "issuer": "x"}
+        evidence = identities.evidence_of(
+            {**person, "document_number": number}, proof, assurance=Assurance("eidas"), at=NOW
+        )
+        assert evidence.document_number == kept
+
+
+@given(
+    st.dictionaries(
+        st.sampled_from(responses.KEPT),
+        JSON | st.dictionaries(st.sampled_from(sorted(ADDRESS)), JSON),
+    )
+)
 def test_every_person_is_an_identity_or_refused(person: dict[str, Any]) -> None:
     with suppress(IdentityError):
         assert isinstance(identities.identity_of(person), Identity)

@@ -55,9 +55,24 @@ def test_only_providers_that_reach_what_is_demanded_are_offered(settings, demand
     assert list(registry.reaching(demand)) == names
 
 
+def test_only_providers_that_are_set_to_verify_the_details_are_offered(settings):
+    settings.IDENTITY_PROVIDERS = {
+        "all": {"type": "in_person", "details": "address, document place_of_birth"},
+        "one": {"type": "from_afar", "details": "address"},
+        "strong": {"type": STRONG},
+    }
+    assert list(registry.reaching((), ["address"])) == ["all", "one"]
+    assert list(registry.reaching((), ["address", "document"])) == ["all"]
+    assert list(registry.reaching((Assurance("eidas", "high"),), ["address"])) == []
+    assert list(registry.reaching((), [])) == ["all", "one", "strong"]
+    assert registry.load("in_person", {}, own_framework="https://id.example/a").details == frozenset()
+
+
 @pytest.mark.parametrize(
     ("configured", "sentence"),
     [
+        ({"in_person": {"details": "address e-mail"}}, "in_person.details must be some of address, place"),
+        ({"strong": {"type": STRONG, "details": "address"}}, "details: this provider has no such option"),
         ({"nobody": {}}, "nobody.type is neither one of"),
         ({"a": {"type": "no.such.Module"}}, "No module named 'no'"),
         ({"a": {"type": "wallet.credential.evidence.Evidence"}}, "a.type is not a class derived from"),

@@ -29,7 +29,16 @@ RESULTS = {
 }
 numbers = st.none() | st.integers() | st.booleans() | st.floats(allow_nan=False)
 dates = st.fixed_dictionaries({"day": numbers, "month": numbers, "year": numbers}) | values
-outputs = st.fixed_dictionaries({}, optional={"first_name": values, "last_name": values, "dob": dates})
+outputs = st.fixed_dictionaries(
+    {},
+    optional={
+        "first_name": values,
+        "last_name": values,
+        "dob": dates,
+        "address": values | st.dictionaries(st.sampled_from(["line1", "line2", "city", "country"]), values),
+        "unparsed_place_of_birth": values,
+    },
+)
 documents = st.fixed_dictionaries(
     {"status": st.just("verified") | values},
     optional={"type": values, "issuing_country": values, "expiration_date": dates, "number": values},
@@ -53,6 +62,29 @@ def test_results_are_read():
     assert read.birth_date == date(1990, 2, 1)
     assert read.checked_at == datetime.fromtimestamp(1_700_000_000, UTC)
     assert isinstance(of_results(read, assurance=ASSURANCE, verified_by="Stripe"), Verified)
+
+
+def test_address_and_place_of_birth_are_read_as_far_as_they_make_sense():
+    address = {"line1": "1 Main St", "line2": None, "city": "Cork", "postal_code": "T12", "country": "IE"}
+    told = RESULTS["verified_outputs"] | {"address": address, "unparsed_place_of_birth": "LEEDS"}
+    finding = of_results(
+        results(RESULTS | {"verified_outputs": told}), assurance=ASSURANCE, verified_by="Stripe"
+    )
+    assert finding.identity.details == {
+        "address": {
+            "formatted": "1 Main St\nT12 Cork\nIreland",
+            "street_address": "1 Main St",
+            "locality": "Cork",
+            "postal_code": "T12",
+            "country": "IE",
+        },
+        "place_of_birth": {"locality": "LEEDS"},
+    }
+    for odd in (
+        {"address": "x", "unparsed_place_of_birth": 7},
+        {"address": {"line1": "a\u202eb", "line2": 7}},
+    ):
+        assert results(RESULTS | {"verified_outputs": RESULTS["verified_outputs"] | odd}).details == {}
 
 
 @pytest.mark.parametrize("member", ["verified_outputs", "last_verification_report"])

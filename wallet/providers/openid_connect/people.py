@@ -7,8 +7,10 @@ from typing import Any
 from babel import Locale
 from babel.core import get_global
 
+from wallet.credential import details
 from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
 from wallet.credential.evidence import MAX_TEXT, EvidenceError
+from wallet.providers.openid_connect.settings import CLAIMED
 from wallet.providers.openid_connect.verified_claims import Path, at
 
 # ICAO Doc 9303-3 §5 has codes of its own; those of people without a known nationality stand for none.
@@ -29,7 +31,17 @@ def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: dat
         family_name=_name(at(claims, paths["family_name"])),
         birth_date=birth_date,
         nationalities=_countries(at(claims, paths["nationalities"])) if "nationalities" in paths else (),
+        details=details.read(
+            {group: _with_short_code(at(claims, paths[group])) for group in CLAIMED if group in paths}
+        ),
     )
+
+
+def _with_short_code(place: Any) -> Any:
+    """The place with two letters for its country, where that is written in three."""
+    if not isinstance(place, Mapping):
+        return place
+    return {**place, "country": country(place.get("country")) or place.get("country")}
 
 
 def document(evidence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

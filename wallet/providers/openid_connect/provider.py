@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from infra.strict_json import StrictJsonError
+from wallet.credential.details import MEMBERS
 from wallet.providers.contract import (
     Check,
     Find,
@@ -44,13 +45,14 @@ class OpenIDConnect(Provider):
     """
 
     method = "electronic"
+    can_verify = tuple(MEMBERS)
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
         self.label = options.text("label", "") or _("Sign in with your bank or national identity")
         self.needs = options.text("needs", "") or _("Your bank login, or that of your national identity.")
         self.takes = options.text("takes", "") or _("About two minutes.")
-        self._settings = settings.read(options)
+        self._settings = settings.read(options, self.details)
         self.assurances = self._settings.accepted
         self._flow = CodeFlow(f"identity provider {name}", self._settings)
 

@@ -1,6 +1,6 @@
 """The settings of one OpenID provider; docs/identity-providers.md lists them."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,6 +13,10 @@ ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS
 EVIDENCE = ("document", "electronic_record")
 MEMBERS = ("given_name", "family_name", "birth_date", "nationalities")
 REQUIRED = ("given_name", "family_name", "birth_date")
+CLAIMED = (
+    "address",
+    "place_of_birth",
+)  # details that stand among the claims; a document does in the evidence
 
 
 @dataclass(frozen=True)
@@ -22,7 +26,8 @@ class Settings(Registration):
     identity_assurance: whether claims count only inside `verified_claims`; otherwise all claims of this
     provider count as verified. accepted: the assurances that are sure enough, the lowest first. acr_levels:
     the `acr` values that are sure enough, each with the level that it stands for; None if the ID token may
-    have any. claims: the path of each of MEMBERS among the provider's claims.
+    have any. claims: the path of each of MEMBERS, and of details, among the provider's
+    claims.
     """
 
     identity_assurance: bool
@@ -34,13 +39,16 @@ class Settings(Registration):
     pushed: bool
 
 
-def read(options: Options) -> Settings:
-    """The settings; raises `OptionError`."""
+def read(options: Options, details: Collection[str]) -> Settings:
+    """The settings; raises `OptionError`. details: those that the provider is set to verify."""
     options.address("issuer")
     issuer = options.text("issuer")  # exactly as the provider writes it, with its slash if it ends in one
     identity_assurance = options.switch("identity_assurance", default=True)
     acr_values = options.words("acr_values", "")
     acr_levels = _acr_levels(options, acr_values)
+    evidence = _some_of(options, "evidence", EVIDENCE, "document")
+    if "document" in details and not (identity_assurance and "document" in evidence):
+        raise options.error("details", "can have document only with identity assurance and that evidence")
     accepted = _accepted(options)
     if not identity_assurance:
         if len(accepted) > 1:
@@ -56,8 +64,8 @@ def read(options: Options) -> Settings:
         accepted=accepted,
         acr_values=" ".join(acr_values),
         acr_levels=acr_levels,
-        evidence=_some_of(options, "evidence", EVIDENCE, "document"),
-        claims=_claims(options),
+        evidence=evidence,
+        claims=_claims(options, [name for name in CLAIMED if name in details]),
         algorithms=_some_of(options, "algorithms", ALGORITHMS, "ES256 PS256 RS256"),
         organisation=options.text("organisation", "") or urlsplit(issuer).netloc,
         pushed=options.switch("pushed", default=True),
@@ -106,10 +114,11 @@ def _by_acr(
     return levels, tuple(dict.fromkeys(accepted))
 
 
-def _claims(options: Options) -> dict[str, tuple[str, ...]]:
+def _claims(options: Options, details: Collection[str]) -> dict[str, tuple[str, ...]]:
     """Where each claim stands; a path of several words leads into an object."""
     defaults = {"birth_date": "birthdate"}
-    paths = {name: options.words(f"claim_{name}", defaults.get(name, name)) for name in MEMBERS}
+    names = (*MEMBERS, *details)
+    paths = {name: options.words(f"claim_{name}", defaults.get(name, name)) for name in names}
     if paths["nationalities"] == ("none",):
         del paths["nationalities"]
     return paths

@@ -6,7 +6,8 @@ from datetime import date, datetime
 from typing import Any
 
 from wallet.credential.claims import Identity, IdentityError
-from wallet.credential.evidence import Assurance, Evidence, EvidenceError
+from wallet.credential.details import read
+from wallet.credential.evidence import MAX_TEXT, Assurance, Evidence, EvidenceError
 
 # ISO 3166-1 codes for private use: no known nationality, and stateless (PID Rulebook §2).
 NO_NATIONALITY = frozenset({"QU", "QS"})
@@ -27,6 +28,7 @@ def identity_of(person: Mapping[str, Any]) -> Identity:
         family_name=_composed(person.get("family_name")),
         birth_date=_date(person.get("birthdate"), IdentityError("birthdate is not a day")),
         nationalities=tuple(known),
+        details=read({**person, "address": _with_house_number(person.get("address"))}),
     )
 
 
@@ -39,6 +41,9 @@ def evidence_of(
     shown says only until when that copy may be shown: wallets get new ones every few days.
     """
     ends = person.get("date_of_expiry")
+    number = person.get("document_number")
+    if not isinstance(number, str) or len(number) > MAX_TEXT or not number.isprintable():
+        number = ""
     last_day = None if ends is None else _date(ends, EvidenceError("date_of_expiry is not a day"))
     return Evidence(
         method="wallet",
@@ -48,6 +53,7 @@ def evidence_of(
         document_kind="pid",
         issuing_country=proof.get("country", ""),
         document_expires_on=last_day,
+        document_number=number,
     )
 
 
@@ -60,6 +66,13 @@ def fits(typed: Mapping[str, str], identity: Identity) -> bool:
         and typed_given <= given
         and bool(typed_given) == bool(given)
     )
+
+
+def _with_house_number(address: Any) -> Any:
+    """The address with the number of the house after the street; a PID has them apart."""
+    if not isinstance(address, Mapping) or not address.get("house_number"):
+        return address
+    return {**address, "street_address": f"{address.get('street_address', '')} {address['house_number']}"}
 
 
 def _composed(name: Any) -> Any:

@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.outbound.calls import Outbound
 from wallet.credential.claims import IdentityError
+from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import EvidenceError
 from wallet.providers.contract import (
     Check,
@@ -50,6 +51,7 @@ class OtherWallet(Provider):
     needs = _("You have an EU Digital Identity Wallet with your identity in it.")
     takes = _("Less than a minute.")
     method = "wallet"
+    can_verify = tuple(MEMBERS)
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
@@ -129,7 +131,7 @@ class OtherWallet(Provider):
             raise MessageRefusedError("wallet_nonce is too long, or no text.")
         response_uri = f"{check.messages_url}callback/{ANSWER}{transaction.handle}"
         signed = request_objects.signed(
-            transaction, self.access, response_uri=response_uri, wallet_nonce=nonce
+            transaction, self.access, details=self.details, response_uri=response_uri, wallet_nonce=nonce
         )
         return Received(reply=Reply(content_type=request_objects.MEDIA_TYPE, body=signed.encode()))
 
@@ -149,7 +151,9 @@ class OtherWallet(Provider):
             shown = responses.read(sent.get("response", ""), transaction, self.anchors, now=now)
         except UnsuitableError as unsuitable:
             return transaction.answered(unsuitable.outcome, now=now)
-        return transaction.answered(PRESENTED, person=shown.person, proof=shown.proof, now=now)
+        unasked = {name for group, name in request_objects.DETAILS.items() if group not in self.details}
+        person = {name: value for name, value in shown.person.items() if name not in unasked}
+        return transaction.answered(PRESENTED, person=person, proof=shown.proof, now=now)
 
     def _finding(self, transaction: Transaction, now: datetime) -> Finding:
         """The finding for a PID that was presented in the right browser."""

@@ -1,9 +1,12 @@
 """The signed request to a wallet (OpenID4VP 1.0 §5, HAIP 1.0 §5), and the link that leads to it. Pure.
 
-What is asked for never changes. The PID's own `exp` is the end of one copy and is not asked for.
+What is asked for depends on the provider's settings alone. The PID's own `exp` is the end of one copy and is
+not asked for.
 """
 
 import re
+from collections.abc import Collection
+from itertools import combinations
 from typing import Any
 from urllib.parse import urlencode
 
@@ -29,18 +32,26 @@ _ASKED = {
     "country": ["issuing_country"],
     "expiry": ["date_of_expiry"],
 }
-_ALWAYS = [name for name in _ASKED if name != "expiry"]  # not every PID says when it ends
-QUERY: dict[str, Any] = {
-    "credentials": [
-        {
-            "id": CREDENTIAL,
-            "format": "dc+sd-jwt",
-            "meta": {"vct_values": [VCT]},
-            "claims": [{"id": name, "path": path} for name, path in _ASKED.items()],
-            "claim_sets": [list(_ASKED), _ALWAYS],
-        }
-    ]
-}
+# By the group of details: what is asked for where the provider is set to verify them.
+DETAILS = {"address": "address", "place_of_birth": "place_of_birth", "document": "document_number"}
+
+
+def query(details: Collection[str]) -> dict[str, Any]:
+    """The DCQL query. Not every PID says when it ends, or has all details, so any of these may be missing."""
+    more = {group: [name] for group, name in DETAILS.items() if group in details}
+    asked, optional = {**_ASKED, **more}, ["expiry", *more]
+    without = (gone for number in range(len(optional) + 1) for gone in combinations(optional, number))
+    return {
+        "credentials": [
+            {
+                "id": CREDENTIAL,
+                "format": "dc+sd-jwt",
+                "meta": {"vct_values": [VCT]},
+                "claims": [{"id": name, "path": path} for name, path in asked.items()],
+                "claim_sets": [[name for name in asked if name not in gone] for gone in without],
+            }
+        ]
+    }
 
 
 def is_wallet_nonce(text: str) -> bool:
@@ -49,7 +60,12 @@ def is_wallet_nonce(text: str) -> bool:
 
 
 def signed(
-    transaction: Transaction, access: AccessCertificate, *, response_uri: str, wallet_nonce: str = ""
+    transaction: Transaction,
+    access: AccessCertificate,
+    *,
+    details: Collection[str],
+    response_uri: str,
+    wallet_nonce: str = "",
 ) -> str:
     """The request object; always the same for one transaction, but for the wallet's nonce."""
     payload: dict[str, Any] = {
@@ -63,7 +79,7 @@ def signed(
         "response_uri": response_uri,
         "nonce": transaction.nonce,
         "state": transaction.state,
-        "dcql_query": QUERY,
+        "dcql_query": query(details),
         "client_metadata": {
             "jwks": {"keys": [JWK(**transaction.key).export_public(as_dict=True)]},
             "encrypted_response_enc_values_supported": list(ENCRYPTION),

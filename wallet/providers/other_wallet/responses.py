@@ -3,7 +3,7 @@
 Whatever does not belong to the request raises `AnswerError`, and then nothing may change. What does belong to
 it, but is of no use here, raises `UnsuitableError`.
 
-The place for PIDs as mdoc: `QUERY` gets a second credential query (`mso_mdoc`, doctype
+The place for PIDs as mdoc: `query` gets a second credential query (`mso_mdoc`, doctype
 eu.europa.ec.eudi.pid.1), `_presentation` finds its answer under that query's id, and a sister of `_verified`
 checks the DeviceResponse against the same trust anchors. It gives the same `Presented`: nothing else changes.
 """
@@ -25,7 +25,7 @@ from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, decode_segment
 from wallet.providers.contract import MessageRefusedError
 from wallet.providers.other_wallet import statuses
-from wallet.providers.other_wallet.request_objects import CREDENTIAL, ENCRYPTION, VCT
+from wallet.providers.other_wallet.request_objects import CREDENTIAL, DETAILS, ENCRYPTION, VCT
 from wallet.providers.other_wallet.transactions import Transaction
 from wallet.providers.other_wallet.trust_anchors import Issuer, TrustAnchors, UnknownIssuerError
 from wallet.sd_jwt import verification
@@ -37,7 +37,7 @@ FORM = "application/x-www-form-urlencoded"
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*){4}", re.ASCII)
 _NATIONAL = re.compile(r"urn:eudi:pid:([a-z]{2}):[0-9]{1,4}", re.ASCII)
 REQUIRED = ("given_name", "family_name", "birthdate", "nationalities", "issuing_country")
-KEPT = ("given_name", "family_name", "birthdate", "nationalities", "date_of_expiry")
+KEPT = ("given_name", "family_name", "birthdate", "nationalities", "date_of_expiry", *DETAILS.values())
 
 
 class AnswerError(MessageRefusedError):

@@ -13,7 +13,7 @@ from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from wallet.credential.claims import MAX_NAME
+from wallet.credential.claims import MAX_NAME, details_in_words
 from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
 from wallet.identity import page as pages
@@ -104,7 +104,7 @@ def _shown(
     link = provider.link(check, transaction)
     if transaction.kind == CODE:
         return {"part": "code", "link": link, "picture": _picture(link)}
-    return {"part": "link", "link": link}
+    return {"part": "link", "link": link, "more": details_in_words(provider.details)}
 
 
 def _picture(link: str) -> str:

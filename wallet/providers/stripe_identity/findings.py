@@ -71,7 +71,7 @@ def _identity(results: Results) -> Identity | None:
     if results.birth_date is None:
         return None
     try:
-        return Identity(results.given_name, results.family_name, results.birth_date)
+        return Identity(results.given_name, results.family_name, results.birth_date, details=results.details)
     except IdentityError:
         return None
 

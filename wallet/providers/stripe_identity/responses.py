@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
+from wallet.credential.details import Details, read
 from wallet.providers.contract import ProviderError
 
 STATUSES = ("requires_input", "processing", "verified", "canceled")
@@ -64,6 +65,7 @@ class Results:
     issuing_country: str
     expires_on: date | None
     number: str
+    details: Details = field(default_factory=dict)
 
 
 def is_session_id(value: Any) -> bool:
@@ -103,6 +105,7 @@ def results(facts: Any) -> Results:
     report = _object(facts.get("last_verification_report"), "last_verification_report")
     document = _object(report.get("document"), "document")
     selfie = _optional(report, "selfie")
+    born = {"locality": outputs.get("unparsed_place_of_birth")}
     return Results(
         given_name=_name(outputs, "first_name"),
         family_name=_name(outputs, "last_name"),
@@ -114,7 +117,17 @@ def results(facts: Any) -> Results:
         issuing_country=_text(document, "issuing_country"),
         expires_on=_date(document, "expiration_date"),
         number=_text(document, "number"),
+        details=read({"address": _address(outputs.get("address")), "place_of_birth": born}),
     )
+
+
+def _address(facts: Any) -> Mapping[str, Any]:
+    """The address under the names of OpenID Connect."""
+    if not isinstance(facts, Mapping):
+        return {}
+    ours = {"locality": "city", "region": "state", "postal_code": "postal_code", "country": "country"}
+    lines = [line for name in ("line1", "line2") if isinstance(line := facts.get(name), str)]
+    return {name: facts.get(theirs) for name, theirs in ours.items()} | {"street_address": "\n".join(lines)}
 
 
 def _object(value: Any, name: str) -> Mapping[str, Any]:
