@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-import segno
 from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
@@ -12,6 +11,7 @@ from segno import DataOverflowError
 from consent.receipts import Receipt
 from keys import statements
 from keys.issuer_key import CANNOT_SIGN
+from wallet.providers import in_person
 
 TYP = "receipt-statement+jwt"
 LONGEST = 16_384  # characters
@@ -19,15 +19,11 @@ LONGEST = 16_384  # characters
 
 def of(receipt: Receipt, *, now: datetime) -> str:
     """The statement; empty while statements cannot be signed."""
-    consent = receipt.consent
+    consent, asker = receipt.consent, receipt.requester
     answer = "shared" if receipt.shared else "not delivered" if receipt.undelivered else "not shared"
     facts: dict[str, Any] = {
         "receipt": str(consent.id),
-        "requester": {
-            "client_id": consent.requester_id,
-            "name": receipt.requester.name,
-            "domain": receipt.requester.domain,
-        },
+        "requester": {"client_id": consent.requester_id, "name": asker.name, "domain": asker.domain},
         "claims": receipt.names,
         "answer": answer,
         "answered_at": int(consent.decided_at.timestamp()) if consent.decided_at else None,
@@ -50,8 +46,6 @@ def qr_code(statement: str) -> SafeString:
     The statement is behind `#`, so that a browser sends it only when the page posts it.
     """
     try:
-        code = segno.make_qr(f"{settings.BASE_URL}{reverse('receipt_check')}#{statement}", error="l")
+        return in_person.qr_code(f"{settings.BASE_URL}{reverse('receipt_check')}#{statement}")
     except DataOverflowError:
         return mark_safe("")
-    image = code.svg_inline(omitsize=True, svgclass=None, lineclass=None, light="#fff")
-    return mark_safe(image)  # noqa: S308

@@ -43,13 +43,12 @@ def document(
     places = [statuses.place_in(decode_segment(each.payload_segment)) for each in tokens]
     lists = dict.fromkeys(int(place["uri"].rpartition("/")[2]) for place in places if "uri" in place)
     try:
-        parts = (
-            list(presentations),
-            list(transaction_data),
-            list(dict.fromkeys(chain.from_iterable(each.header["x5c"] for each in tokens))),
-            [publication.current(number, fresh=True).decode() for number in lists],
-        )
-        made = dict(zip(PARTS, parts, strict=True))
+        made = {
+            "presentations": list(presentations),
+            "transaction_data": list(transaction_data),
+            "certificates": list(dict.fromkeys(chain.from_iterable(each.header["x5c"] for each in tokens))),
+            "status_lists": [publication.current(number, fresh=True).decode() for number in lists],
+        }
         stated = {**facts, "sha256": _hashes(made)}
         return {**made, "statement": statements.sign(TYP, stated, now=now, with_chain=True)}
     except (NothingToPublishError, *CANNOT_SIGN) as error:

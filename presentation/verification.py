@@ -100,21 +100,15 @@ def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict
         results[one] = _told(
             examination.examine(one, audience=client_id, nonce=asked.nonce, transaction_data=data, now=now)
         )
-    answer = _together(by_query, results)
-    made_for_it = all(_KB_AUD in result["checks"] for result in results.values())
-    if asked.evidence and made_for_it:
+    answer = min(results.values(), key=itemgetter("valid"))  # the first that is not valid, if there is one
+    if len(results) > 1 and answer["valid"]:
+        names = ("status", "credential", "claims")
+        of_each = {id: {name: results[one][name] for name in names} for id, one in by_query.items()}
+        answer = {"valid": True, "checks": answer["checks"], "presentations": of_each}
+    if asked.evidence and all(_KB_AUD in result["checks"] for result in results.values()):
         facts = {"aud": client_id, "nonce": asked.nonce, "valid": answer["valid"], "checks": answer["checks"]}
         answer["evidence"] = evidence.document(list(results), asked.transaction_data, facts, now=now)
     return answer
-
-
-def _together(by_query: dict[str, str], results: dict[str, dict[str, Any]]) -> dict[str, Any]:
-    answer = min(results.values(), key=itemgetter("valid"))  # the first that is not valid, if there is one
-    if len(results) == 1 or not answer["valid"]:
-        return answer
-    names = ("status", "credential", "claims")
-    of_each = {id: {name: results[one][name] for name in names} for id, one in by_query.items()}
-    return {"valid": True, "checks": answer["checks"], "presentations": of_each}
 
 
 def _query_of(value: str, by_query: Collection[str]) -> str:

@@ -39,12 +39,7 @@ log = structlog.get_logger(__name__)
 
 
 def stage(
-    *,
-    now: datetime,
-    actor: str = SERVICE,
-    reason: str = "",
-    store: str = "",
-    kind: type[Key] = SigningKey,
+    *, now: datetime, actor: str = SERVICE, reason: str = "", store: str = "", kind: type[Key] = SigningKey
 ) -> Key:
     """Makes the key that signs next. The sandbox certifies it at once; in production it waits for `certify`.
 

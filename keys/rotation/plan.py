@@ -16,15 +16,7 @@ from keys.certificates import authority
 from keys.models import KINDS, Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Entry, Report
-from keys.rotation.states import (
-    State,
-    destroyed_from,
-    ended_at,
-    fits,
-    in_state,
-    next_staged_at,
-    takes_over_at,
-)
+from keys.rotation.states import State, destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 
@@ -146,13 +138,13 @@ def _succession(kind: type[Key], active: Key | None, staged: Key | None, now: da
 
 def spare(*, now: datetime, kind: type[Key] = SigningKey) -> Key | None:
     """The staged key if it could sign now, because its certificate chain is valid; else None."""
-    staged = in_state(State.STAGED, kind)
+    staged = kind._default_manager.filter(state=State.STAGED).first()
     return staged if staged and fits(staged, now) else None
 
 
 def _problems(now: datetime, kind: type[Key]) -> tuple[Entry, ...]:
     found = []
-    if not in_state(State.ACTIVE, kind):
+    if not kind._default_manager.filter(state=State.ACTIVE).exists():
         text = _("No key signs: credentials cannot be issued.")
         if kind is StatementKey:
             text = _("No key signs statements: there is no evidence for applications, nor for holders.")

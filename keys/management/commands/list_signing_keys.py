@@ -27,12 +27,11 @@ class Command(BaseCommand):
 
 def _line(key: Key, at: datetime) -> str:
     chain = key.certified_chain
+    signed = f"unexpired credentials: {unexpired_credentials(key.pk, now=at)}"
     facts = [
         f"{key}  {key.state:<9}",
         f"certificates end {moment(chain.not_after)}" if chain else "not certified yet",
-        f"unexpired credentials: {unexpired_credentials(key.pk, now=at)}"
-        if isinstance(key, SigningKey)
-        else "for statements",
+        signed if isinstance(key, SigningKey) else "for statements",
     ]
     if key.store == SigningKey.Store.PKCS11:
         facts.append("destroyed in the hardware module" if key.destroyed_at else "in the hardware module")

@@ -29,17 +29,13 @@ class Command(RecordedCommand, KeyCommand):
             help="where its private key lives; SIGNING_KEY_STORE when left out",
         )
 
-        parser.add_argument(
-            "--for",
-            dest="kind",
-            choices=[kind.signs for kind in KINDS],
-            default=SigningKey.signs,
-            help="what it signs; credentials when left out",
-        )
+        signs = [kind.signs for kind in KINDS]
+        what = "what it signs; credentials when left out"
+        parser.add_argument("--for", dest="signs", choices=signs, default=SigningKey.signs, help=what)
 
-    def handle(self, *args: Any, reason: str, store: str, kind: str, **options: Any) -> None:
-        (of,) = (each for each in KINDS if each.signs == kind)
-        key = stage(now=now(), actor=shell_user(), reason=reason, store=store, kind=of)
+    def handle(self, *args: Any, reason: str, store: str, signs: str, **options: Any) -> None:
+        (kind,) = (kind for kind in KINDS if kind.signs == signs)
+        key = stage(now=now(), actor=shell_user(), reason=reason, store=store, kind=kind)
         self.stdout.write(f"Staged key {key}.")
         if key.chain_pem:
             self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")
