@@ -27,6 +27,7 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
     "openid-connect/jwks": keys.endpoints.jwks,
     "credential-types/identity/v1": wallet.credential.endpoints.credential_type,
+    "statements/jwks": keys.endpoints.statement_jwks,
     "trust/root.pem": keys.endpoints.root_pem,
     "trust/root.der": keys.endpoints.root_der,
     "status-lists": wallet.status_lists.endpoints.aggregation,
@@ -68,6 +69,8 @@ urlpatterns = [
     path(
         "wallet/history/<uuid:consent_id>/invalidate/", consent.history.invalidate, name="consent_invalidate"
     ),
+    path("wallet/history/<uuid:consent_id>/statement/", consent.history.statement, name="consent_statement"),
+    path("receipt-check/", consent.history.check, name="receipt_check"),
     path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),

@@ -2,23 +2,24 @@
 
 import uuid
 from contextlib import suppress
-from datetime import datetime
+from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from consent import receipts
+from consent import receipts, statements
 from consent.forms import SearchForm
 from consent.models import Consent
 from consent.question import Requester
 from consent.receipts import Place, Receipt
 from infra.reading import only_read
+from keys.statements import StatementError
 from wallet.account import subjects
 from wallet.decorators import for_signed_in_302
 from wallet.models import HolderSession, Wallet
@@ -52,10 +53,43 @@ def receipt(
     """One receipt of the holder with all its details, to read and to print."""
     consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
     (found,) = _receipts([consent], session.wallet, now=now)
-    context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc}
+    stated = statements.of(found, now=now)
+    context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc, "stated": stated}
+    context["qr_code"] = statements.qr_code(stated) if stated else ""
     if found.recognition:
         context["has_number"] = subjects.is_used(found.requester.sector, wallet=session.wallet)
     return _page(request, "receipt", _of(session.wallet) | context)
+
+
+@only_read
+@for_signed_in_302
+def statement(
+    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
+) -> HttpResponse:
+    """One receipt as a signed statement, to save."""
+    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
+    (found,) = _receipts([consent], session.wallet, now=now)
+    stated = statements.of(found, now=now)
+    if not stated:
+        raise Http404
+    file = {"Content-Disposition": f'attachment; filename="receipt-{consent.id}.jwt"'}
+    return HttpResponse(stated, content_type="application/jwt", headers={"Cache-Control": "no-store", **file})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+def check(request: HttpRequest) -> HttpResponse:
+    """Whether a receipt that somebody shows is genuine: for everybody, and nothing is stored."""
+    context: dict[str, Any] = {}
+    if request.method == "POST":
+        try:
+            stated = statements.read(request.POST.get("statement", ""))
+        except StatementError:
+            context = {"refused": True}
+        else:
+            names = [receipts.label(tuple(name.split("."))) for name in stated["claims"]]
+            answered_at = datetime.fromtimestamp(stated["answered_at"], UTC)
+            context = {"stated": stated, "claims": names, "answered_at": answered_at}
+    return _page(request, "receipt_check", context, status=422 if "refused" in context else 200)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

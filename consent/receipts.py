@@ -117,6 +117,7 @@ class Receipt:
     consent: Consent
     requester: Requester
     transactions: tuple[KeptTransaction, ...]
+    names: tuple[str, ...]  # of the claims, on the wire
     claims: tuple[str, ...]  # labels
     kept_off: tuple[str, ...]  # labels of optional claims that were not switched on
     recognition: str  # who got the number to recognise the holder by, in words; empty if nobody
@@ -134,8 +135,9 @@ class Receipt:
             consent=consent,
             requester=requester,
             transactions=transactions.kept(consent, with_content=with_content),
-            claims=tuple(map(_label, chosen)),
-            kept_off=tuple(map(_label, left_off)),
+            names=tuple(map(".".join, chosen)),
+            claims=tuple(map(label, chosen)),
+            kept_off=tuple(map(label, left_off)),
             recognition=requester.recognition if claims.SUBJECT in shared else "",
             status=status,
         )
@@ -174,7 +176,7 @@ class Receipt:
         return transactions.years_until_erased(self.consent)
 
 
-def _label(path: tuple[str, ...]) -> str:
+def label(path: tuple[str, ...]) -> str:
     """The label of a claim; for one that is no longer issued, its name on the wire."""
     try:
         return str(claims.labels([path])[0])

@@ -6,6 +6,7 @@ from cryptography import x509
 from django.conf import settings
 from django.contrib import admin
 from django.http import HttpRequest, HttpResponse
+from django.utils.text import capfirst
 from django.utils.timezone import now
 from django.utils.translation import gettext_lazy as _
 
@@ -15,8 +16,8 @@ from infra.admin.row_ids import pointed_at, short_id
 from infra.moments import moment
 from keys.certificates.authority import fingerprint
 from keys.certificates.chain import extension
-from keys.models import Authority, KeyEvent, SigningKey
-from keys.operations import OPERATIONS, REFUSALS
+from keys.models import Authority, Key, KeyEvent, SigningKey, StatementKey
+from keys.operations import FOR_STATEMENTS, OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
 
@@ -26,6 +27,8 @@ class SigningKeyAdmin(OperationsAdmin):
     """Shows keys read-only. Operations change them, each after a confirmation page."""
 
     shows_no_person = True
+    permitted_with = "signingkey"
+    change_list_template = "admin/keys/signingkey/change_list.html"
     list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
     actions = None
     operations = OPERATIONS
@@ -42,20 +45,21 @@ class SigningKeyAdmin(OperationsAdmin):
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False  # staging makes keys
 
-    def has_delete_permission(self, request: HttpRequest, obj: SigningKey | None = None) -> bool:
+    def has_delete_permission(self, request: HttpRequest, obj: Key | None = None) -> bool:
         return False  # withdrawn keys stay, for the record
 
-    def save_model(self, request: HttpRequest, obj: SigningKey, form: Any, change: bool) -> None:
+    def save_model(self, request: HttpRequest, obj: Key, form: Any, change: bool) -> None:
         """Saves nothing: no field can be edited, and a save could undo a move made since the row was read."""
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
-        context = {"title": _("Signing keys"), "buttons": self.buttons(request), **_overview()}
+        title = self.opts.verbose_name_plural
+        context = {"title": capfirst(title), "buttons": self.buttons(request), **_overview(self.model)}
         return super().changelist_view(request, context)
 
     def change_view(
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
-        titles = {"title": _("Signing key"), "subtitle": None}
+        titles = {"title": capfirst(self.opts.verbose_name), "subtitle": None}
         nothing_to_save = {"show_save": False, "show_save_and_continue": False, "show_close": True}
         return super().change_view(request, object_id, form_url, {**titles, **nothing_to_save})
 
@@ -63,7 +67,7 @@ class SigningKeyAdmin(OperationsAdmin):
         return text  # the text names the key itself
 
     @admin.display(description=_("private key"))
-    def private_key(self, key: SigningKey) -> Any:
+    def private_key(self, key: Key) -> Any:
         if key.state in (SigningKey.State.STAGED, SigningKey.State.ACTIVE):
             return key.get_store_display()
         if key.store == SigningKey.Store.SOFTWARE:
@@ -73,30 +77,37 @@ class SigningKeyAdmin(OperationsAdmin):
         return _("still in the hardware module, to be destroyed")
 
     @admin.display(description=_("subject"))
-    def subject(self, key: SigningKey) -> str:
+    def subject(self, key: Key) -> str:
         chain = key.certified_chain
         return chain.leaf.subject.rfc4514_string() if chain else ""
 
     @admin.display(description=_("issued by"))
-    def issuer(self, key: SigningKey) -> str:
+    def issuer(self, key: Key) -> str:
         chain = key.certified_chain
         return chain.leaf.issuer.rfc4514_string() if chain else ""
 
     @admin.display(description=_("valid for"))
-    def names(self, key: SigningKey) -> str:
+    def names(self, key: Key) -> str:
         chain = key.certified_chain
         names = extension(chain.leaf, x509.SubjectAlternativeName) if chain else None
         return ", ".join(str(name.value) for name in names or ())
 
     @admin.display(description=_("certificates end"))
-    def certificate_ends(self, key: SigningKey) -> Any:
+    def certificate_ends(self, key: Key) -> Any:
         chain = key.certified_chain
         return moment(chain.not_after) if chain else _("not certified yet")
 
     @admin.display(description=_("SHA-256 fingerprint"))
-    def fingerprint(self, key: SigningKey) -> str:
+    def fingerprint(self, key: Key) -> str:
         chain = key.certified_chain
         return fingerprint(chain.leaf) if chain else ""
+
+
+@admin.register(StatementKey)
+class StatementKeyAdmin(SigningKeyAdmin):
+    """The same for the keys for statements, with the permissions for signing keys."""
+
+    operations = FOR_STATEMENTS
 
 
 @admin.register(Authority)
@@ -142,11 +153,12 @@ class KeyEventAdmin(ReadOnly, admin.ModelAdmin):
         return pointed_at(event.kid) if event.kid else ""
 
 
-def _overview() -> dict[str, Any]:
+def _overview(kind: type[Key]) -> dict[str, Any]:
     """The timeline of the keys, and the next steps in words."""
     at, staged_for = now(), settings.SIGNING_KEY_STAGED_FOR
-    drawn = lives(SigningKey.objects.all(), plan(now=at), staged_for=staged_for, now=at)
-    return {"timeline": Timeline(drawn, now=at), "outlook": outlook(now=at).lines()}
+    rows = kind._default_manager.all()
+    drawn = lives(rows, plan(now=at, kind=kind), staged_for=staged_for, now=at)
+    return {"timeline": Timeline(drawn, now=at), "outlook": outlook(now=at, kind=kind).lines()}
 
 
 def _root(authority: Authority) -> x509.Certificate:

@@ -16,8 +16,9 @@ from keys.certificates import command
 from keys.certificates.authority import SubjectError, requested_subject
 from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
+from keys.private_keys.backup import in_hardware
 from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
-from keys.rotation.plan import spare
+from keys.rotation.plan import in_use, spare
 from keys.sealed_columns import sealed_columns
 
 Row = TypeVar("Row")
@@ -143,10 +144,9 @@ def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """A key in a hardware module needs PKCS11_MODULE. Queries the database, if there is one."""
     if settings.PKCS11_MODULE:
         return []
-    signs = SigningKey.objects.filter(store=SigningKey.Store.PKCS11, state__in=["staged", "active"])
     return [
         Error(f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.", id="keys.E009")
-        for key in _from_database(lambda: list(signs)) or ()
+        for key in _from_database(in_hardware) or ()
     ]
 
 
@@ -155,9 +155,9 @@ def spare_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """With SIGNING_KEY_SPARE a certified key stands ready. No warning, because the service must start."""
     if not settings.SIGNING_KEY_SPARE:
         return []
-    found = _from_database(lambda: [spare(now=now())])
+    found = _from_database(lambda: [spare(now=now(), kind=kind) for kind in in_use()])
     message = "SIGNING_KEY_SPARE is set, and no staged key with valid certificates stands ready."
-    return [Info(message, id="keys.I005")] if found == [None] else []
+    return [Info(message, id="keys.I005")] if found and None in found else []
 
 
 @register(Tags.security)

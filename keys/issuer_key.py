@@ -14,7 +14,7 @@ from infra import base64url
 from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.jws import encode_segment
-from keys.models import SigningKey
+from keys.models import Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import signer_of
 from keys.private_keys.signer import Signer, SignerUnavailableError
 
@@ -90,6 +90,11 @@ def active_issuer_key(*, now: datetime, fresh: bool = False) -> IssuerKey:
     return known.issuer_key
 
 
+def statement_key(*, now: datetime) -> IssuerKey:
+    """The key to sign statements with, from the database; raises the errors of `active_issuer_key`."""
+    return _open(now, StatementKey)
+
+
 def forget() -> None:
     """Has the next call query the database; called after a key changed its state in this process."""
     global _known
@@ -105,13 +110,13 @@ def _queried(known: _Known | None, now: datetime) -> _Known:
     if row is None:
         _known = None
         raise NoSigningKeyError("No signing key is active.")
-    issuer_key = known.issuer_key if known and known.row == row else _open(now)
+    issuer_key = known.issuer_key if known and known.row == row else _open(now, SigningKey)
     fresh = _known = _Known(row, issuer_key, due)
     return fresh
 
 
-def _open(now: datetime) -> IssuerKey:
-    key = SigningKey.objects.filter(state=SigningKey.State.ACTIVE).first()
+def _open(now: datetime, kind: type[Key]) -> IssuerKey:
+    key = kind._default_manager.filter(state=Key.State.ACTIVE).first()
     if key is None:
         raise NoSigningKeyError("No signing key is active.")
     chain = key.chain(at=now)

@@ -9,8 +9,8 @@ from django.utils.timezone import now
 from prometheus_client.core import GaugeMetricFamily
 
 from infra.gauges import gauges
-from keys.models import SigningKey
-from keys.rotation.plan import plan, spare
+from keys.models import Key, SigningKey
+from keys.rotation.plan import in_use, plan, spare
 from keys.rotation.states import State
 
 
@@ -20,7 +20,8 @@ def key_metrics() -> Iterator[GaugeMetricFamily]:
     keys = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
     withdrawn = SigningKey.objects.filter(state=State.WITHDRAWN).count()
     yield _states(Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys))
-    yield _certificates(keys, moment)
+    kinds = (kind._default_manager.exclude(state=State.WITHDRAWN) for kind in in_use())
+    yield _certificates([key for rows in kinds for key in rows], moment)
     yield from _steps(moment)
     yield _spare(moment)
 
@@ -30,7 +31,7 @@ def _spare(moment: datetime) -> GaugeMetricFamily:
     text = "With SIGNING_KEY_SPARE: 1 when a staged key with valid certificates could sign at once, else 0."
     family = GaugeMetricFamily("signing_key_spare", text)
     if settings.SIGNING_KEY_SPARE:
-        family.add_metric([], 1.0 if spare(now=moment) else 0.0)
+        family.add_metric([], 1.0 if all(spare(now=moment, kind=kind) for kind in in_use()) else 0.0)
     return family
 
 
@@ -38,8 +39,8 @@ def _states(counts: Counter[str]) -> GaugeMetricFamily:
     return gauges("signing_keys", "Signing keys by state.", "state", {s.value: counts[s] for s in State})
 
 
-def _certificates(keys: list[SigningKey], moment: datetime) -> GaugeMetricFamily:
-    """The certificates of the active and the staged key."""
+def _certificates(keys: list[Key], moment: datetime) -> GaugeMetricFamily:
+    """The certificates of the active and the staged keys."""
     text, labels = "Seconds until a certificate in use ends; negative once it has.", ["kid", "certificate"]
     family = GaugeMetricFamily("signing_key_certificate_ends_seconds", text, labels=labels)
     for key in keys:
@@ -51,7 +52,7 @@ def _certificates(keys: list[SigningKey], moment: datetime) -> GaugeMetricFamily
 
 def _steps(moment: datetime) -> Iterator[GaugeMetricFamily]:
     until: dict[str, float] = {}
-    steps = plan(now=moment)
+    steps = [step for kind in in_use() for step in plan(now=moment, kind=kind)]
     for what in dict.fromkeys(step.what for step in steps):
         soonest = min(step.at for step in steps if step.what == what)
         until[what.value] = (soonest - moment).total_seconds()

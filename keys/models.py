@@ -1,7 +1,11 @@
-"""Signing keys, the sandbox's authority and the key events; `rotation` changes the keys' states."""
+"""Signing keys, the sandbox's authority and the key events; `rotation` changes the keys' states.
+
+Keys for credentials and keys for statements have a table each, so that none is taken for the other.
+"""
 
 import uuid
 from datetime import datetime
+from typing import ClassVar
 
 from django.db import models
 from django.db.models import Q
@@ -11,8 +15,44 @@ from infra.database.append_only import AppendOnly
 from keys.certificates.chain import CertificateChain
 
 
-class SigningKey(models.Model):
-    """A P-256 key that signs credentials, with its certificate chain.
+def _constraints(name: str, short: str) -> list[models.BaseConstraint]:
+    """The rules of a table of keys, under names of its own."""
+    return [
+        models.UniqueConstraint(
+            fields=["state"], condition=Q(state="active"), name=f"keys_one_active_{name}"
+        ),
+        models.UniqueConstraint(
+            fields=["state"], condition=Q(state="staged"), name=f"keys_one_staged_{name}"
+        ),
+        models.CheckConstraint(
+            condition=Q(state="staged", activated_at=None, withdrawn_at=None)
+            | Q(state="active", activated_at__isnull=False, retired_at=None, withdrawn_at=None)
+            | Q(state="retired", activated_at__isnull=False, retired_at__isnull=False, withdrawn_at=None)
+            | (Q(state="withdrawn", withdrawn_at__isnull=False) & ~Q(reason="")),
+            name=f"keys_{name}_state_fits_times",
+        ),
+        models.CheckConstraint(
+            condition=Q(chain_pem="", certified_at=None) | (~Q(chain_pem="") & Q(certified_at__isnull=False)),
+            name=f"keys_certified_{short}_has_chain",
+        ),
+        models.CheckConstraint(
+            condition=~Q(state__in=["active", "retired"]) | ~Q(chain_pem=""),
+            name=f"keys_active_{short}_is_certified",
+        ),
+        models.CheckConstraint(
+            condition=Q(store="pkcs11", sealed_private_key=b"")
+            | (Q(store="software") & (~Q(state__in=["staged", "active"]) | ~Q(sealed_private_key=b""))),
+            name=f"keys_private_{short}_is_in_its_store",
+        ),
+        models.CheckConstraint(
+            condition=Q(destroyed_at=None) | Q(store="pkcs11", state__in=["retired", "withdrawn"]),
+            name=f"keys_only_ended_{short}_is_destroyed",
+        ),
+    ]
+
+
+class Key(models.Model):
+    """A P-256 key with its certificate chain.
 
     staged ──(published for the JWKS max-age)──► active ──(next key takes over)──► retired ──► withdrawn
        └───────────────────────────────(compromised, in any state)──────────────────────────────▲
@@ -21,7 +61,8 @@ class SigningKey(models.Model):
     private key is deleted from the database, or destroyed in its hardware module.
     """
 
-    SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}  # see `sealed_columns`
+    SEALED: ClassVar[dict[str, str]]  # see `sealed_columns`
+    signs: ClassVar[str]  # what it is for
     TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 
     class State(models.TextChoices):
@@ -55,42 +96,7 @@ class SigningKey(models.Model):
     reason = models.CharField(_("reason for the withdrawal"), max_length=200, blank=True, editable=False)
 
     class Meta:
-        verbose_name = _("signing key")
-        verbose_name_plural = _("signing keys")
-        ordering = ["-staged_at"]
-        constraints = [
-            models.UniqueConstraint(
-                fields=["state"], condition=Q(state="active"), name="keys_one_active_signing_key"
-            ),
-            models.UniqueConstraint(
-                fields=["state"], condition=Q(state="staged"), name="keys_one_staged_signing_key"
-            ),
-            models.CheckConstraint(
-                condition=Q(state="staged", activated_at=None, withdrawn_at=None)
-                | Q(state="active", activated_at__isnull=False, retired_at=None, withdrawn_at=None)
-                | Q(state="retired", activated_at__isnull=False, retired_at__isnull=False, withdrawn_at=None)
-                | (Q(state="withdrawn", withdrawn_at__isnull=False) & ~Q(reason="")),
-                name="keys_signing_key_state_fits_times",
-            ),
-            models.CheckConstraint(
-                condition=Q(chain_pem="", certified_at=None)
-                | (~Q(chain_pem="") & Q(certified_at__isnull=False)),
-                name="keys_certified_key_has_chain",
-            ),
-            models.CheckConstraint(
-                condition=~Q(state__in=["active", "retired"]) | ~Q(chain_pem=""),
-                name="keys_active_key_is_certified",
-            ),
-            models.CheckConstraint(
-                condition=Q(store="pkcs11", sealed_private_key=b"")
-                | (Q(store="software") & (~Q(state__in=["staged", "active"]) | ~Q(sealed_private_key=b""))),
-                name="keys_private_key_is_in_its_store",
-            ),
-            models.CheckConstraint(
-                condition=Q(destroyed_at=None) | Q(store="pkcs11", state__in=["retired", "withdrawn"]),
-                name="keys_only_ended_key_is_destroyed",
-            ),
-        ]
+        abstract = True
 
     def __str__(self) -> str:
         return str(self.id)
@@ -108,6 +114,36 @@ class SigningKey(models.Model):
     def certified_chain(self) -> CertificateChain | None:
         """The chain, checked at the time of its installation, so it may have ended; None until certified."""
         return self.chain(at=self.certified_at) if self.certified_at else None
+
+
+class SigningKey(Key):
+    """A key that signs credentials, status lists and access tokens, which verifiers find in the key set."""
+
+    SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}
+    signs = "credentials"
+
+    class Meta:
+        verbose_name = _("signing key")
+        verbose_name_plural = _("signing keys")
+        ordering = ["-staged_at"]
+        constraints = _constraints("signing_key", "key")
+
+
+class StatementKey(Key):
+    """A key that signs statements (`keys.statements`), in a key set of its own."""
+
+    SEALED = {"sealed_private_key": "keys_statementkey.sealed_private_key:{pk}"}
+    signs = "statements"
+
+    class Meta:
+        verbose_name = _("key for statements")
+        verbose_name_plural = _("keys for statements")
+        ordering = ["-staged_at"]
+        default_permissions = []  # operators who may change keys may change these
+        constraints = _constraints("statement_key", "statement_key")
+
+
+KINDS: tuple[type[SigningKey] | type[StatementKey], ...] = (SigningKey, StatementKey)
 
 
 class Authority(models.Model):

@@ -1,7 +1,9 @@
 """The operations on signing keys in the admin, with their forms."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django import forms
@@ -13,7 +15,7 @@ from infra.operations import Done, Operation, Refusals, Run
 from infra.reasons import ReasonField
 from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
-from keys.models import SigningKey
+from keys.models import Key, SigningKey, StatementKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps, moves
 from keys.rotation.plan import outlook
@@ -101,32 +103,33 @@ class ChainForm(ConfirmationForm):
 Values = dict[str, Any]
 
 
-def _stage(key: None, values: Values, actor: str, now: datetime) -> Done:
-    staged = moves.stage(now=now, actor=actor, reason=values["reason"], store=values.get("store", ""))
+def _stage(key: None, values: Values, actor: str, now: datetime, *, kind: type[Key] = SigningKey) -> Done:
+    where = values.get("store", "")
+    staged = moves.stage(now=now, actor=actor, reason=values["reason"], store=where, kind=kind)
     return Done(gettext("Staged key %(kid)s.") % {"kid": staged}, added=staged)
 
 
-def _rotate(key: None, values: Values, actor: str, now: datetime) -> Done:
-    return Done(" ".join(due_steps.rotate(now=now, actor=actor).lines()))
+def _rotate(key: None, values: Values, actor: str, now: datetime, *, kind: type[Key] = SigningKey) -> Done:
+    return Done(" ".join(due_steps.rotate(now=now, actor=actor, kind=kind).lines()))
 
 
-def _certify(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+def _certify(key: Key, values: Values, actor: str, now: datetime) -> Done:
     moves.certify(key.pk, *values["received"], now=now, actor=actor, reason=values["reason"])
     return Done(gettext("Certified key %(kid)s.") % {"kid": key})
 
 
-def _moved(move: Callable[..., SigningKey], text: Any) -> Run:
+def _moved(move: Callable[..., Key], text: Any) -> Run:
     """The `run` of an operation that makes one move; `text` is for the history."""
 
-    def run(key: SigningKey, values: Values, actor: str, now: datetime) -> Done:
+    def run(key: Key, values: Values, actor: str, now: datetime) -> Done:
         moved = move(key.pk, now=now, actor=actor, reason=values["reason"])
         return Done(text % {"kid": moved, "reason": moved.reason})
 
     return run
 
 
-def _outlook(key: None, now: datetime) -> list[str]:
-    return outlook(now=now).lines()
+def _outlook(key: None, now: datetime, *, kind: type[Key] = SigningKey) -> list[str]:
+    return outlook(now=now, kind=kind).lines()
 
 
 OPERATIONS = {
@@ -180,4 +183,9 @@ OPERATIONS = {
         irreversible=True,
         stops_all=lambda key, now: stops_signing(key, now=now),
     ),
+}
+_OF_STATEMENTS = partial(_outlook, kind=StatementKey)
+FOR_STATEMENTS = OPERATIONS | {
+    name: replace(OPERATIONS[name], run=partial(run, kind=StatementKey), details=_OF_STATEMENTS)
+    for name, run in (("rotate", _rotate), ("stage", _stage))
 }

@@ -21,7 +21,8 @@ from django.utils.translation import ngettext
 
 from infra import runs
 from infra.admin.row_ids import short
-from keys.rotation.plan import outlook
+from keys.rotation.plan import in_use, outlook
+from keys.rotation.report import together
 from presentation.errors import AccessDeniedError
 from presentation.figures import counting
 from presentation.figures.chart import Chart
@@ -85,7 +86,7 @@ def _reviews(now: datetime) -> Panel:
 
 
 def _keys(now: datetime) -> Panel:
-    report = outlook(now=now)
+    report = together([outlook(now=now, kind=kind) for kind in in_use()])
     address = reverse("admin:keys_signingkey_changelist")
     near = [entry for entry in report.next if entry.at <= now + KEYS_AHEAD]
     rows = [Row(entry.text, address, urgent=True) for entry in report.problems]

@@ -20,6 +20,7 @@ from infra.database.outages import means_away
 from infra.limits import LimitReachedError
 from presentation import outcomes, verification
 from presentation.errors import UntrustedRequestError
+from presentation.evidence import EvidenceError
 from presentation.machine_errors import (
     MachineError,
     MalformedRequestError,
@@ -147,7 +148,12 @@ class VerifyView(MachineView):
         except verification.VerificationRequestError as error:
             raise MalformedRequestError(str(error)) from error
         access: Any = request.user
-        return Response(verification.verify(asked, client_id=access.client_id, now=timezone.now()))
+        try:
+            answer = verification.verify(asked, client_id=access.client_id, now=timezone.now())
+        except EvidenceError as error:
+            log.error("evidence_not_made", why=str(error))
+            raise UnavailableError(seconds=SHORTLY) from error
+        return Response(answer)
 
 
 class OutcomeView(MachineView):

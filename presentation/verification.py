@@ -12,6 +12,7 @@ from typing import Any
 from infra import strict_json
 from infra.limits import Limit
 from infra.strict_json import StrictJsonError
+from presentation import evidence
 from presentation.errors import InvalidTransactionDataError
 from presentation.requests.parameters import LIMITS
 from presentation.transaction_data import entries
@@ -22,6 +23,7 @@ from wallet.credential.trust_policy import CHECKS
 from wallet.sd_jwt.issuance import SdJwtError
 
 LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
+_KB_AUD = {"name": "kb-aud", "result": "passed"}  # it was made for the caller
 # The same limit as for pushed requests: a relying party may send every answer of every holder.
 PER_CLIENT = Limit.from_settings("verifications_of_client")
 
@@ -37,6 +39,7 @@ class VerificationRequest:
     vp_token: str | dict[str, Any]
     nonce: str
     transaction_data: tuple[str, ...]
+    evidence: bool = False  # whether to add what proves the result later
 
 
 def parse(body: bytes) -> VerificationRequest:
@@ -54,7 +57,10 @@ def parse(body: bytes) -> VerificationRequest:
         raise VerificationRequestError("vp_token is missing or empty; send it unchanged.")
     if not isinstance(nonce, str) or not 0 < len(nonce) <= LIMITS["nonce"]:
         raise VerificationRequestError("nonce is missing, empty or too long; send that of the request.")
-    return VerificationRequest(vp_token, nonce, _transaction_data(members.get("transaction_data")))
+    wanted = members.get("evidence", False)
+    if not isinstance(wanted, bool):
+        raise VerificationRequestError("evidence must be true or false.")
+    return VerificationRequest(vp_token, nonce, _transaction_data(members.get("transaction_data")), wanted)
 
 
 def _transaction_data(given: Any) -> tuple[str, ...]:
@@ -78,7 +84,7 @@ def _transaction_data(given: Any) -> tuple[str, ...]:
 
 
 def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer to this client; raises LimitReachedError.
+    """The members of the answer to this client; raises LimitReachedError, and for evidence EvidenceError.
 
     A presentation for another client is not valid. Several presentations are valid together.
     """
@@ -95,11 +101,14 @@ def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict
             examination.examine(one, audience=client_id, nonce=asked.nonce, transaction_data=data, now=now)
         )
     answer = min(results.values(), key=itemgetter("valid"))  # the first that is not valid, if there is one
-    if len(results) == 1 or not answer["valid"]:
-        return answer
-    names = ("status", "credential", "claims")
-    of_each = {id: {name: results[one][name] for name in names} for id, one in by_query.items()}
-    return {"valid": True, "checks": answer["checks"], "presentations": of_each}
+    if len(results) > 1 and answer["valid"]:
+        names = ("status", "credential", "claims")
+        of_each = {id: {name: results[one][name] for name in names} for id, one in by_query.items()}
+        answer = {"valid": True, "checks": answer["checks"], "presentations": of_each}
+    if asked.evidence and all(_KB_AUD in result["checks"] for result in results.values()):
+        facts = {"aud": client_id, "nonce": asked.nonce, "valid": answer["valid"], "checks": answer["checks"]}
+        answer["evidence"] = evidence.document(list(results), asked.transaction_data, facts, now=now)
+    return answer
 
 
 def _query_of(value: str, by_query: Collection[str]) -> str:

@@ -37,10 +37,13 @@ IMPERSONAL = {
     "infra.OutgoingEmail": {"state": STATES},
     "infra.LastRun": {"command": STATES},
     "keys.KeyEvent": {"action": STATES},
-    "keys.SigningKey": {
-        **dict.fromkeys(("sealed_private_key", "public_key", "chain_pem"), KEY),
-        **dict.fromkeys(("state", "store"), STATES),
-    },
+    **dict.fromkeys(
+        ("keys.SigningKey", "keys.StatementKey"),
+        {
+            **dict.fromkeys(("sealed_private_key", "public_key", "chain_pem"), KEY),
+            **dict.fromkeys(("state", "store"), STATES),
+        },
+    ),
     "presentation.ClientSecret": {"digest": KEY},
     "presentation.Interaction": {"outcome": STATES, "error": STATES, "scopes": CLAIMS},
     "presentation.Scope": dict.fromkeys(

@@ -12,6 +12,7 @@ from infra import retention
 # Entries about others than holders, or about nobody.
 ABOUT_OTHERS = {
     "keys.SigningKey",
+    "keys.StatementKey",
     "keys.KeyEvent",
     "presentation.UsedAssertion",
     "presentation.WebhookSecret",

@@ -7,7 +7,7 @@ from cryptography import x509
 from django.utils.translation import gettext as _
 
 from keys.certificates.expiry import Ending, endings
-from keys.models import Authority, SigningKey
+from keys.models import KINDS, Authority
 from keys.rotation.states import State
 
 log = structlog.get_logger(__name__)
@@ -19,9 +19,10 @@ def certificates_in_use() -> list[tuple[str, tuple[x509.Certificate, ...]]]:
     A retired key is left out: it signs no more, and no token that it signed outlives its certificates.
     """
     in_use = []
-    for key in SigningKey.objects.filter(state__in=[State.ACTIVE, State.STAGED], certified_at__isnull=False):
-        if chain := key.certified_chain:
-            in_use.append((str(key), chain.certificates))
+    for kind in KINDS:
+        for key in kind.objects.filter(state__in=[State.ACTIVE, State.STAGED], certified_at__isnull=False):
+            if chain := key.certified_chain:
+                in_use.append((str(key), chain.certificates))
     for authority in Authority.objects.all():
         pems = (authority.issuing_pem + authority.root_pem).encode()
         in_use.append((_("the sandbox’s authority"), tuple(x509.load_pem_x509_certificates(pems))))

@@ -18,14 +18,14 @@ from infra.sealing import seal, unseal
 from infra.strict_json import StrictJsonError
 from keys.certificates.chain import BrokenChainError
 from keys.jwk import public_der
-from keys.models import Authority, SigningKey
+from keys.models import KINDS, Authority, Key, SigningKey, StatementKey
 from keys.private_keys.backup_file import BackupError
 from keys.private_keys.key_stores import Store, software_signer_of
 from keys.private_keys.signer import SoftwareSigner
 from keys.rotation.key_events import Action, record
 
 VERSION = 1
-_SIGNS = (SigningKey.State.STAGED, SigningKey.State.ACTIVE)
+_SIGNS = (Key.State.STAGED, Key.State.ACTIVE)
 _PEMS = ("root_pem", "issuing_pem")
 
 
@@ -34,7 +34,7 @@ def export(*, actor: str, reason: str, now: datetime) -> bytes:
 
     Raises BackupError when there is no key, SealError when a key cannot be opened.
     """
-    keys = [_key_facts(key) for key in SigningKey.objects.all()]
+    keys, for_statements = ([_key_facts(key) for key in kind.objects.all()] for kind in KINDS)
     if not keys:
         raise BackupError("There are no signing keys to export.")
     authority = Authority.objects.first()
@@ -44,6 +44,7 @@ def export(*, actor: str, reason: str, now: datetime) -> bytes:
         "base_url": settings.BASE_URL,
         "exported_at": now.isoformat(),
         "keys": keys,
+        "statement_keys": for_statements,
         "authority": _authority_facts(authority) if authority else None,
     }
     return json.dumps(document).encode()
@@ -57,12 +58,15 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
     facts = _parse(document)
     try:
         with transaction.atomic():
-            if SigningKey.objects.exists() or Authority.objects.exists():
+            if any(model.objects.exists() for model in (*KINDS, Authority)):
                 raise BackupError(
                     "There are signing keys here already; a backup needs a database without any."
                 )
-            for key in facts["keys"]:
-                _key(key).save(force_insert=True)
+            # Early exports have no keys for statements.
+            for_statements = facts.get("statement_keys", [])
+            for kind, keys in ((SigningKey, facts["keys"]), (StatementKey, for_statements)):
+                for key in keys:
+                    _key(kind, key).save(force_insert=True)
             if facts["authority"] is not None:
                 _authority(facts["authority"]).save(force_insert=True)
             record(Action.IMPORTED, None, actor=actor, reason=reason, now=now)
@@ -70,12 +74,12 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
         raise BackupError(
             f"The backup holds something that is no key of ours ({type(error).__name__})."
         ) from None
-    return len(facts["keys"])
+    return len(facts["keys"]) + len(for_statements)
 
 
-def in_hardware() -> list[SigningKey]:
+def in_hardware() -> list[Key]:
     """The staged and active keys whose private key no export contains."""
-    return list(SigningKey.objects.filter(store=Store.PKCS11, state__in=_SIGNS))
+    return [key for kind in KINDS for key in kind.objects.filter(store=Store.PKCS11, state__in=_SIGNS)]
 
 
 def _parse(document: bytes) -> dict[str, Any]:
@@ -92,8 +96,8 @@ def _parse(document: bytes) -> dict[str, Any]:
     return facts
 
 
-def _key_facts(key: SigningKey) -> dict[str, Any]:
-    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in SigningKey.TIMES}
+def _key_facts(key: Key) -> dict[str, Any]:
+    times = {name: time.isoformat() if (time := getattr(key, name)) else None for name in Key.TIMES}
     return {
         "id": str(key.id),
         "state": key.state,
@@ -106,13 +110,13 @@ def _key_facts(key: SigningKey) -> dict[str, Any]:
     }
 
 
-def _key(facts: dict[str, Any]) -> SigningKey:
+def _key(kind: type[Key], facts: dict[str, Any]) -> Key:
     """The row. Raises an error if the private key is missing or wrong, or if the chain is not valid."""
     facts = {"store": Store.SOFTWARE, "destroyed_at": None, **facts}  # early exports lack these members
-    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in SigningKey.TIMES}
-    key = SigningKey(
+    times = {name: datetime.fromisoformat(facts[name]) if facts[name] else None for name in Key.TIMES}
+    key = kind(
         id=UUID(facts["id"]),
-        state=SigningKey.State(facts["state"]),
+        state=Key.State(facts["state"]),
         store=Store(facts["store"]),
         public_key=base64url.decode(facts["public_key"]),
         chain_pem=str(facts["chain_pem"]),

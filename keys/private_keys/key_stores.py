@@ -15,7 +15,7 @@ from django.utils.translation import gettext as _
 from infra.sealing import seal, unseal
 from keys.jwk import public_der, public_key_from_der
 from keys.jws import verify_signature
-from keys.models import SigningKey
+from keys.models import Key
 from keys.private_keys.secret_file import SecretFileError, secret_in
 from keys.private_keys.signer import Signer, SignerUnavailableError, SoftwareSigner
 from keys.rotation.key_events import SERVICE, Action, record
@@ -23,13 +23,13 @@ from keys.rotation.key_events import SERVICE, Action, record
 if TYPE_CHECKING:
     from keys.private_keys.hardware_module import HardwareModule
 
-State, Store = SigningKey.State, SigningKey.Store
+State, Store = Key.State, Key.Store
 
 log = structlog.get_logger(__name__)
 _modules: dict[tuple[str, str, str, str], "HardwareModule"] = {}
 
 
-def make_private_key(key: SigningKey) -> None:
+def make_private_key(key: Key) -> None:
     """Makes the key pair of a row that is not saved yet; raises SealError, SignerUnavailableError."""
     if key.store == Store.PKCS11:
         key.public_key = hardware_module().generate(key.id)
@@ -40,7 +40,7 @@ def make_private_key(key: SigningKey) -> None:
 
 
 @contextmanager
-def forgotten_unless_saved(key: SigningKey) -> Iterator[None]:
+def forgotten_unless_saved(key: Key) -> Iterator[None]:
     """Wraps the transaction that saves a new key: if it fails, the key pair in the module is destroyed."""
     try:
         yield
@@ -53,7 +53,7 @@ def forgotten_unless_saved(key: SigningKey) -> Iterator[None]:
         raise
 
 
-def signer_of(key: SigningKey) -> Signer:
+def signer_of(key: Key) -> Signer:
     """The signer of this key; raises SealError when it cannot be opened, SignerUnavailableError."""
     if key.store == Store.SOFTWARE:
         return software_signer_of(key)
@@ -65,24 +65,24 @@ def signer_of(key: SigningKey) -> Signer:
     return signer
 
 
-def software_signer_of(key: SigningKey) -> SoftwareSigner:
+def software_signer_of(key: Key) -> SoftwareSigner:
     """The signer for a key that is sealed in its row."""
     return SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
 
 
-def to_destroy() -> QuerySet[SigningKey]:
-    """Keys in the module that can never sign again and are not destroyed yet."""
-    return SigningKey.objects.filter(
+def to_destroy(kind: type[Key]) -> QuerySet[Key]:
+    """Keys of this kind in the module that can never sign again and are not destroyed yet."""
+    return kind._default_manager.filter(
         store=Store.PKCS11, state__in=[State.RETIRED, State.WITHDRAWN], destroyed_at=None
     )
 
 
-def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
+def destroy(key: Key, *, now: datetime, actor: str = SERVICE) -> bool:
     """Destroys the private key in the module if it is one of `to_destroy`; gives whether this call did it.
 
     Must not be called in a transaction, which could still be rolled back. Raises SignerUnavailableError.
     """
-    waiting = to_destroy().filter(pk=key.pk)
+    waiting = to_destroy(type(key)).filter(pk=key.pk)
     if not waiting.exists():
         return False
     was_there = hardware_module().destroy(key.pk)
@@ -97,7 +97,7 @@ def destroy(key: SigningKey, *, now: datetime, actor: str = SERVICE) -> bool:
     return True
 
 
-def destroy_once_committed(key: SigningKey, *, now: datetime, actor: str) -> None:
+def destroy_once_committed(key: Key, *, now: datetime, actor: str) -> None:
     """Destroys the private key after the commit; if that fails, `due_steps.rotate` does it later."""
 
     def attempt() -> None:

@@ -9,6 +9,7 @@ from django.db import transaction
 from django.utils.translation import gettext as _
 
 from keys.certificates import authority
+from keys.models import Key, SigningKey
 from keys.private_keys.key_stores import destroy, forgotten_unless_saved
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.moves import activate, certify, new_key, save_staged
@@ -19,8 +20,8 @@ from keys.rotation.states import RotationRefusedError, State, find, in_state, mo
 log = structlog.get_logger(__name__)
 
 
-def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
-    """Takes every step that is due, and reports what was done, what comes next and what is wrong.
+def rotate(*, now: datetime, actor: str = SERVICE, kind: type[Key] = SigningKey) -> Report:
+    """Takes every step that is due for this kind of keys, and reports what was done, comes next and is wrong.
 
     Any number of instances may run this at once: each step is a move in a transaction of its own, and the
     second instance finds it done. The hardware module is never called inside a transaction.
@@ -28,7 +29,7 @@ def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
     done: list[Entry] = []
     failed: list[Entry] = []
     tried: set[Step] = set()
-    while step := next((s for s in plan(now=now) if s.due(now) and s not in tried), None):
+    while step := next((s for s in plan(now=now, kind=kind) if s.due(now) and s not in tried), None):
         tried.add(step)
         try:
             done += _STEPS[step.what](step, now, actor)
@@ -38,7 +39,7 @@ def rotate(*, now: datetime, actor: str = SERVICE) -> Report:
         except Exception as error:  # the other steps are due all the same
             log.exception("rotation_step_failed", step=step.what, why=str(error))
             failed.append(Entry("step_failed", step.kid, now, str(error)))
-    ahead = outlook(now=now)
+    ahead = outlook(now=now, kind=kind)
     return replace(ahead, done=tuple(done), problems=(*failed, *ahead.problems))
 
 
@@ -49,10 +50,10 @@ def _certify_due(step: Step, now: datetime, actor: str) -> list[Entry]:
 
 
 def _stage_due(step: Step, now: datetime, actor: str) -> list[Entry]:
-    key = new_key(now)
+    key = new_key(now, kind=step.kind)
     with forgotten_unless_saved(key), transaction.atomic():
         save_staged(key, now=now, actor=actor, reason=_due())
-        active = in_state(State.ACTIVE)
+        active = in_state(State.ACTIVE, step.kind)
         if (active.pk if active else None) != step.after:  # the new row is rolled back
             raise RotationRefusedError(_("Another key has come to sign meanwhile."))
     return [Entry(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]

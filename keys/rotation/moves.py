@@ -19,7 +19,7 @@ from keys.certificates import authority
 from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import CertificateChain
 from keys.issuer_key import forget
-from keys.models import SigningKey
+from keys.models import Key, SigningKey
 from keys.private_keys.key_stores import Store, forgotten_unless_saved, make_private_key, signer_of
 from keys.rotation.key_events import SERVICE, Action, record
 from keys.rotation.states import (
@@ -38,20 +38,22 @@ _STAGED_ALREADY = _lazy("A key is staged already; activate or withdraw that one 
 log = structlog.get_logger(__name__)
 
 
-def stage(*, now: datetime, actor: str = SERVICE, reason: str = "", store: str = "") -> SigningKey:
+def stage(
+    *, now: datetime, actor: str = SERVICE, reason: str = "", store: str = "", kind: type[Key] = SigningKey
+) -> Key:
     """Makes the key that signs next. The sandbox certifies it at once; in production it waits for `certify`.
 
     `store` is where its private key is kept, SIGNING_KEY_STORE by default. Raises RotationRefusedError when
     a key is staged already, SealError, SignerUnavailableError.
     """
-    if in_state(State.STAGED):
+    if in_state(State.STAGED, kind):
         raise RotationRefusedError(_STAGED_ALREADY)
-    key = new_key(now, store)
+    key = new_key(now, store, kind)
     with forgotten_unless_saved(key):
         return save_staged(key, now=now, actor=actor, reason=reason)
 
 
-def save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> SigningKey:
+def save_staged(key: Key, *, now: datetime, actor: str, reason: str) -> Key:
     """Saves a new key and its events. Raises RotationRefusedError when another key is staged already."""
     try:
         with transaction.atomic():
@@ -67,9 +69,9 @@ def save_staged(key: SigningKey, *, now: datetime, actor: str, reason: str) -> S
     return key
 
 
-def new_key(now: datetime, store: str = "") -> SigningKey:
+def new_key(now: datetime, store: str = "", kind: type[Key] = SigningKey) -> Key:
     """A key with its private part, not saved yet; in the sandbox it is certified."""
-    key = SigningKey(id=uuid4(), store=Store(store or settings.SIGNING_KEY_STORE), staged_at=now)
+    key = kind(id=uuid4(), store=Store(store or settings.SIGNING_KEY_STORE), staged_at=now)
     make_private_key(key)
     if settings.SELF_CERTIFYING_AUTHORITY:
         key.chain_pem, key.certified_at = authority.certify(key.public_key, now=now), now
@@ -96,7 +98,7 @@ def certificate_request(kid: UUID | str) -> str:
 
 def certify(
     kid: UUID | str, *files: str | bytes, now: datetime, actor: str = SERVICE, reason: str = ""
-) -> SigningKey:
+) -> Key:
     """Installs the certificate chain of a staged or active key from the files that the authority sent.
 
     Raises BrokenChainError when the chain is not valid, RotationRefusedError in any other state.
@@ -105,7 +107,7 @@ def certify(
     received = [file.encode() if isinstance(file, str) else file for file in files]
     pem = chain_pem(*received, public_key=key.public_key)
     chain = CertificateChain.from_pem(pem, public_key=key.public_key, now=now)
-    living = SigningKey.objects.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
+    living = type(key)._default_manager.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
     with transaction.atomic():
         certified = living.filter(chain_pem=key.chain_pem).update(chain_pem=pem, certified_at=now)
         if certified:
@@ -121,7 +123,7 @@ def certify(
     return find(key.pk)
 
 
-def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
+def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> Key:
     """Makes the staged key active and retires the active key in the same transaction; idempotent.
 
     Raises RotationRefusedError while cached key sets may lack the key. If no key is active it is activated at
@@ -133,7 +135,7 @@ def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: st
     require_move(key, State.ACTIVE)
     ready = ready_at(key)
     key.chain(at=now)
-    predecessor = in_state(State.ACTIVE)
+    predecessor = in_state(State.ACTIVE, type(key))
     if predecessor and now < ready:
         raise RotationRefusedError(
             _("Key %(kid)s may sign from %(ready)s: until then cached key sets may lack it.")
@@ -151,7 +153,7 @@ def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: st
         raise
 
 
-def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> SigningKey:
+def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> Key:
     """Retires the active key by activating the staged key; idempotent.
 
     Raises RotationRefusedError when no staged key is ready, because the issuer would be left without a key.
@@ -160,7 +162,7 @@ def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str 
     if key.state == State.RETIRED:
         return key
     require_move(key, State.RETIRED)
-    successor = in_state(State.STAGED)
+    successor = in_state(State.STAGED, type(key))
     if successor is None:
         raise RotationRefusedError(
             _("No key is staged to take over from %(kid)s. Stage one first (in an emergency, withdraw it).")
@@ -170,7 +172,7 @@ def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str 
     return find(key.pk)
 
 
-def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVICE) -> SigningKey:
+def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVICE) -> Key:
     """Removes a key from the key set now and for good. If it was active, the next key signs at once.
 
     The next key does not wait, so relying parties may lack it until their caches expire (`JWKS_MAX_AGE`). If
@@ -189,17 +191,17 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVIC
         if was_active:
             try:
                 with transaction.atomic():
-                    _succeed(now, actor, reason)
+                    _succeed(type(key), now, actor, reason)
             except Exception:  # such as a lost sealing key: the withdrawal must not fail
                 log.exception("no_key_succeeded", withdrawn=str(key))
     return key
 
 
-def _succeed(now: datetime, actor: str, reason: str) -> None:
+def _succeed(kind: type[Key], now: datetime, actor: str, reason: str) -> None:
     """Makes another key active at once: the staged key, or in the sandbox a new one."""
-    successor = in_state(State.STAGED)
+    successor = in_state(State.STAGED, kind)
     if settings.SELF_CERTIFYING_AUTHORITY:
-        successor = successor or stage(now=now, actor=actor, reason=reason)
+        successor = successor or stage(now=now, actor=actor, reason=reason, kind=kind)
         if not fits(successor, now):
             renewed = authority.certify(successor.public_key, now=now)
             successor = certify(successor.pk, renewed, now=now, actor=actor, reason=reason)

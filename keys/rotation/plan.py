@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from infra.moments import moment
 from keys.certificates import authority
-from keys.models import SigningKey
+from keys.models import KINDS, Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Entry, Report
 from keys.rotation.states import State, destroyed_from, ended_at, fits, next_staged_at, takes_over_at
@@ -38,6 +38,7 @@ class Step:
     kid: UUID | None = None
     after: UUID | None = None
     by_operator: bool = False  # an operator has to take it; the service cannot
+    kind: type[Key] = SigningKey  # of the key that is to be made
 
     def due(self, now: datetime) -> bool:
         """Whether the service has to take this step now."""
@@ -82,46 +83,51 @@ class Step:
                 )
 
 
-def plan(*, now: datetime) -> list[Step]:
-    """The next steps of all keys, in the order in which they have to be taken."""
-    living = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
+def plan(*, now: datetime, kind: type[Key] = SigningKey) -> list[Step]:
+    """The next steps of all keys of this kind, in the order in which they have to be taken."""
+    living = list(kind._default_manager.exclude(state=State.WITHDRAWN))
     active = next((key for key in living if key.state == State.ACTIVE), None)
     staged = next((key for key in living if key.state == State.STAGED), None)
     retired = [key for key in living if key.state == State.RETIRED]
     return [
         *[Step(What.CERTIFY, now, key.pk) for key in (active, staged) if key and _to_renew(key, now)],
-        *_succession(active, staged, now),
+        *_succession(kind, active, staged, now),
         *[Step(What.WITHDRAW, ended_at(key), key.pk) for key in retired],
-        *[Step(What.DESTROY, destroyed_from(key), key.pk) for key in to_destroy()],
+        *[Step(What.DESTROY, destroyed_from(key), key.pk) for key in to_destroy(kind)],
     ]
 
 
-def outlook(*, now: datetime) -> Report:
+def in_use() -> list[type[Key]]:
+    """The kinds of keys that there are; credentials need theirs in any case."""
+    return [kind for kind in KINDS if kind is SigningKey or kind.objects.exists()]
+
+
+def outlook(*, now: datetime, kind: type[Key] = SigningKey) -> Report:
     """Reports what comes next and what is wrong; changes nothing."""
-    steps = plan(now=now)
-    return Report(now, next=tuple(step.entry() for step in steps), problems=_problems(now))
+    steps = plan(now=now, kind=kind)
+    return Report(now, next=tuple(step.entry() for step in steps), problems=_problems(now, kind))
 
 
-def rehearsal(*, now: datetime) -> Report:
+def rehearsal(*, now: datetime, kind: type[Key] = SigningKey) -> Report:
     """Reports what `due_steps.rotate` would do now, except steps that become due only by its other steps."""
-    steps = plan(now=now)
+    steps = plan(now=now, kind=kind)
     done = tuple(step.entry(rehearsed=True) for step in steps if step.due(now))
     later = tuple(step.entry() for step in steps if not step.due(now))
-    return Report(now, done, later, _problems(now), dry_run=True)
+    return Report(now, done, later, _problems(now, kind), dry_run=True)
 
 
-def _to_renew(key: SigningKey, now: datetime) -> bool:
+def _to_renew(key: Key, now: datetime) -> bool:
     """Whether the sandbox has to renew the certificate: it ends soon or names another base address."""
     if not settings.SELF_CERTIFYING_AUTHORITY:
         return False
     return not (fits(key, now + CERTIFICATE_RESERVE) and authority.names_this_issuer(key.chain_pem))
 
 
-def _succession(active: SigningKey | None, staged: SigningKey | None, now: datetime) -> list[Step]:
+def _succession(kind: type[Key], active: Key | None, staged: Key | None, now: datetime) -> list[Step]:
     """The step that makes the next key sign. If no key is active, it is due at once."""
     after = active.pk if active else None
     if staged is None:
-        return [Step(What.STAGE, next_staged_at(active) if active else now, after=after)]
+        return [Step(What.STAGE, next_staged_at(active) if active else now, after=after, kind=kind)]
     if staged.chain_pem:
         at = takes_over_at(active, staged) if active else now
         return [Step(What.ACTIVATE, at, staged.pk, after)]
@@ -130,17 +136,20 @@ def _succession(active: SigningKey | None, staged: SigningKey | None, now: datet
     return [Step(What.CERTIFY, staged.staged_at, staged.pk, after, by_operator=True)]
 
 
-def spare(*, now: datetime) -> SigningKey | None:
+def spare(*, now: datetime, kind: type[Key] = SigningKey) -> Key | None:
     """The staged key if it could sign now, because its certificate chain is valid; else None."""
-    staged = SigningKey.objects.filter(state=State.STAGED).first()
+    staged = kind._default_manager.filter(state=State.STAGED).first()
     return staged if staged and fits(staged, now) else None
 
 
-def _problems(now: datetime) -> tuple[Entry, ...]:
+def _problems(now: datetime, kind: type[Key]) -> tuple[Entry, ...]:
     found = []
-    if not SigningKey.objects.filter(state=State.ACTIVE).exists():
-        found.append(Entry("no_active_key", None, now, _("No key signs: credentials cannot be issued.")))
-    if settings.SIGNING_KEY_SPARE and not spare(now=now):
+    if not kind._default_manager.filter(state=State.ACTIVE).exists():
+        text = _("No key signs: credentials cannot be issued.")
+        if kind is StatementKey:
+            text = _("No key signs statements: there is no evidence for applications, nor for holders.")
+        found.append(Entry("no_active_key", None, now, text))
+    if settings.SIGNING_KEY_SPARE and not spare(now=now, kind=kind):
         text = _("No spare stands ready: if the key that signs is withdrawn, nothing can be issued.")
         found.append(Entry("no_spare_key", None, now, text))
     return tuple(found)

@@ -6,6 +6,7 @@ goes the way of a chain that an operator installs (`moves.certify`).
 
 from collections.abc import Callable
 from datetime import datetime, timedelta
+from itertools import chain
 from time import monotonic
 
 import structlog
@@ -16,7 +17,7 @@ from infra.limits import LimitReachedError, RollingLimit
 from keys.certificates import command
 from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import BrokenChainError, CertificateChain
-from keys.models import SigningKey
+from keys.models import KINDS, Key
 from keys.rotation.key_events import Action
 from keys.rotation.moves import certificate_request, certify
 from keys.rotation.report import Entry
@@ -42,7 +43,8 @@ def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
     failed: list[Entry] = []
     if not settings.CERTIFICATE_COMMAND or settings.SELF_CERTIFYING_AUTHORITY:
         return done, failed
-    for key in SigningKey.objects.filter(state__in=[State.STAGED, State.ACTIVE]).order_by("staged_at"):
+    living = (kind.objects.filter(state__in=[State.STAGED, State.ACTIVE]) for kind in KINDS)
+    for key in chain.from_iterable(rows.order_by("staged_at") for rows in living):
         if not is_needed(key, now):
             continue
         try:
@@ -61,16 +63,16 @@ def renew(*, now: datetime) -> tuple[list[Entry], list[Entry]]:
     return done, failed
 
 
-def is_needed(key: SigningKey, now: datetime) -> bool:
+def is_needed(key: Key, now: datetime) -> bool:
     """Whether the key has no certificate, or one whose end is near compared with its lifetime."""
-    chain = key.certified_chain
-    if chain is None:
+    certified = key.certified_chain
+    if certified is None:
         return True
-    begins, ends = chain.leaf.not_valid_before_utc, chain.leaf.not_valid_after_utc
+    begins, ends = certified.leaf.not_valid_before_utc, certified.leaf.not_valid_after_utc
     return ends - now < min(RESERVE, (ends - begins) / 3)
 
 
-def _renew(key: SigningKey, clock: Callable[[], datetime]) -> None:
+def _renew(key: Key, clock: Callable[[], datetime]) -> None:
     answer = command.chain_for(certificate_request(key.pk), path=settings.CERTIFICATE_COMMAND, kid=key.pk)
     now = clock()
     before = key.certified_chain

@@ -1,6 +1,7 @@
 """The report of a rotation, as text and as JSON: what was done, what comes next, what is wrong. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -42,3 +43,12 @@ class Report:
         lists = {"done": self.done, "next": self.next, "problems": self.problems}
         entries = {name: [entry.facts() for entry in several] for name, several in lists.items()}
         return {"at": iso(self.at), "dry_run": self.dry_run, **entries}
+
+
+def together(reports: Sequence[Report]) -> Report:
+    """One report of all entries, at the moment of the last."""
+    done, ahead, problems = (
+        tuple(entry for report in reports for entry in getattr(report, name))
+        for name in ("done", "next", "problems")
+    )
+    return replace(reports[-1], done=done, next=ahead, problems=problems)

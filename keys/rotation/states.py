@@ -1,6 +1,7 @@
 """The states of a signing key and the moves between them; `moves` decides when a move is allowed."""
 
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, cast
 from uuid import UUID
@@ -12,11 +13,11 @@ from django.utils.translation import gettext as _
 
 from keys.certificates.chain import BrokenChainError
 from keys.issuer_key import forget
-from keys.models import SigningKey
+from keys.models import KINDS, Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import destroy_once_committed
 from keys.rotation.key_events import SERVICE, Action, record
 
-State = SigningKey.State
+State = Key.State
 
 # staged ──► active ──► retired ──► withdrawn, and any state ──► withdrawn
 MOVES: dict[str, frozenset[str]] = {
@@ -39,23 +40,21 @@ class RotationRefusedError(Exception):
     """The key cannot make this move now; the text gives the reason and a remedy."""
 
 
-def find(kid: UUID | str, *, locked: bool = False) -> SigningKey:
+def find(kid: UUID | str, *, locked: bool = False) -> Key:
     """The key with this id, with `locked` for update; raises RotationRefusedError when there is none."""
-    rows = SigningKey.objects.select_for_update() if locked else SigningKey.objects.all()
-    try:
-        return rows.get(pk=UUID(str(kid)))
-    except (SigningKey.DoesNotExist, ValueError):
-        raise RotationRefusedError(_("There is no signing key %(kid)s.") % {"kid": kid}) from None
+    for kind in KINDS:
+        rows = kind.objects.select_for_update() if locked else kind.objects.all()
+        with suppress(kind.DoesNotExist, ValueError):
+            return rows.get(pk=UUID(str(kid)))
+    raise RotationRefusedError(_("There is no signing key %(kid)s.") % {"kid": kid})
 
 
-def in_state(state: State) -> SigningKey | None:
-    """The newest key in this state, or None."""
-    return SigningKey.objects.filter(state=state).first()
+def in_state(state: State, kind: type[Key] = SigningKey) -> Key | None:
+    """The newest key of this kind in this state, or None."""
+    return kind._default_manager.filter(state=state).first()
 
 
-def move_to(
-    key: SigningKey, state: State, *, now: datetime, actor: str = SERVICE, reason: str = ""
-) -> SigningKey:
+def move_to(key: Key, state: State, *, now: datetime, actor: str = SERVICE, reason: str = "") -> Key:
     """Changes the state of a key and records it; no other code does. Gives the changed key.
 
     Raises RotationRefusedError when the move is not allowed or another process moved the key meanwhile.
@@ -68,7 +67,7 @@ def move_to(
         facts["sealed_private_key"] = b""  # it can never sign again
     try:
         with transaction.atomic():
-            moved = SigningKey.objects.filter(pk=key.pk, state=key.state).update(**facts)
+            moved = type(key)._default_manager.filter(pk=key.pk, state=key.state).update(**facts)
             if moved:
                 record(_ACTION_OF[state], key.pk, actor=actor, reason=reason, now=now)
                 if state == State.WITHDRAWN:
@@ -82,7 +81,7 @@ def move_to(
     return find(key.pk)
 
 
-def require_move(key: SigningKey, state: State) -> None:
+def require_move(key: Key, state: State) -> None:
     """Raises RotationRefusedError unless MOVES allows this move."""
     if state not in MOVES[key.state]:
         raise RotationRefusedError(
@@ -117,13 +116,14 @@ JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key s
 PUBLISHED_BEFORE_SIGNING = JWKS_MAX_AGE + timedelta(minutes=5)
 TOKEN_LIFETIME = timedelta(hours=24)  # the longest lifetime of any token that we sign
 PUBLISHED_AFTER_SIGNING = TOKEN_LIFETIME + JWKS_MAX_AGE + timedelta(minutes=5)
+STATEMENTS_KEPT = timedelta(days=7 * 365 + 2)  # after its retirement, a key for statements stays published
 IN_FLIGHT = timedelta(minutes=5)  # a request that read the key as active may still sign with it
 
 # The functions below cast `certified_at`, `activated_at` and `retired_at`: the constraint
 # `keys_signing_key_state_fits_times` makes sure that they are set in the states in which a cast reads them.
 
 
-def ready_at(staged: SigningKey) -> datetime:
+def ready_at(staged: Key) -> datetime:
     """When a key may start to sign: every cached key set contains it by then.
 
     Raises RotationRefusedError when it is not certified, because it is not published before that.
@@ -135,31 +135,32 @@ def ready_at(staged: SigningKey) -> datetime:
     return staged.certified_at + PUBLISHED_BEFORE_SIGNING
 
 
-def next_staged_at(active: SigningKey) -> datetime:
+def next_staged_at(active: Key) -> datetime:
     """When the successor of the active key is to be staged: with SIGNING_KEY_SPARE as soon as it signs."""
     if settings.SIGNING_KEY_SPARE:
         return cast(datetime, active.activated_at)
     return _signed_long_enough(active) - settings.SIGNING_KEY_STAGED_FOR
 
 
-def takes_over_at(active: SigningKey, staged: SigningKey) -> datetime:
+def takes_over_at(active: Key, staged: Key) -> datetime:
     """When the staged key is to sign: after its waiting time, before the active key's certificates end."""
     ready = ready_at(staged)
     waited = ready - PUBLISHED_BEFORE_SIGNING + settings.SIGNING_KEY_STAGED_FOR
     return max(ready, min(_certificates_end(active), max(waited, _signed_long_enough(active))))
 
 
-def ended_at(retired: SigningKey) -> datetime:
-    """When the last token that a retired key signed has expired, in every cache."""
-    return cast(datetime, retired.retired_at) + PUBLISHED_AFTER_SIGNING
+def ended_at(retired: Key) -> datetime:
+    """When the last token that a retired key signed has expired, in every cache, or its last statement."""
+    kept = STATEMENTS_KEPT if isinstance(retired, StatementKey) else PUBLISHED_AFTER_SIGNING
+    return cast(datetime, retired.retired_at) + kept
 
 
-def destroyed_from(ended: SigningKey) -> datetime:
+def destroyed_from(ended: Key) -> datetime:
     """When the hardware module may destroy the private key of a retired or withdrawn key."""
     return ended.withdrawn_at or cast(datetime, ended.retired_at) + IN_FLIGHT
 
 
-def fits(key: SigningKey, at: datetime) -> bool:
+def fits(key: Key, at: datetime) -> bool:
     """Whether the key's certificate chain is valid at that time."""
     try:
         return bool(key.chain(at=at))
@@ -167,11 +168,11 @@ def fits(key: SigningKey, at: datetime) -> bool:
         return False
 
 
-def _signed_long_enough(active: SigningKey) -> datetime:
+def _signed_long_enough(active: Key) -> datetime:
     """When the active key has signed for SIGNING_KEY_DAYS, or its certificates are about to end."""
     in_time = _certificates_end(active) - settings.SIGNING_KEY_STAGED_FOR
     return min(cast(datetime, active.activated_at) + settings.SIGNING_KEY_PERIOD, in_time)
 
 
-def _certificates_end(active: SigningKey) -> datetime:
+def _certificates_end(active: Key) -> datetime:
     return active.chain(at=cast(datetime, active.certified_at)).not_after

@@ -6,24 +6,28 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from keys.models import SigningKey
+from keys.models import Key, StatementKey
 from keys.rotation import states
 from keys.rotation.states import State, fits, in_state, unexpired_credentials
 
 
-def stops_signing(key: SigningKey, *, now: datetime) -> bool:
+def stops_signing(key: Key, *, now: datetime) -> bool:
     """Whether its withdrawal stops the service for everybody: it signs, and no other key can."""
     successor = in_state(State.STAGED)
     succeeded = settings.SELF_CERTIFYING_AUTHORITY or (successor is not None and fits(successor, now))
-    return key.state == State.ACTIVE and not succeeded
+    return key.state == State.ACTIVE and not succeeded and not isinstance(key, StatementKey)
 
 
-def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:
+def cost_of_withdrawal(key: Key, *, now: datetime) -> str:
     """The sentences for the operator who is about to withdraw the key."""
     if key.state == State.WITHDRAWN:
         return _("The key is withdrawn already.")
     if key.state == State.STAGED:
         return _("It has signed nothing yet, so nobody notices. Another key can be staged at once.")
+    if isinstance(key, StatementKey):
+        return _(
+            "Nothing that it signed counts as genuine any more: evidence of applications, saved receipts."
+        )
     sentences = [_lost_credentials(key, now)]
     if key.state == State.ACTIVE:
         sentences.append(_succession(now))
@@ -33,7 +37,7 @@ def cost_of_withdrawal(key: SigningKey, *, now: datetime) -> str:
     return " ".join(sentences)
 
 
-def _lost_credentials(key: SigningKey, now: datetime) -> str:
+def _lost_credentials(key: Key, now: datetime) -> str:
     count = unexpired_credentials(key.pk, now=now)
     counted = ngettext(
         "%(count)d unexpired credential that it signed becomes invalid:",

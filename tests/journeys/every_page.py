@@ -8,7 +8,10 @@ from django.conf import settings
 from django.urls import reverse
 from django.utils import timezone
 
-from consent import decisions
+from consent import decisions, statements
+from consent.receipts import Receipt
+from keys.models import StatementKey
+from keys.rotation import due_steps
 from presentation.transaction_data.entries import display, parse
 from tests.code_page import enter_code
 from tests.consent.questions import ACME, BASIC, put
@@ -87,9 +90,19 @@ def the_question_and_what_comes_after_it(page: Any, look: Look, alice: Wallet, s
     for name in OF_A_HOLDER:
         page.goto(service.url + reverse(name))
         look()
+    due_steps.rotate(now=now, kind=StatementKey)
     for name in ("consent_receipt", "consent_invalidate", "consent_new_number"):
         page.goto(service.url + reverse(name, args=[consent.id]))
         look()
+    consent.refresh_from_db()
+    check = service.url + reverse("receipt_check")
+    page.goto(check)
+    look()
+    for statement in (statements.of(Receipt.of(consent), now=now), "a.b.c"):
+        page.goto(f"{check}#{statement}")
+        page.locator("[role=status], [role=alert]").wait_for()
+        look()  # genuine, and not
+        page.goto(check)
 
 
 def pages_without_a_session_and_errors(

@@ -19,7 +19,7 @@ from cryptography import x509
 from django.core.management import CommandError, call_command
 
 from infra import base64url
-from keys.models import KeyEvent, SigningKey
+from keys.models import KINDS, KeyEvent, SigningKey, StatementKey
 from keys.rotation import renewal
 from tests.keys.test_authority import openssl
 from tests.ports import free_port
@@ -127,7 +127,8 @@ def test_a_key_is_certified_by_acme_and_signs_and_its_certificates_are_renewed(
         report = rotated()
 
         assert report["problems"] == []
-        assert [entry["what"] for entry in report["done"]] == ["staged", "certified", "activated"]
+        steps = ["staged", "certified", "activated"]
+        assert [entry["what"] for entry in report["done"]] == [step for step in steps for _kind in KINDS]
         key = SigningKey.objects.get()
         before = key.certified_chain
         assert before
@@ -139,12 +140,12 @@ def test_a_key_is_certified_by_acme_and_signs_and_its_certificates_are_renewed(
         # certbot waits for whole seconds, so the new certificate ends later.
         done, failed = renewal.renew(now=before.not_after - timedelta(days=29))
 
-    assert ([entry.kid for entry in done], failed) == ([key.pk], [])
+    assert ([entry.kid for entry in done], failed) == ([key.pk, StatementKey.objects.get().pk], [])
     key.refresh_from_db()
     after = key.certified_chain
     assert after
     assert after.not_after > before.not_after
-    assert KeyEvent.objects.filter(action="certified", actor="CERTIFICATE_COMMAND").count() == 2
+    assert KeyEvent.objects.filter(action="certified", actor="CERTIFICATE_COMMAND", kid=key.pk).count() == 2
 
 
 def test_proofs_are_gone_afterwards_and_the_account_stays_secret(machine: Path, authority: Authority) -> None:

@@ -20,7 +20,7 @@ from keys.certificates import command
 from keys.certificates.chain import MAX_PEM
 from keys.certificates.command import CommandFailedError
 from keys.checks import certificate_command
-from keys.models import KeyEvent, SigningKey
+from keys.models import KINDS, KeyEvent, SigningKey
 from keys.rotation import due_steps, moves, renewal
 from keys.rotation.states import State, in_state
 from tests.keys.test_authority import openssl
@@ -103,13 +103,14 @@ def answer(made: Path, longest: float = 5.0) -> bytes:
 def test_a_new_service_gets_its_first_key_certified_and_signs_without_hands(hook: Path) -> None:
     report = rotated()
 
-    assert [entry["what"] for entry in report["done"]] == ["staged", "certified", "activated"]
-    active = in_state(State.ACTIVE)
-    assert active
-    assert active.certified_chain
-    assert (hook.parent / "calls").read_text().split() == [str(active.pk)]
-    event = KeyEvent.objects.get(action="certified")
-    assert (event.kid, event.actor) == (active.pk, "CERTIFICATE_COMMAND")
+    steps = ["staged", "certified", "activated"]
+    assert [entry["what"] for entry in report["done"]] == [step for step in steps for _kind in KINDS]
+    for kind, called in zip(KINDS, (hook.parent / "calls").read_text().split(), strict=True):
+        active = in_state(State.ACTIVE, kind)
+        assert active
+        assert active.certified_chain
+        assert str(active.pk) == called
+        assert KeyEvent.objects.get(action="certified", kid=active.pk).actor == "CERTIFICATE_COMMAND"
 
 
 def test_with_a_spare_the_next_key_stands_certified_at_once(hook: Path, settings: Any) -> None:
@@ -118,17 +119,18 @@ def test_with_a_spare_the_next_key_stands_certified_at_once(hook: Path, settings
     first, second = rotated(), rotated()
 
     assert [entry["what"] for entry in first["done"]][-1] == "staged"
-    assert [entry["what"] for entry in first["problems"]] == ["no_spare_key"]
-    assert [entry["what"] for entry in second["done"]] == ["certified"]
+    assert [entry["what"] for entry in first["problems"]] == ["no_spare_key"] * 2
+    assert [entry["what"] for entry in second["done"]] == ["certified"] * 2
     assert second["problems"] == []
-    assert {key.state for key in SigningKey.objects.exclude(certified_at=None)} == {"active", "staged"}
+    for kind in KINDS:
+        assert {key.state for key in kind.objects.exclude(certified_at=None)} == {"active", "staged"}
 
 
 def test_certificates_that_last_are_not_asked_for_again(hook: Path) -> None:
     for _again in range(3):
         rotated()
 
-    assert len((hook.parent / "calls").read_text().split()) == 1
+    assert len((hook.parent / "calls").read_text().split()) == len(KINDS)
 
 
 def test_a_leaf_near_its_end_is_renewed_for_the_same_key(hook: Path, now: datetime) -> None:
@@ -147,7 +149,7 @@ def test_a_leaf_near_its_end_is_renewed_for_the_same_key(hook: Path, now: dateti
 
     # openssl goes by the clock of the machine, so this one ends within a minute of the one before.
     assert (done, failed) == (done, []) or "no later" in failed[0].text
-    assert len((hook.parent / "calls").read_text().split()) == 2
+    assert len((hook.parent / "calls").read_text().split()) == 2 * len(KINDS)
 
 
 def test_an_authority_whose_certificates_end_no_later_changes_nothing(hook: Path, now: datetime) -> None:
@@ -159,7 +161,7 @@ def test_an_authority_whose_certificates_end_no_later_changes_nothing(hook: Path
 
     done, failed = renewal.renew(now=now + timedelta(days=370))
 
-    assert (done, [entry.what for entry in failed]) == ([], ["certificate_not_obtained"])
+    assert (done, [entry.what for entry in failed]) == ([], ["certificate_not_obtained"] * len(KINDS))
     assert "no later" in failed[0].text
     after = in_state(State.ACTIVE)
     assert after
@@ -218,7 +220,7 @@ def test_after_a_failure_the_next_run_asks_again_at_once(hook: Path) -> None:
 
     report = rotated()
 
-    assert [entry["what"] for entry in report["done"]] == ["certified", "activated"]
+    assert [entry["what"] for entry in report["done"]] == ["certified"] * 2 + ["activated"] * 2
 
 
 def test_a_chain_for_another_key_is_refused(hook: Path, authority: Path) -> None:

@@ -15,7 +15,7 @@ from django.core.management.base import CommandError
 from django.utils import timezone
 
 from infra.moments import moment
-from keys.models import Authority, KeyEvent, SigningKey
+from keys.models import KINDS, Authority, KeyEvent, SigningKey, StatementKey
 from keys.rotation import due_steps, moves
 from keys.rotation.states import PUBLISHED_BEFORE_SIGNING, State, find, in_state
 from keys.sealed_columns import sealed_columns
@@ -37,6 +37,7 @@ def run(*words: str) -> str:
 def long_ago() -> None:
     """A service that started hours ago, whose staged key has waited long enough."""
     due_steps.rotate(now=timezone.now() - timedelta(hours=4))
+    due_steps.rotate(now=timezone.now() - timedelta(hours=4), kind=StatementKey)
     moves.stage(now=timezone.now() - timedelta(hours=3))
 
 
@@ -59,8 +60,11 @@ def test_json_says_what_was_done_and_what_is_next() -> None:
     kid = str(in_state(State.ACTIVE))
     assert set(first) == {"at", "dry_run", "done", "next", "problems"}
     assert first["dry_run"] is False
-    assert [(one["what"], one["kid"]) for one in first["done"]] == [("staged", kid), ("activated", kid)]
-    assert [set(one) for one in first["next"]] == [{"what", "kid", "at", "text"}]
+    other = str(in_state(State.ACTIVE, StatementKey))
+    assert [(one["what"], one["kid"]) for one in first["done"]] == [
+        (what, each) for each in (kid, other) for what in ("staged", "activated")
+    ]
+    assert [set(one) for one in first["next"]] == [{"what", "kid", "at", "text"}] * 2
     assert (first["next"][0]["what"], first["next"][0]["kid"]) == ("stage", None)
     at = datetime.fromisoformat(first["next"][0]["at"])
     assert timedelta(days=88) <= at - before <= timedelta(days=88, minutes=1)
@@ -76,6 +80,7 @@ def test_the_text_is_the_one_of_the_json(long_ago: None) -> None:
 
 def test_a_dry_run_says_what_would_be_done_and_changes_nothing() -> None:
     due_steps.rotate(now=timezone.now() - timedelta(days=100))
+    due_steps.rotate(now=timezone.now(), kind=StatementKey)
     moves.stage(now=timezone.now() - timedelta(days=3))
     staged = str(in_state(State.STAGED))
     before = list(SigningKey.objects.values()), KeyEvent.objects.count()
@@ -96,15 +101,18 @@ def test_problems_are_reported_beside_the_steps_that_were_taken(settings: Any) -
     settings.SELF_CERTIFYING_AUTHORITY = False
     report = as_json()
     kid = str(in_state(State.STAGED))
-    assert kinds(report["problems"]) == ["no_active_key"]
-    assert [(one["what"], one["kid"]) for one in report["next"]] == [("certify", kid)]
+    assert kinds(report["problems"]) == ["no_active_key"] * 2
+    assert [(one["what"], one["kid"]) for one in report["next"]] == [
+        ("certify", kid),
+        ("certify", str(in_state(State.STAGED, StatementKey))),
+    ]
     staged = SigningKey.objects.get()
     moves.certify(
         staged.pk,
         chain_for(staged, timezone.now(), ends=timezone.now() + timedelta(days=5)),
         now=timezone.now(),
     )
-    assert kinds(as_json()["problems"]) == ["certificate_ends"]
+    assert kinds(as_json()["problems"]) == ["no_active_key", "certificate_ends"]
 
 
 def test_a_life_of_keys_from_the_shell(long_ago: None) -> None:
@@ -313,7 +321,7 @@ def test_every_key_is_listed_with_its_state_its_end_and_its_unexpired_credential
     run("withdraw_signing_key", str(in_state(State.STAGED)), "--reason", "a rehearsal", "--yes")
     settings.SELF_CERTIFYING_AUTHORITY = False
     staged = moves.stage(now=timezone.now())
-    active = find(str(in_state(State.ACTIVE)))
+    active, statements = (find(str(in_state(State.ACTIVE, kind))) for kind in KINDS)
 
     lines = run("list_signing_keys").splitlines()
 
@@ -321,6 +329,8 @@ def test_every_key_is_listed_with_its_state_its_end_and_its_unexpired_credential
         f"{staged}  staged     not certified yet  unexpired credentials: 0",
         f"{active}  active     certificates end {moment(active.chain(at=timezone.now()).not_after)}"
         "  unexpired credentials: 1",
+        f"{statements}  active     certificates end {moment(statements.chain(at=timezone.now()).not_after)}"
+        "  for statements",
     ]
 
 

@@ -18,6 +18,8 @@ from django.utils import timezone
 from jsonschema import Draft202012Validator, FormatChecker
 
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
+from keys.models import StatementKey
+from keys.rotation import due_steps
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from presentation.webhooks import revocations, signing_secrets
@@ -65,8 +67,8 @@ class World:
     def push(self, form: Mapping[str, str], **headers: str) -> Any:
         return self.client.post(PAR, urlencode(form), content_type=FORM, headers=headers)
 
-    def verify(self, vp_token: str, nonce: str = NONCE) -> Any:
-        body = {"vp_token": vp_token, "nonce": nonce}
+    def verify(self, vp_token: str, nonce: str = NONCE, *, evidence: bool = False) -> Any:
+        body = {"vp_token": vp_token, "nonce": nonce, "evidence": evidence}
         return self.client.post(VERIFY, json.dumps(body), content_type=JSON, headers=self.by_token)
 
     def holder(self, decision: str = "share", **changes: str | None) -> Any:
@@ -77,6 +79,7 @@ class World:
 
 @pytest.fixture
 def world(client: Client, signing_key: Any, alice: Wallet, sign_in: Any) -> World:
+    due_steps.rotate(now=timezone.now(), kind=StatementKey)
     key = new_key()
     bank = registered(jwks={"keys": [{"kid": "one", **public_jwk(key)}]}, allowed_claims=list(NAMES))
     secret = client_secrets.rotate(bank, now=timezone.now()).text
@@ -129,6 +132,7 @@ def verified(world: World) -> list[Any]:
     ]
     return [
         world.verify(token),
+        world.verify(token, evidence=True),
         world.verify(token, "another-nonce-altogether"),
         world.verify("no token"),
         world.verify(tokens, nonce),
@@ -173,6 +177,7 @@ GOOD_CALLS: dict[str, Callable[[World], list[Any]]] = {
     "authorization_server": document("/.well-known/oauth-authorization-server"),
     "credential_issuer": document("/.well-known/jwt-vc-issuer"),
     "jwks": document("/openid-connect/jwks"),
+    "statement_jwks": document("/statements/jwks"),
     "credential_type": document("/credential-types/identity/v1"),
     "status_list_aggregation": document("/status-lists"),
     "status_list": status_list,

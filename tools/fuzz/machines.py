@@ -29,7 +29,13 @@ _DOCUMENTS = (
         "/.well-known/oauth-authorization-server",
         "/.well-known/jwt-vc-issuer",
     ),
-    *("/openid-connect/jwks", "/credential-types/identity/v1", "/trust/root.pem", "/trust/root.der"),
+    *(
+        "/openid-connect/jwks",
+        "/statements/jwks",
+        "/credential-types/identity/v1",
+        "/trust/root.pem",
+        "/trust/root.der",
+    ),
     *("/status-lists", "/status-lists/1", "/status-lists/2", "/status-lists/07", "/status-lists/" + "9" * 30),
     *(
         "/status-lists/" + "9" * 5000,

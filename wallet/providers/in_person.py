@@ -60,9 +60,9 @@ def as_case_number(typed: str) -> str:
     return "-".join(found.groups()).upper() if found else ""
 
 
-def qr_code(number: str) -> SafeString:
-    """The case number, and nothing else, as an SVG image. Its size is for the style sheet to say."""
-    image = segno.make_qr(number, error="m").svg_inline(
+def qr_code(text: str) -> SafeString:
+    """The case number or another text, and nothing else, as an SVG image. The style sheet says its size."""
+    image = segno.make_qr(text, error="m").svg_inline(
         omitsize=True, svgclass=None, lineclass=None, light="#fff"
     )
     return mark_safe(image)  # noqa: S308

@@ -35,14 +35,15 @@ def aggregation() -> bytes:
     return json.dumps({"status_lists": [allocation.address(list_id) for list_id in published()]}).encode()
 
 
-def current(list_id: int) -> bytes:
-    """The token of the list to serve now.
+def current(list_id: int, *, fresh: bool = False) -> bytes:
+    """The token of the list to serve now. fresh: with every change until now, and not only until lately.
 
     Raises NothingToPublishError if there is no such list, or if no valid token can be signed or served.
     """
     now = timezone.now()
     row = _find(list_id)
-    if not _claim(row, now) and _signed_after(row, now - token.TTL) and _has_not_ended(row, now):
+    is_good = not fresh and not _claim(row, now)
+    if is_good and _signed_after(row, now - token.TTL) and _has_not_ended(row, now):
         return row.token.encode()  # another instance is checking it, or has just done so
     try:
         return _renewed(row, now).encode()

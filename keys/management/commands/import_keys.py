@@ -9,7 +9,7 @@ from django.utils.timezone import now
 from infra.audit.commands import RecordedCommand
 from infra.reasons import visible
 from infra.sealing import SealError
-from keys.models import SigningKey
+from keys.models import Key
 from keys.private_keys.backup import in_hardware, restore
 from keys.private_keys.backup_file import MAX_FILE, BackupError, unlock
 from keys.private_keys.key_stores import signer_of
@@ -43,7 +43,7 @@ class Command(RecordedCommand):
             self.stdout.write(f"The private key of {key} was not in the file. {_found(key)}")
 
 
-def _found(key: SigningKey) -> str:
+def _found(key: Key) -> str:
     try:
         signer_of(key)
     except SignerUnavailableError as error:

@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand
 from django.utils.timezone import now
 
 from infra.moments import moment
-from keys.models import SigningKey
+from keys.models import KINDS, Key, SigningKey
 from keys.rotation.states import State, unexpired_credentials
 
 
@@ -18,19 +18,20 @@ class Command(BaseCommand):
     )
 
     def handle(self, *args: Any, **options: Any) -> None:
-        keys = SigningKey.objects.exclude(state=State.WITHDRAWN)
+        keys = [key for kind in KINDS for key in kind.objects.exclude(state=State.WITHDRAWN)]
         for key in keys:
             self.stdout.write(_line(key, now()))
         if not keys:
             self.stdout.write("There are no signing keys. rotate_signing_keys makes one.")
 
 
-def _line(key: SigningKey, at: datetime) -> str:
+def _line(key: Key, at: datetime) -> str:
     chain = key.certified_chain
+    signed = f"unexpired credentials: {unexpired_credentials(key.pk, now=at)}"
     facts = [
         f"{key}  {key.state:<9}",
         f"certificates end {moment(chain.not_after)}" if chain else "not certified yet",
-        f"unexpired credentials: {unexpired_credentials(key.pk, now=at)}",
+        signed if isinstance(key, SigningKey) else "for statements",
     ]
     if key.store == SigningKey.Store.PKCS11:
         facts.append("destroyed in the hardware module" if key.destroyed_at else "in the hardware module")

@@ -11,11 +11,12 @@ from django.utils.timezone import now
 from infra import runs
 from keys.certificates.watch import report
 from keys.management.key_command import KeyCommand
+from keys.models import KINDS
 from keys.rotation.due_steps import rotate
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import rehearsal
 from keys.rotation.renewal import renew
-from keys.rotation.report import Entry, Report
+from keys.rotation.report import Entry, Report, together
 
 FAILURES = ("step_failed", "certificate_not_obtained")
 
@@ -36,7 +37,7 @@ class Command(KeyCommand):
 
     def _report(self, json: bool, dry_run: bool) -> None:
         moment = now()
-        rotation = rehearsal(now=moment) if dry_run else _rotated(moment)
+        rotation = together([rehearsal(now=moment, kind=k) for k in KINDS] if dry_run else _rotated(moment))
         ending = (Entry("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
         rotation = replace(rotation, problems=(*rotation.problems, *ending))
         for line in [_as_json(rotation.facts())] if json else rotation.lines():
@@ -45,13 +46,15 @@ class Command(KeyCommand):
             raise CommandError(" ".join(dict.fromkeys(failed)))
 
 
-def _rotated(moment: datetime) -> Report:
+def _rotated(moment: datetime) -> list[Report]:
     """Rotates, and again if CERTIFICATE_COMMAND has certified a key, which may have to sign at once."""
-    first = rotate(now=moment, actor=shell_user())
+    first = [rotate(now=moment, actor=shell_user(), kind=kind) for kind in KINDS]
     certified, failed = renew(now=now())
-    last = rotate(now=now(), actor=shell_user()) if certified else first
-    done = (*first.done, *certified, *last.done) if certified else first.done
-    return replace(last, done=done, problems=(*failed, *last.problems))
+    renewed = Report(moment, done=tuple(certified), problems=tuple(failed))
+    if not certified:
+        return [renewed, *first]
+    before = [Report(moment, done=report.done) for report in first]
+    return [*before, renewed, *(rotate(now=now(), actor=shell_user(), kind=kind) for kind in KINDS)]
 
 
 def _as_json(facts: dict[str, Any]) -> str:

@@ -8,7 +8,7 @@ from django.utils.timezone import now
 from infra.audit.commands import RecordedCommand
 from infra.moments import moment
 from keys.management.key_command import KeyCommand
-from keys.models import SigningKey
+from keys.models import KINDS, SigningKey
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, stage
 from keys.rotation.states import ready_at
@@ -29,8 +29,13 @@ class Command(RecordedCommand, KeyCommand):
             help="where its private key lives; SIGNING_KEY_STORE when left out",
         )
 
-    def handle(self, *args: Any, reason: str, store: str, **options: Any) -> None:
-        key = stage(now=now(), actor=shell_user(), reason=reason, store=store)
+        signs = [kind.signs for kind in KINDS]
+        what = "what it signs; credentials when left out"
+        parser.add_argument("--for", dest="signs", choices=signs, default=SigningKey.signs, help=what)
+
+    def handle(self, *args: Any, reason: str, store: str, signs: str, **options: Any) -> None:
+        (kind,) = (kind for kind in KINDS if kind.signs == signs)
+        key = stage(now=now(), actor=shell_user(), reason=reason, store=store, kind=kind)
         self.stdout.write(f"Staged key {key}.")
         if key.chain_pem:
             self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")

@@ -9,6 +9,7 @@ from django.utils.timezone import now
 
 from infra.audit.commands import RecordedCommand
 from keys.management.key_command import KeyCommand, chosen
+from keys.models import Key
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import withdraw
 from keys.rotation.states import State, find, in_state
@@ -40,8 +41,8 @@ class Command(RecordedCommand, KeyCommand):
             raise CommandError("Nothing was changed.")
         withdraw(key.pk, reason=reason, now=moment, actor=shell_user())
         self.stdout.write(f"Key {key} is withdrawn.")
-        active = in_state(State.ACTIVE)
-        self.stdout.write(f"Key {active} signs." if active else "No key signs now. " + _way_out())
+        active = in_state(State.ACTIVE, type(key))
+        self.stdout.write(f"Key {active} signs." if active else "No key signs now. " + _way_out(key))
 
     def _agreed(self, name: str) -> bool:
         """name: what has to be typed; empty where a yes is enough."""
@@ -51,10 +52,10 @@ class Command(RecordedCommand, KeyCommand):
         return sys.stdin.readline().strip().lower() in ([name] if name else ["y", "yes"])
 
 
-def _way_out() -> str:
+def _way_out(key: Key) -> str:
     if settings.SELF_CERTIFYING_AUTHORITY:
         return "Run rotate_signing_keys."
-    staged = in_state(State.STAGED)
+    staged = in_state(State.STAGED, type(key))
     if staged is None:
         return "Run stage_signing_key, have its request signed, certify_signing_key, activate_signing_key."
     return f"Key {staged} is staged: have its request signed, certify_signing_key, activate_signing_key."

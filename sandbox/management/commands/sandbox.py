@@ -19,7 +19,7 @@ from django.utils.text import slugify
 
 from infra.sealing import SealError
 from keys.issuer_key import active_issuer_key
-from keys.models import SigningKey
+from keys.models import KINDS, SigningKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps
 from keys.sandbox_folder import leave_mark
@@ -64,7 +64,8 @@ class Command(BaseCommand):
             if fresh:
                 forget_database()
             call_command("migrate", verbosity=0, interactive=False)
-            due_steps.rotate(now=timezone.now())
+            for kind in KINDS:
+                due_steps.rotate(now=timezone.now(), kind=kind)
             active_issuer_key(now=timezone.now())  # unseals the key: a lost secret is found now
             register_demo_relying_parties()
             password = create_operator()

@@ -54,7 +54,12 @@ def look_up(
         payload = unverified.verified(issuer.key, typ=TYP)
     except (JwsError, SdJwtError) as error:
         raise StatusUnknownError(str(error)) from error
-    _check(payload, uri, now)
+    return status_in(payload, place, now)
+
+
+def status_in(payload: Mapping[str, Any], place: Mapping[str, Any], now: datetime) -> int:
+    """The status at `place`, by the verified payload of its list. Raises `StatusUnknownError`."""
+    _check(payload, place["uri"], now)
     return _entry(payload.get("status_list"), place["idx"])
 
 

@@ -1,0 +1,117 @@
+"""Signed statements of this service (JWS, RFC 7515): what it says it saw, to be checked years later.
+
+Each kind has a `typ` of its own. Keys that sign nothing else sign them, so that no verifier takes a statement
+for a credential, or such a key for an issuer's.
+"""
+
+from base64 import b64decode
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+from uuid import UUID
+
+from cryptography import x509
+from cryptography.hazmat.primitives.asymmetric import ec
+from django.conf import settings
+
+from keys.certificates.chain import (
+    MAX_CERTIFICATES,
+    UNREADABLE,
+    BrokenChainError,
+    CertificateChain,
+    extension,
+)
+from keys.issuer_key import statement_key
+from keys.jwk import public_der, public_key_from_der
+from keys.jws import JwsError, decode_segment, encode_segment, sign_segments, take_apart
+from keys.models import StatementKey
+
+
+class StatementError(ValueError):
+    """A statement is not genuine; the text says why."""
+
+
+def sign(typ: str, facts: Mapping[str, Any], *, now: datetime, with_chain: bool) -> str:
+    """The statement. with_chain: its header has the certificates, so that it needs no key set.
+
+    Raises the errors of CANNOT_SIGN.
+    """
+    key = statement_key(now=now)
+    header = key.header(typ)
+    if not with_chain:
+        del header["x5c"]
+    payload = {"iss": settings.BASE_URL, "iat": int(now.timestamp()), **facts}
+    return sign_segments(encode_segment(header), encode_segment(payload), key.signer)
+
+
+def read(token: str, typ: str, *, longest: int) -> dict[str, Any]:
+    """What a statement of this service says. Its key must be published, with a chain that was valid then.
+
+    Raises StatementError.
+    """
+    try:
+        unverified = take_apart(token, longest=longest)
+        key = _published(unverified.header.get("kid"))
+        stated = unverified.verified(public_key_from_der(key.public_key), typ=typ)
+        # A chain may have been renewed since, as it can while the key signs.
+        key.chain(at=max(time_of(stated), key.certified_at or time_of(stated)))
+    except (JwsError, BrokenChainError) as error:
+        raise StatementError(str(error)) from error
+    return stated
+
+
+def _published(kid: Any) -> StatementKey:
+    try:
+        return StatementKey.objects.exclude(state=StatementKey.State.WITHDRAWN).get(pk=UUID(kid))
+    except (TypeError, ValueError, AttributeError, StatementKey.DoesNotExist):
+        raise StatementError("no published key for statements has this kid") from None
+
+
+def read_offline(
+    token: str, typ: str, *, root: x509.Certificate, longest: int, at: datetime | None = None
+) -> dict[str, Any]:
+    """What a token with `x5c` says, by its certificates at the time that it names, or `at`; no database.
+
+    Raises StatementError.
+    """
+    try:
+        unverified = take_apart(token, longest=longest)
+        said = decode_segment(unverified.payload_segment)
+        issuer = said.get("iss") or said.get("sub")  # a status list names its own address
+        key = vouched_for(unverified.header, issuer, root=root, at=at or time_of(said))
+        return unverified.verified(key, typ=typ)
+    except JwsError as error:
+        raise StatementError(str(error)) from error
+
+
+def vouched_for(
+    header: Mapping[str, Any], issuer: Any, *, root: x509.Certificate, at: datetime
+) -> ec.EllipticCurvePublicKey:
+    """The key whose certificates in `x5c` lead to `root` and are for the host of `issuer`.
+
+    Raises StatementError.
+    """
+    x5c = header.get("x5c")
+    if not isinstance(x5c, list) or not 1 <= len(x5c) < MAX_CERTIFICATES:
+        raise StatementError("x5c is not a chain of certificates")
+    try:
+        leaf, *above = (x509.load_der_x509_certificate(b64decode(text, validate=True)) for text in x5c)
+        key = leaf.public_key()
+        if not isinstance(key, ec.EllipticCurvePublicKey):
+            raise StatementError("its key is not on an elliptic curve")
+        CertificateChain((leaf, *above, root), public_der(key), at)
+        names = extension(leaf, x509.SubjectAlternativeName) or ()
+        if urlsplit(str(issuer)).hostname not in {str(name.value) for name in names}:
+            raise StatementError("its certificate is not for this issuer")
+    except (BrokenChainError, Warning, *UNREADABLE) as error:
+        raise StatementError(str(error)) from error
+    return key
+
+
+def time_of(stated: Mapping[str, Any]) -> datetime:
+    """When it was signed; raises StatementError."""
+    iat = stated.get("iat")
+    if type(iat) is not int or not 0 <= iat < 2**33:
+        raise StatementError("iat is not a time")
+    return datetime.fromtimestamp(iat, UTC)

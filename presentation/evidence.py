@@ -1,0 +1,118 @@
+"""Evidence of a verification: one JSON document that can be checked offline, years later.
+
+It has what was verified, and a statement with the hash of every part, the time and the verdict. It proves
+what the operator said. That the person was who they said they were, and the status that day, is its word.
+"""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from itertools import chain
+from typing import Any
+
+from cryptography import x509
+
+from infra import strict_json
+from infra.published.documents import NothingToPublishError
+from infra.strict_json import StrictJsonError
+from keys import statements
+from keys.issuer_key import CANNOT_SIGN
+from keys.jws import JwsError, decode_segment, take_apart
+from keys.statements import StatementError
+from wallet.providers.other_wallet import statuses
+from wallet.providers.other_wallet.statuses import StatusUnknownError
+from wallet.sd_jwt import parsing, verification
+from wallet.sd_jwt.issuance import SdJwtError, digest
+from wallet.status_lists import publication, token
+
+TYP = "verification-statement+jwt"
+PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
+LONGEST = 4_000_000  # bytes of a document
+MOST = 100  # strings of one part
+_STATEMENT = 65_536  # characters
+
+
+class EvidenceError(Exception):
+    """Evidence cannot be given now, or is not genuine; the text says why."""
+
+
+def document(
+    presentations: Sequence[str], transaction_data: Sequence[str], facts: Mapping[str, Any], *, now: datetime
+) -> dict[str, Any]:
+    """The evidence for presentations whose signatures were verified; raises EvidenceError."""
+    tokens = [take_apart(each.partition("~")[0]) for each in presentations]
+    places = [statuses.place_in(decode_segment(each.payload_segment)) for each in tokens]
+    lists = dict.fromkeys(int(place["uri"].rpartition("/")[2]) for place in places if "uri" in place)
+    try:
+        made = {
+            "presentations": list(presentations),
+            "transaction_data": list(transaction_data),
+            "certificates": list(dict.fromkeys(chain.from_iterable(each.header["x5c"] for each in tokens))),
+            "status_lists": [publication.current(number, fresh=True).decode() for number in lists],
+        }
+        stated = {**facts, "sha256": _hashes(made)}
+        return {**made, "statement": statements.sign(TYP, stated, now=now, with_chain=True)}
+    except (NothingToPublishError, *CANNOT_SIGN) as error:
+        raise EvidenceError(str(error)) from error
+
+
+def checked(content: bytes, root: x509.Certificate) -> dict[str, Any]:
+    """What the statement in a document says, after all of it was checked offline, except the operator's word.
+
+    Raises EvidenceError.
+    """
+    try:
+        parts, statement = _read(content)
+        stated = statements.read_offline(statement, TYP, root=root, longest=_STATEMENT)
+        if stated.get("sha256") != _hashes(parts):
+            raise EvidenceError("the statement is about other parts")
+        if stated.get("valid") is True:
+            _repeat(parts, stated, root)
+    except (StrictJsonError, StatementError, SdJwtError, JwsError, StatusUnknownError) as error:
+        raise EvidenceError(str(error)) from error
+    return stated
+
+
+def _hashes(parts: Mapping[str, list[str]]) -> dict[str, list[str]]:
+    return {name: [digest(text) for text in parts[name]] for name in PARTS}
+
+
+def _read(content: bytes) -> tuple[dict[str, list[str]], str]:
+    if len(content) > LONGEST:
+        raise EvidenceError(f"longer than {LONGEST} bytes")
+    found = strict_json.read(content)
+    if not isinstance(found, dict) or not isinstance(found.get("statement"), str):
+        raise EvidenceError("no statement")
+    for name in PARTS:
+        texts = found.get(name)
+        if not isinstance(texts, list) or len(texts) > MOST or not all(isinstance(one, str) for one in texts):
+            raise EvidenceError(f"{name} is not a list of at most {MOST} strings")
+    return found, found["statement"]
+
+
+def _repeat(parts: Mapping[str, list[str]], stated: Mapping[str, Any], root: x509.Certificate) -> None:
+    """Verifies the signatures, bindings and statuses again, at the time of the statement."""
+    at = statements.time_of(stated)
+    lists = {}
+    for text in parts["status_lists"]:
+        read = statements.read_offline(text, token.TYP, root=root, longest=statuses.LONGEST, at=at)
+        lists[str(read.get("sub"))] = read
+    left = set(parts["transaction_data"])
+    for one in parts["presentations"]:
+        binding = take_apart(parsing.parse(one).key_binding)
+        hashes = decode_segment(binding.payload_segment).get("transaction_data_hashes")
+        data = [each for each in parts["transaction_data"] if digest(each) in (hashes or ())]
+        left -= set(data)
+        claims = verification.verify(
+            one,
+            issuer_key=lambda header: statements.vouched_for(header, stated.get("iss"), root=root, at=at),
+            audience=str(stated.get("aud")),
+            nonce=str(stated.get("nonce")),
+            now=at,
+            transaction_data=data,
+        )
+        place = statuses.place_in(claims)
+        of_it = lists.get(str(place.get("uri")))
+        if claims["iss"] != stated["iss"] or not of_it or statuses.status_in(of_it, place, at):
+            raise EvidenceError("a presentation is not what the statement says")
+    if left:
+        raise EvidenceError("no presentation is bound to some of the transaction data")

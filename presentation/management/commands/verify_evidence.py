@@ -1,0 +1,41 @@
+"""`manage.py verify_evidence`: checks the evidence of a verification, offline."""
+
+from pathlib import Path
+from typing import Any
+
+from cryptography import x509
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from infra.moments import moment
+from keys.statements import time_of
+from presentation.evidence import LONGEST, EvidenceError, checked
+
+
+class Command(BaseCommand):
+    help = (
+        "Check the evidence that the verification endpoint of a service gave, with the root certificate of "
+        "that service. Needs neither network nor database."
+    )
+    requires_system_checks = ()
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("file", help="the JSON document, the member `evidence` of the answer")
+        parser.add_argument("--root", metavar="FILE", required=True, help="the root certificate, PEM")
+
+    def handle(self, *args: Any, file: str, root: str, **options: Any) -> None:
+        try:
+            trusted = x509.load_pem_x509_certificate(Path(root).read_bytes())
+            with Path(file).open("rb") as opened:
+                stated = checked(opened.read(LONGEST + 1), trusted)
+        except OSError as error:
+            raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
+        except ValueError as error:
+            raise CommandError(f"{root} is no certificate.") from error
+        except EvidenceError as error:
+            raise CommandError(f"Not genuine: {error}.") from error
+        verdict = "valid" if stated["valid"] else "NOT valid"
+        self.stdout.write(
+            f"Genuine. {stated['iss']} stated for {stated['aud']} on {moment(time_of(stated))}: {verdict}."
+        )
+        for check in stated["checks"]:
+            self.stdout.write("  ".join(check.values()))
