@@ -47,14 +47,17 @@ sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= chan
 
 install: $(VENV)/development $(PACKAGES)
 
-test: install ## run every test: on PostgreSQL, with Chromium and npm where installed, then `quick` for SQLite
-	@.ci/parts "SQLite=$(MAKE) --no-print-directory quick" "PostgreSQL=$(MAKE) --no-print-directory test-postgresql"
+test: install ## run every test on PostgreSQL, with Chromium and npm where installed, and on SQLite what can differ there
+	@.ci/parts "SQLite=$(MAKE) --no-print-directory test-sqlite" "PostgreSQL=$(MAKE) --no-print-directory test-postgresql"
 
 test-postgresql: install
 	$(PYTEST)
 
-quick: install ## what to run while editing, within a minute: SQLite in memory, no browsers, no other programs
-	QUICK=1 DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
+# The tests of `quick` whose modules run SQL of their own or complete requests.
+test-sqlite: QUICK := sqlite
+test-sqlite quick: install
+	QUICK=$(or $(QUICK),1) DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
+quick: ## what to run while editing, within a minute: SQLite in memory, no browsers, no other programs
 
 ESLINT := tests/node/node_modules/.bin/eslint
 # mypy and makemigrations read the settings.

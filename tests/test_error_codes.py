@@ -5,11 +5,14 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
+import pytest
 from django.test import Client
 
 from presentation.errors import AuthorizationError
 from presentation.machine_errors import MachineError
 from tests.test_structure import modules
+
+pytestmark = pytest.mark.slow
 
 GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "integrate.md").read_text()
 AT_THE_CALLBACK = "| `error` | what to do |"

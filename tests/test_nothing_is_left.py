@@ -60,7 +60,7 @@ from wallet.models import (
 )
 from wallet.sign_in import known_browsers, links
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 
 ADDRESS = "petronella.quicksilver@example.org"
 BEFORE, NEXT = "petronella.before@example.net", "petronella.next@example.com"

@@ -23,7 +23,7 @@ from tests.wallet.test_identity_verification import attempt_in
 from wallet.metrics import promised_by
 from wallet.models import Wallet
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 TOKEN = "a-token-of-at-least-thirty-two-characters"
 DAY = timedelta(days=1).total_seconds()
 

@@ -62,7 +62,7 @@ def interaction(question: str) -> str:
     return path_of(Interaction.objects.get())
 
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 
 
 @pytest.mark.parametrize("answer", ["share", "decline"])

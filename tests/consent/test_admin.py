@@ -9,6 +9,8 @@ from consent.question import Requester
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 
+pytestmark = pytest.mark.slow
+
 LIST = "/admin/consent/consent/"
 
 

@@ -6,6 +6,7 @@ import re
 from dataclasses import replace
 from datetime import timedelta
 
+import pytest
 from django.utils import timezone
 
 from consent import decisions
@@ -14,6 +15,8 @@ from consent.receipts import PAGE_SIZE
 from infra.sealing import seal_column
 from tests.consent.questions import HASH, WIRE, put
 from wallet.models import Wallet
+
+pytestmark = pytest.mark.slow
 
 ADDRESS = "/wallet/history/"
 

@@ -15,7 +15,7 @@ from wallet.models import StatusEntry, StatusEvent, Wallet
 from wallet.operations import suspension
 from wallet.status_lists import changes
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 
 HISTORY = "/wallet/history/"
 

@@ -14,7 +14,7 @@ from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter
 from tests.config.test_metrics import TOKEN, numbers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LIST = "/admin/infra/outgoingemail/"
 NORA = "nora@example.org"
 

@@ -25,7 +25,7 @@ from tests.keys.test_rotation import chain_for
 from tests.operators.test_second_factor import SECRET, code, wrong
 from tests.people import register
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LIST = "/admin/keys/signingkey/"
 STEPS = ("activate", "retire", "certify", "withdraw")
 

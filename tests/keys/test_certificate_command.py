@@ -25,7 +25,7 @@ from keys.rotation import due_steps, moves, renewal
 from keys.rotation.states import State, in_state
 from tests.keys.test_authority import openssl
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
 Program = Callable[[str], Path]
 CURVE = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes")

@@ -18,6 +18,8 @@ from tests.keys.test_rotation import chain_for
 from tests.wallet.statuses import present
 from wallet.models import StatusEntry, Wallet
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 GUIDE = (DOCS / "keys.md").read_text()
 COMMANDS = {name for name, app in get_commands().items() if app == "keys"}

@@ -23,7 +23,7 @@ from tests.deployment_check import production_environment
 from tests.operators.test_admin_addresses import addresses
 from tests.wallet.conftest import together
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 STEP = "/admin/second-factor/"
 SECRET = bytes(range(20))
 PASSWORD = "correct horse battery"

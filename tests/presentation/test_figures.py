@@ -16,6 +16,8 @@ from presentation.figures.chart import HEAD, LEAST, PARTS, TALL, Chart
 from presentation.figures.counting import Counts
 from presentation.models import Interaction, RelyingParty, RequestCount
 
+pytestmark = pytest.mark.slow
+
 HOUR = timedelta(hours=1)
 
 

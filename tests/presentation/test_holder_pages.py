@@ -23,7 +23,7 @@ from tests.presentation.requests.test_request_objects import signed
 from tests.receiver import Receiver, listening
 from tests.sandbox.test_holder import authorize_url, call
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 CALLBACK = "https://bank.example/callback"
 
 

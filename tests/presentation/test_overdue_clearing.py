@@ -22,7 +22,7 @@ from tests.presentation.requests.test_authorize import PATH, asked
 from tests.wallet.test_identity_verification import attempt_in
 from wallet.models import Credential, IdentityVerification, StatusList, Wallet
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 HOUR = timedelta(hours=1)
 # Tested below: only developers make the first, and all others there are of an identity.
 NOT_FILLED = {"registrations", "identity checks", "e-mails", "figures of relying parties"}

@@ -23,7 +23,7 @@ from tests.people import ALICE, BOB
 from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Credential, FormerAddress, IdentityVerification, Wallet
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 REASON = "Ticket 4711"
 
 

@@ -23,19 +23,13 @@ from tests.presentation.relying_parties.test_operator_roles import (
     AUDIT,
     KEYS,
     RELYING_PARTIES,
-    make_roles,
     operator,
 )
 from tests.presentation.webhooks import EVENTS, deliver, opted_in, receiving, waiting
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LOG = "/admin/presentation/webhookevent/"
 URL = "https://bank.example/told"
-
-
-@pytest.fixture(autouse=True)
-def _groups() -> None:
-    make_roles()
 
 
 def form(party: RelyingParty, **changes: Any) -> dict[str, Any]:

@@ -16,6 +16,8 @@ from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.models import Credential, HolderSession, IdentityVerification, Wallet
 
+pytestmark = pytest.mark.slow
+
 TYPED = {
     "given_name": "Nora",
     "family_name": "Newman",

@@ -36,7 +36,7 @@ from wallet.models import (
 )
 from wallet.sign_in import known_browsers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 CLOSE = "/wallet/close/"
 KEEP = "/wallet/close/keep/"
 TWO_HOURS = timedelta(hours=2)

@@ -19,7 +19,7 @@ from wallet.account.closing import sweeping
 from wallet.models import StatusEvent, Wallet, WalletClosure
 from wallet.operations import suspension
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 
 
 def close(client: Client, wallet: Wallet, reason: str = "asked_us") -> Any:

@@ -38,6 +38,8 @@ from wallet.sign_in import known_browsers
 from wallet.sign_in.allowances import CODES_PER_CLIENT, TRIES_PER_CLIENT
 from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError
 
+pytestmark = pytest.mark.slow
+
 BEGIN, CONFIRM = reverse("wallet_email_change"), reverse("wallet_email_change_confirm")
 DONE = reverse("wallet_email_change_done")
 NEW = "alice.archer@example.net"

@@ -11,7 +11,7 @@ from tests.presentation.requests.test_flow import SignIn
 from tests.wallet.conftest import passkey_of
 from wallet.models import Wallet
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PAGES = {
     "wallet_home": ("page", "Home"),
     "consent_history": ("page", "Receipts"),

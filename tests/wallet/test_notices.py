@@ -23,6 +23,8 @@ from wallet.letters import letters
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.providers.findings import Verified
 
+pytestmark = pytest.mark.slow
+
 DAY = timedelta(days=1)
 HOUR = timedelta(hours=1)
 

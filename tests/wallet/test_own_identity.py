@@ -15,6 +15,8 @@ from wallet.credential import credentials
 from wallet.identity import review
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
+pytestmark = pytest.mark.slow
+
 HOME = "/wallet/"
 OWN = "/wallet/identity/"  # its form begins a check; a visit leads home
 NAME = (("given_name",), ("family_name",))

@@ -52,6 +52,8 @@ from wallet.models import (
 from wallet.operations import suspension
 from wallet.providers.findings import Verified
 
+pytestmark = pytest.mark.slow
+
 NEW = "alice.archer@example.net"
 DAY = timedelta(days=1)
 PERSON = Identity("Alice", "Archer", date(1990, 4, 1), ("IE",))

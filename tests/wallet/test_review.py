@@ -25,6 +25,8 @@ from wallet.identity.state_machine import ForbiddenMoveError, move_to, submit
 from wallet.models import Credential, Evidence, IdentityMark, IdentityVerification, Wallet
 from wallet.providers.findings import NeedsReview, Verified
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def waiting(nora, now):

@@ -21,6 +21,8 @@ from wallet.sign_in import allowances, known_browsers, links
 from wallet.sign_in import codes as sign_in
 from wallet.sign_in.codes import TooSoonError, WrongCodeError
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def now(now: datetime) -> datetime:

@@ -17,7 +17,7 @@ from tests.wallet.operators import address, operate, operator
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented, status_of
 from wallet.models import StatusEntry, StatusEvent, Wallet
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 LISTING = "/admin/wallet/statusentry/"
 
 

@@ -15,7 +15,7 @@ from presentation.models import RedirectURI, RelyingParty, RelyingPartyEvent
 from presentation.relying_parties.authentication import client_secrets
 from tests.people import register
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def listed(*client_ids: str) -> list[dict[str, Any]]:

@@ -29,7 +29,7 @@ from tests.presentation.relying_parties.test_operator_roles import (
 from tests.presentation.relying_parties.test_operator_roles import _groups as _groups
 from tests.presentation.relying_parties.test_relying_party_admin import LIST, form, page
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 
 
 def address(party: RelyingParty, end: str = "secrets") -> str:

@@ -18,7 +18,7 @@ from presentation.transaction_data.types import TYPES
 from presentation.webhooks import signing_secrets
 from tests.presentation.test_figures import requests_of
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLAYGROUND = "/playground/callback/"
 
 

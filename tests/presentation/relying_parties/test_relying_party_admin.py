@@ -19,7 +19,7 @@ from presentation.requests.parameters import Parameters
 from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LIST = "/admin/presentation/relyingparty/"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + b"\0\0\0\x20" * 2 + b"\x08\x06\0\0\0"  # 32 × 32 pixels
 

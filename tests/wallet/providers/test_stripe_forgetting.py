@@ -16,6 +16,8 @@ from wallet.identity.state_machine import State
 from wallet.identity.sweeping import IDLE, sweep
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
+pytestmark = pytest.mark.slow
+
 MINUTE = timedelta(minutes=1)
 
 
