@@ -134,6 +134,17 @@ def test_a_check_stores_nothing_and_logs_nothing_of_it(
     assert statement.split(".")[1] not in caplog.text
 
 
+def test_a_check_costs_one_query_and_a_limited_length(
+    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey, statements: Any
+) -> None:
+    sign_in(alice)
+    statement = saved(client, answered(alice, "shared"))
+    for sent, most in ((statement, 1), ("a.b.c", 0), ("e30." * 3, 0), (statement + "A" * 16_384, 0)):
+        with statements() as made:
+            check(sent)
+        assert len([text for text in made.texts if "keys_" in text]) == most
+
+
 def test_strangers_and_others_get_no_statement(
     client: Client, alice: Wallet, bob: Wallet, sign_in: Any, statement_key: StatementKey
 ) -> None:

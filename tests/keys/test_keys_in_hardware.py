@@ -22,7 +22,7 @@ from django.utils import timezone
 
 from keys.checks import hardware_module, keys_in_hardware
 from keys.endpoints import key_set
-from keys.issuer_key import active_issuer_key
+from keys.issuer_key import active_issuer_key, statement_key
 from keys.jwk import public_der
 from keys.models import Authority, KeyEvent, SigningKey, StatementKey
 from keys.private_keys import key_stores
@@ -214,6 +214,7 @@ def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
     token.put_back()
     assert f"Destroyed the private key of {lost}" in run("rotate_signing_keys")
     assert pairs(token) == {str(next_), str(in_state(State.ACTIVE, StatementKey))}
+    assert statement_key(now=timezone.now()).signer.sign(b"a statement")
     assert waits not in keeper.get(LIST).content.decode()
     assert "destroyed in the hardware module" in keeper.get(page(lost)).content.decode()
 
