@@ -1,8 +1,10 @@
 """What several answers say together, for any birth date, day and nationality."""
 
+import re
 from datetime import date, timedelta
 
 import pytest
+from django.template.loader import render_to_string
 from django.utils.translation import override
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -15,8 +17,8 @@ from wallet.credential.together import (
     Answer,
     Born,
     born,
+    facts,
     last_birth,
-    sentences,
     singled_out,
 )
 
@@ -46,14 +48,20 @@ def person(birth_date: date = date(1990, 2, 1), *nationalities: str) -> Identity
 
 
 def said(identity: Identity, earlier: list[Answer], asked: list[Answer], today: date = TODAY) -> list[str]:
+    """As people read it."""
     with override("en-gb"):
-        return sentences(identity, earlier, asked, today=today)
+        page = render_to_string(
+            "consent/adds_up.html", {"facts": facts(identity, earlier, asked, today=today)}
+        )
+        return [found.strip() for found in re.findall("(?s)<p class=.notice adds-up.>(.*?)</p>", page)]
 
 
 @given(BIRTHS, AGES, DAYS)
 @example(date(2000, 2, 29), 18, date(2018, 2, 28))
 @example(date(2000, 2, 29), 18, date(2018, 3, 1))
 @example(date(2000, 3, 1), 28, date(2028, 2, 29))
+@example(date(1999, 3, 1), 29, date(2028, 2, 29))
+@example(date(1999, 2, 28), 29, date(2028, 2, 29))
 @example(date(2000, 1, 1), 18, date(2018, 1, 1))
 @example(date(2000, 1, 1), 18, date(2017, 12, 31))
 def test_whether_an_age_is_reached_depends_on_the_last_birth_date(
@@ -63,12 +71,13 @@ def test_whether_an_age_is_reached_depends_on_the_last_birth_date(
 
 
 @given(BIRTHS, ANSWERS)
+@example(date(1990, 2, 1), [over(37, date(2027, 2, 1))])
 def test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same(
     born_on: date, answers: list[Answer]
 ) -> None:
-    found = born(born_on, answers)
-    assert found.first is None or found.first <= born_on
-    assert found.last is None or born_on <= found.last
+    found, said = born(born_on, answers), {age(born_on, one.day) >= int(one.path[1]) for one in answers}
+    assert (found.first is not None, found.last is not None) == (False in said, True in said)
+    assert (found.first or born_on) <= born_on <= (found.last or born_on)
 
     def same(other: date) -> bool:
         one, two = person(born_on), person(other)

@@ -8,9 +8,6 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
-from django.utils.translation import gettext as _
-
-from infra import localised
 from wallet.credential.claims import ClaimPath, Identity, age
 from wallet.credential.countries import country_name, members
 
@@ -27,7 +24,7 @@ class Answer:
     day: date
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Born:
     """The first and the last possible date of birth; None where no answer says one."""
 
@@ -35,9 +32,26 @@ class Born:
     last: date | None = None
 
 
-def sentences(
+@dataclass(frozen=True, repr=False)
+class Fact:
+    """Something that several answers say; `consent/adds_up.html` has a sentence for each kind.
+
+    since: the day of the newest earlier answer that it takes, if any. years, oldest: the lowest and the
+    highest possible age.
+    """
+
+    kind: str
+    since: date | None
+    first: date | None = None  # of the possible dates of birth
+    last: date | None = None
+    years: int = 0
+    oldest: int = 0
+    country: str = ""
+
+
+def facts(
     identity: Identity, earlier: Collection[Answer], asked: Collection[Answer], *, today: date
-) -> list[str]:
+) -> list[Fact]:
     """What `asked` adds to what `earlier` said, as far as only several answers together say it."""
     shared = {answer.path[0] for answer in (*earlier, *asked)}
     found = [] if "birth_date" in shared else [*_of_birth(identity.birth_date, earlier, asked, today)]
@@ -78,7 +92,7 @@ def singled_out(identity: Identity, answers: Collection[Answer]) -> set[str]:
 
 def _of_birth(
     birth_date: date, earlier: Collection[Answer], asked: Collection[Answer], today: date
-) -> Iterator[str]:
+) -> Iterator[Fact]:
     found = born(birth_date, [*earlier, *asked])
     first, last = found.first, found.last
     if first is None or last is None or found == born(birth_date, earlier):
@@ -87,48 +101,20 @@ def _of_birth(
     since = max((each.day for each in earlier if each.path[0] == AGE and turning(each) in ends), default=None)
     years, oldest = age(last, today), age(first, today)
     if first == last:
-        with_earlier = _("Together with what you shared on {since}, this says that you were born on {last}.")
-        alone = _("Together, these answers say that you were born on {last}.")
+        kind = "birth date"
     elif (first - ONE_DAY, last) == (last_birth(years + 1, today), last_birth(years, today)):
-        with_earlier = _("Together with what you shared on {since}, this says that you are {years}.")
-        alone = _("Together, these answers say that you are {years}.")
+        kind = "age"
     elif years == oldest:
-        with_earlier = _(
-            "Together with what you shared on {since}, this says that you are {years} and were born between "
-            "{first} and {last}."
-        )
-        alone = _(
-            "Together, these answers say that you are {years} and were born between {first} and {last}."
-        )
-    elif last - first < ONE_AGE:
-        with_earlier = _(
-            "Together with what you shared on {since}, this says that you were born between {first} and "
-            "{last}."
-        )
-        alone = _("Together, these answers say that you were born between {first} and {last}.")
+        kind = "age and birth dates"
     else:
-        with_earlier = _(
-            "Together with what you shared on {since}, this says that you are between {years} and {oldest}."
-        )
-        alone = _("Together, these answers say that you are between {years} and {oldest}.")
-    yield _written(with_earlier, alone, since, years=years, oldest=oldest, first=first, last=last)
+        kind = "birth dates" if last - first < ONE_AGE else "ages"
+    yield Fact(kind, since, first, last, years, oldest)
 
 
 def _of_nationality(
     identity: Identity, earlier: Collection[Answer], asked: Collection[Answer]
-) -> Iterator[str]:
-    alone_known = singled_out(identity, asked)
+) -> Iterator[Fact]:
+    alone = singled_out(identity, asked)
     days = [each.day for each in earlier if each.path[0] == NATIONALITY]
     for code in sorted(singled_out(identity, [*earlier, *asked]) - singled_out(identity, earlier)):
-        with_earlier = _(
-            "Together with what you shared on {since}, this says that {country} is a nationality of yours."
-        )
-        alone = _("Together, these answers say that {country} is a nationality of yours.")
-        since = None if code in alone_known else max(days)
-        yield _written(with_earlier, alone, since, country=country_name(code))
-
-
-def _written(with_earlier: str, alone: str, since: date | None, **facts: object) -> str:
-    facts["since"] = since
-    shown = {name: localised.day(fact) if isinstance(fact, date) else fact for name, fact in facts.items()}
-    return (with_earlier if since else alone).format_map(shown)
+        yield Fact("nationality", None if code in alone else max(days), country=country_name(code))
