@@ -100,6 +100,7 @@ PEOPLE = (
     Setting("notices-of-new-browsers", 5, DAY, "e-mails about new browsers, for each wallet", highest=SLOTS),
     Setting("wallet-downloads", 10, HOUR, "downloads of everything about a holder, for each wallet"),
     Setting("closings-per-wallet", 5, DAY, "requests to close the wallet, for each wallet"),
+    Setting("reports-per-wallet", 5, DAY, "reports about relying parties, for each wallet"),
     Setting("address-codes-per-wallet", 10, DAY, "codes to a new e-mail address, for each wallet"),
     Setting("address-changes-per-wallet", 3, DAY, "changes of the e-mail address, for each wallet"),
     Setting("recoveries-per-wallet", 5, DAY, "recoveries after a lost mailbox, for each new wallet"),

@@ -16,6 +16,7 @@ import wallet.credential.endpoints
 import wallet.status_lists.endpoints
 from config import health, languages, views
 from config.metrics import metrics
+from consent import requester_pages
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
 
@@ -71,6 +72,10 @@ urlpatterns = [
     ),
     path("wallet/history/<uuid:consent_id>/statement/", consent.history.statement, name="consent_statement"),
     path("receipt-check/", consent.history.check, name="receipt_check"),
+    path("wallet/requesters/", requester_pages.listed, name="consent_requesters"),
+    path("wallet/requesters/<str:requester_id>/", requester_pages.one, name="consent_requester"),
+    path("wallet/requesters/<str:requester_id>/deletion/", requester_pages.deletion, name="consent_deletion"),
+    path("wallet/requesters/<str:requester_id>/report/", requester_pages.report, name="consent_report"),
     path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),

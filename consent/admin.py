@@ -1,4 +1,4 @@
-"""The admin page of consent records, for operators and auditors: all fields, read-only."""
+"""The admin pages of consent records and of reports, for operators and auditors: all fields, read-only."""
 
 import uuid
 
@@ -11,9 +11,10 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from consent import transactions
-from consent.models import Consent
+from consent.models import Consent, Report
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import short_id
+from infra.sealing import SealError, unseal_column
 
 
 @admin.register(Consent)
@@ -86,3 +87,27 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
             "erased_after": transactions.years_until_erased(consent),
         }
         return render_to_string("admin/consent/transactions.html", context)
+
+
+@admin.register(Report)
+class ReportAdmin(ReadOnly, admin.ModelAdmin):
+    """What holders reported about requesters, without the holders."""
+
+    seen_with = "presentation.view_relyingparty"
+    list_display = ["reported_at", "requester_id", "reason"]
+    search_fields = ["=requester_id"]
+    ordering = ["-reported_at"]
+    fields = ["id", "reported_at", "requester_id", "reason", "text"]
+
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        """Whoever may see reports, since no role with `seen_with` has a permission of this app."""
+        return self.has_view_permission(request)
+
+    @admin.display(description=_("What the holder wrote"))
+    def text(self, report: Report) -> str:
+        if not report.sealed_text:
+            return _t("nothing")
+        try:
+            return unseal_column(report, "sealed_text").decode()
+        except SealError:
+            return _t("It cannot be opened.")

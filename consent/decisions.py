@@ -7,12 +7,13 @@ browser is redirected to `return_to`.
 import uuid
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import F, Subquery
+from django.db.models import F, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.db.models.lookups import Exact
+from django.utils.timezone import localdate
 
 from consent.models import Consent
 from consent.question import Requester
@@ -20,6 +21,8 @@ from consent.transactions import seal_in
 from infra.database.prepared.composition import WithoutIndex
 from infra.database.prepared.reads import PreparedRead
 from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
+from wallet.credential.claims import ClaimPath
+from wallet.credential.together import Answer
 from wallet.models import HolderSession, Wallet
 
 Paths = Sequence[Sequence[str]]  # as JSON has them
@@ -29,9 +32,13 @@ EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no
 
 def _newest_sharing(**parties: Any) -> Any:
     """The row that `last_sharing` reads, of this wallet and requester."""
-    shared = Consent.objects.filter(**parties, decision=Consent.Decision.GRANTED, undelivered_at=None)
-    columns = ("decided_at", "claims", "optional_claims", "switched_on")
-    return shared.order_by("-decided_at").values_list(*columns)[:1]
+    columns = ("decided_at", "asked_at", "claims", "optional_claims", "switched_on")
+    return shared_with(**parties).order_by("-decided_at").values_list(*columns)[:1]
+
+
+def shared_with(**parties: Any) -> QuerySet[Consent]:
+    """The consents by which a wallet shared with a requester."""
+    return Consent.objects.filter(**parties, decision=Consent.Decision.GRANTED, undelivered_at=None)
 
 
 NEW = PreparedInsert(Consent)
@@ -80,10 +87,11 @@ class ExpiredError(Exception):
 
 @dataclass(frozen=True)
 class Sharing:
-    """The time at which a wallet last shared with a requester, and the claims."""
+    """The time at which a wallet last shared with a requester, the claims, and the day of their values."""
 
     at: datetime
-    claims: frozenset[tuple[str, ...]]
+    day: date
+    claims: frozenset[ClaimPath]
 
 
 def question(
@@ -203,7 +211,14 @@ def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
     """The sharing that `LAST_SHARED` found; None if there was none."""
     if row is None:
         return None
-    return Sharing(at=row[0], claims=frozenset(shared(*row[1:])))
+    return Sharing(at=row[0], day=localdate(row[1], UTC), claims=frozenset(shared(*row[2:])))
+
+
+def answers_to(requester_id: str, wallet: Wallet) -> list[Answer]:
+    """The claims that a requester got from a wallet so far, each with the day of its value."""
+    columns = ("asked_at", "claims", "optional_claims", "switched_on")
+    rows = shared_with(wallet=wallet, requester_id=requester_id).values_list(*columns)
+    return [Answer(path, localdate(at, UTC)) for at, *claims in rows for path in shared(*claims)]
 
 
 def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: str, chosen: Paths, *, now: datetime) -> None:

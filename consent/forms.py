@@ -1,4 +1,4 @@
-"""The form with which holders search their receipts."""
+"""The forms with which holders search their receipts and report a requester."""
 
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from typing import Any
@@ -8,6 +8,7 @@ from django.core.validators import MaxValueValidator, MinValueValidator
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import pgettext_lazy
 
+from consent.question import REPORTED_FOR
 from consent.receipts import Search
 from infra import zones
 
@@ -79,3 +80,16 @@ class SearchForm(forms.Form):
         if first and last and first > last:
             self.add_error("until", _("The last day is before the first. Enter a later one."))
         return cleaned
+
+
+class ReportForm(forms.Form):
+    """A fixed reason, and a text if the holder writes one."""
+
+    reason = forms.ChoiceField(label=_("What is wrong?"), choices=REPORTED_FOR, widget=forms.RadioSelect)
+    text = forms.CharField(
+        label=_("More about it, if you like"),
+        help_text=_("The operator reads it, but not from whom it is. Write nothing about yourself."),
+        max_length=1000,
+        required=False,
+        widget=forms.Textarea(attrs={"rows": 4}),
+    )

@@ -6,6 +6,7 @@ from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
+from consent.question import REPORTED_FOR
 from infra.database.append_only import AppendOnly
 from wallet.models import Wallet
 
@@ -19,6 +20,7 @@ class Consent(AppendOnly):
       shared although the holder agreed;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
+    * `requesters`, which stores when the holder asked the requester to delete what was shared;
     * `presentation.share_emails`, which takes back `email_due` when it sends the e-mail;
     * `personal_data`, which removes the person when their wallet is closed;
     * `manage.py reseal`, which seals that content with another key, or empties it when its key is lost.
@@ -81,6 +83,8 @@ class Consent(AppendOnly):
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
     # Whether the holder, who had switched these e-mails on, is to be sent one if the answer is given.
     email_due = models.BooleanField(default=False, db_default=False, editable=False)
+    # The last time at which the holder said that they asked the requester to delete what was shared.
+    deletion_asked_at = models.DateTimeField(_("deletion asked"), null=True, editable=False)
     # The time at which the content of the transactions was erased, after its retention time.
     erased_at = models.DateTimeField(_("transactions erased"), null=True, editable=False)
 
@@ -124,6 +128,29 @@ class Consent(AppendOnly):
                 name="consent_transactions_by_age",
             ),
         ]
+
+    def __str__(self) -> str:
+        return str(self.id)
+
+
+class Report(AppendOnly):
+    """What a holder reported about a requester. It names no holder and no claim.
+
+    `personal_data` does not find it, because nothing leads from it to a wallet; `retention` deletes it.
+    """
+
+    SEALED = {"sealed_text": "consent_report.sealed_text:{pk}"}
+
+    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
+    requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
+    reason = models.CharField(_("reason"), max_length=11, choices=REPORTED_FOR, editable=False)
+    sealed_text = models.BinaryField(null=True, editable=False)  # what the holder wrote
+    reported_at = models.DateTimeField(_("reported"), editable=False)
+
+    class Meta:
+        verbose_name = _("report")
+        verbose_name_plural = _("reports")
+        indexes = [models.Index(fields=["reported_at"], name="consent_reports_by_age")]
 
     def __str__(self) -> str:
         return str(self.id)

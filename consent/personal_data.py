@@ -50,6 +50,7 @@ def _entry(receipt: Receipt) -> Entry:
         "answered_at": consent.decided_at.isoformat() if consent.decided_at else None,
         "answer": "shared" if receipt.shared else "undelivered" if receipt.undelivered else "declined",
         "taken_back": receipt.taken_back,
+        "deletion_asked_at": consent.deletion_asked_at.isoformat() if consent.deletion_asked_at else None,
         "requester": {
             "name": requester.name,
             "client_id": consent.requester_id,

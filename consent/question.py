@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from infra import localised
@@ -17,6 +18,14 @@ MAX_TEXT = 32_768
 MAX_ENTRIES = 500
 WEB_ADDRESS = ("https://", "http://")
 _LEFT_OUT = ("receiver", "sector", "recognised_by")  # of a stored requester, where they are empty
+# Why holders can report a requester, as they read it.
+REPORTED_FOR = {
+    "too_much": _("It asks for more than it needs"),
+    "impostor": _("It is not who it says it is"),
+    "misuse": _("It uses my details for something else, or passes them on"),
+    "not_deleted": _("It did not delete my details although I asked"),
+    "other": _("Something else"),
+}
 
 
 class QuestionFormatError(ValueError):

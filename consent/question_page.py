@@ -21,7 +21,7 @@ from django.utils.safestring import SafeString
 from django.utils.timezone import localdate
 from django.utils.translation import get_language, override
 
-from consent import transactions
+from consent import decisions, transactions
 from consent.approval import Approval
 from consent.blocks import Transaction
 from consent.decisions import Sharing
@@ -31,6 +31,7 @@ from infra.paths import path_with_id
 from infra.templatetags.moments import clock, moment
 from wallet.credential import claims, credentials
 from wallet.credential.claims import ClaimPath, ClaimPreview
+from wallet.credential.together import Answer, Fact
 from wallet.deadlines import Deadline
 from wallet.models import Credential
 
@@ -50,6 +51,7 @@ class Question:
     last_shared_at: datetime | None
     new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
     deadline: Deadline
+    adds_up: tuple[Fact, ...] = ()  # what the answers say together with each other and with earlier ones
 
     @classmethod
     def of(cls, consent: Consent, credential: Credential, before: Sharing | None) -> Self:
@@ -58,8 +60,8 @@ class Question:
         before: the last time at which the holder shared with the requester. Raises `SealError` if the
         identity or the transactions cannot be unsealed.
         """
-        paths = [tuple(path) for path in consent.claims]
-        previews = credentials.preview(credential, paths, today=localdate(consent.asked_at, UTC))
+        paths, today = [tuple(path) for path in consent.claims], localdate(consent.asked_at, UTC)
+        previews = credentials.preview(credential, paths, today=today)
         if claims.SUBJECT in paths:
             words = Requester.from_json(consent.requester).recognition
             previews = [replace(one, value=words) if one.path == claims.SUBJECT else one for one in previews]
@@ -71,6 +73,7 @@ class Question:
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
             deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
+            adds_up=tuple(_adds_up(consent, credential, paths, before, today)),
         )
 
     @cached_property
@@ -96,6 +99,18 @@ class Question:
     def approval(self) -> Approval | None:
         """The payments that heading and button name; None if there are none, or their facts are unknown."""
         return Approval.of(self.requester, self.transactions) if self.transactions else None
+
+
+def _adds_up(
+    consent: Consent, credential: Credential, paths: list[ClaimPath], before: Sharing | None, today: date
+) -> list[Fact]:
+    """Reads earlier answers only if a question is asked that the last sharing has not answered for good."""
+    asked = [path for path in paths if path[0] in claims.FAMILIES]
+    known = [one for one in asked if before and credentials.says_again(credential, one, before.day)]
+    if not asked or (before and before.claims.issuperset(asked) and known == asked):
+        return []
+    earlier = decisions.answers_to(consent.requester_id, credential.wallet) if before else []
+    return credentials.adds_up(credential, earlier, [Answer(path, today) for path in paths], today=today)
 
 
 @dataclass(frozen=True)
@@ -149,6 +164,7 @@ class Shape:
     """
 
     language: str
+    requester_id: str
     requester: tuple[tuple[str, str], ...]  # its members, as they are stored with the question
     requester_since: date | None
     requester_is_unchecked: bool
@@ -166,6 +182,7 @@ class Shape:
         """The shape of a question without transactions, in the language of the page."""
         return cls(
             language=get_language() or "",
+            requester_id=question.consent.requester_id,
             requester=tuple(question.consent.requester.items()),
             requester_since=question.consent.requester_since,
             requester_is_unchecked=question.consent.requester_is_unchecked,
@@ -209,10 +226,10 @@ def rendered(
 
 
 def _is_seldom(request: HttpRequest, question: Question, path: str) -> bool:
-    """Whether the page says more than its shape: of a transaction, a refused form, or the wallet's end."""
+    """Whether the page says more than its shape: of a person, transactions, a refused form, an end."""
     closes = getattr(request, "wallet_closes_at", None)
     form_was_sent = request.path == path and request.META.get("QUERY_STRING")
-    return bool(question.transactions or closes or form_was_sent)
+    return bool(question.transactions or question.adds_up or closes or form_was_sent)
 
 
 @lru_cache(maxsize=MOST_SHAPES)
@@ -253,6 +270,7 @@ def _sample_question(shape: Shape, samples: _Samples) -> Question:
         samples["last_shared_at"] = moment(_LAST_SHARED)
     return Question(
         consent=Consent(
+            requester_id=shape.requester_id,
             requester=dict(shape.requester),
             return_to=samples["return_to"],
             alternatives=shape.alternatives,

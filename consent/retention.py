@@ -1,13 +1,16 @@
 """The personal data in this app's tables, why it is stored, and for how long."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from consent import clearing, decisions
-from infra.retention import Clearing, Due, ForPeople, table
+from consent.models import Report
+from infra.retention import Clearing, Due, ForPeople, expired, table
+
+REPORTS_KEPT = timedelta(days=365)
 
 
 def _transactions_kept() -> str:
@@ -28,7 +31,7 @@ def _transactions_kept() -> str:
 
 
 _RECEIPT = ForPeople(
-    _("Your receipts: who asked, for what, when, and your answer. Never the values you shared."),
+    _("Your receipts: who asked, for what, when, your answer, when you asked for deletion. Never values."),
     _("So that you and we have in writing what you agreed to."),
     _("For ever. When you close your wallet, we remove that it was you."),
 )
@@ -50,6 +53,11 @@ PEOPLE = {
         _("What you were shown of each payment: amounts, accounts, payer, payee, device. Encrypted."),
         _("Your receipts show it."),
         _transactions_kept,
+    ),
+    "report about a requester: the reason, and what the holder wrote": ForPeople(
+        _("What you reported about an application: the reason and your words, encrypted. Not who you are."),
+        _("We look into it."),
+        _("A year"),
     ),
 }
 
@@ -85,15 +93,19 @@ consent.Consent: sealed_transactions | consent record: what the holder was shown
     (amounts, accounts, payer, payee, reference, device) | sealed | receipts show it; afterwards they and
     the admin say that it was erased, and when | {years} calendar years after the question; until the wallet
     is closed unless `TRANSACTION_LEGAL_HOLD` is set | transactions
+consent.Report: requester_id reason sealed_text | report about a requester: the reason, and what the holder
+    wrote | the text sealed; nothing leads to the holder | operators look into it | {reports_kept} | reports
 """,
     periods={
         "email_kept": decisions.EMAIL_DUE_FOR,
         "unanswered_kept": clearing.UNANSWERED_KEPT,
         "years": "TRANSACTION_RETENTION_YEARS",
+        "reports_kept": REPORTS_KEPT,
     },
     clear={
         "questions": Clearing(clearing.clear_unanswered, clearing.unanswered),
         "transactions": Clearing(_transactions, _old_transactions),
+        "reports": expired(Report.objects.all(), kept=REPORTS_KEPT, by="reported_at"),
     },
     people=PEOPLE,
 )

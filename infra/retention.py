@@ -285,7 +285,7 @@ infra.RecoveryCode: digest | operator’s recovery code | a digest | to sign in 
         "what was done how often, by whom": ForPeople(
             _("How often you did something lately, such as asking for a sign-in code"),
             _("So that nobody can flood your mailbox or guess your codes. Only a checksum is stored."),
-            _("A day at most"),
+            _("A day at most; that you reported an application, a month"),
         ),
         "audit record: what each operator did or looked at, when and why": ForPeople(
             _("Which of our people looked at your data or changed your wallet, and when: internal numbers"),

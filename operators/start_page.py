@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import AbstractUser
-from django.db.models import Count, F, Min, Q
+from django.db.models import Count, F, Max, Min, OuterRef, Q, Subquery
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.formats import date_format
@@ -19,6 +19,7 @@ from django.utils.timesince import timesince
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
+from consent.models import Report
 from infra import runs
 from infra.admin.row_ids import short
 from keys.rotation.plan import in_use, outlook
@@ -26,13 +27,14 @@ from keys.rotation.report import together
 from presentation.errors import AccessDeniedError
 from presentation.figures import counting
 from presentation.figures.chart import Chart
-from presentation.models import Interaction
+from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 from wallet.metrics import promised_by
 from wallet.models import IdentityVerification
 
 SHOWN = 10  # rows of a panel
 KEYS_AHEAD = timedelta(days=30)
+REPORTS_SINCE = timedelta(days=30)
 ERRORS_SINCE = timedelta(days=1)  # how long refused requests are kept
 
 
@@ -140,6 +142,20 @@ def _of_endpoint(endpoint: WebhookEndpoint, now: datetime) -> str:
     return text % facts
 
 
+def _reports(now: datetime) -> Panel:
+    lately = Report.objects.filter(reported_at__gte=now - REPORTS_SINCE).values("requester_id")
+    name = RelyingParty.objects.filter(client_id=OuterRef("requester_id")).values("name")
+    lately = lately.annotate(count=Count("id"), newest=Max("reported_at"), name=Subquery(name))
+    rows = []
+    for one in lately.order_by("-count")[:SHOWN]:
+        facts = {**one, "name": one["name"] or one["requester_id"], "age": timesince(one["newest"], now)}
+        text = _("%(name)s: reports %(count)d, the newest %(age)s ago.") % facts
+        rows.append(Row(text, _list("consent_report", q=one["requester_id"]), urgent=True))
+    summary = _("What holders reported in %(days)d days:") if rows else _("No reports in %(days)d days.")
+    summary %= {"days": REPORTS_SINCE.days}
+    return Panel("reports", _("Reports by holders"), summary, tuple(rows), calm=not rows)
+
+
 def _answers(now: datetime) -> Panel:
     start = timezone.localtime(now).replace(hour=0, minute=0, second=0, microsecond=0)
     figures = counting.by_hour(start, counting.hour_of(now) + counting.HOUR)
@@ -217,6 +233,7 @@ _PANELS: tuple[tuple[tuple[str, ...], Callable[[datetime], Panel]], ...] = (
     (("wallet.view_identityverification", "wallet.change_identityverification"), _reviews),
     (_KEYS, _keys),
     (_RELYING_PARTIES, _webhooks),
+    (_RELYING_PARTIES, _reports),
     ((*_RELYING_PARTIES, *_KEYS), _commands),
     (("presentation.view_interaction",), _answers),
     (("presentation.view_interaction",), _errors),

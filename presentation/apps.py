@@ -7,10 +7,12 @@ class PresentationConfig(AppConfig):
     verbose_name = "Presentation"
 
     def ready(self) -> None:
-        """Has every `migrate` bring the basic scope back, and counts relying parties for `keys`."""
+        """Has every `migrate` bring the basic scope back, and connects relying parties with lower layers."""
+        from consent import requesters
         from keys.rotation import states
         from presentation.models import RelyingParty
         from presentation.scopes import basic
 
         states.count_relying_parties = RelyingParty.objects.filter(state=RelyingParty.State.ACTIVE).count
+        requesters.contact_of = RelyingParty.contact_of
         post_migrate.connect(basic.restore, sender=self, dispatch_uid="presentation.basic_scope")

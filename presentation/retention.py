@@ -116,9 +116,9 @@ presentation.WebhookSecret: sealed_secret | webhook secret | sealed; it says not
     webhooks | until it ends after it was replaced | webhook secrets
 presentation.WebhookEvent: subject body problem | webhook | in clear; it says neither who nor what | to send
     it again, and to show operators what was sent | {webhooks_kept} | webhooks
-presentation.RelyingParty: contact suspension_reason notes | relying party: contact address, reason for a
-    suspension, operators’ notes | in clear | operators write to the contact, and see why it was suspended |
-    as long as the relying party
+presentation.RelyingParty: contact privacy_contact suspension_reason notes | relying party: contact
+    addresses, reason for a suspension, operators’ notes | in clear | operators and holders write to the
+    contacts; operators see why it was suspended | as long as the relying party
 presentation.RelyingPartyEvent: action actor | history of relying parties: what was done by command, and by
     whom | in clear | to account for what operators did | as long as the relying party
 presentation.RequestCount: asked granted declined failed | figures: how many requests a relying party made in

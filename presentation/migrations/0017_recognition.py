@@ -7,7 +7,7 @@ from django.db import migrations, models
 class Migration(migrations.Migration):
 
     dependencies = [
-        ('presentation', '0015_where_requests_begin'),
+        ('presentation', '0016_privacy_contact_and_ages_a_year'),
     ]
 
     operations = [

@@ -36,6 +36,7 @@ def points(party: RelyingParty, *, now: datetime) -> list[Point]:
         Point(_("It says why it asks (purpose)."), bool(party.purpose)),
         Point(_("It links to its privacy policy."), bool(party.privacy_policy_url)),
         Point(_("There is a contact whom operators can write to."), bool(party.contact)),
+        Point(_("There is a contact for holders."), bool(party.privacy_contact), needed=False),
         *_secrets(party, now),
         Point(
             _("It has a logo that holders see."),

@@ -6,7 +6,7 @@
 import hashlib
 import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -145,6 +145,8 @@ def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
         return _dcql_query(dcql_query, allowance)
     if scope is not None:
         queries_of_scopes = tuple(_of_scope(urn, allowance) for urn in _scopes(scope, allowance))
+        if len(queries_of_scopes) > 1:  # of one alone, `ScopeRecord` has checked it
+            _check_questions(queries_of_scopes)
         return Query(queries_of_scopes, in_one=True)
     raise InvalidScopeError("scope or dcql_query is required")
 
@@ -183,7 +185,18 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
     if forbidden := sorted(path for path in asked if not claims.permitted(path, allowance.claims)):
         names = ", ".join(".".join(path) for path in forbidden)
         raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
+    _check_questions(query.in_our_format)
     return query
+
+
+def _check_questions(asked: Iterable[CredentialQuery]) -> None:
+    """Raises InvalidRequestError if the answers to too many questions of one family would be requested."""
+    pointers = {claim.path for each in asked for claim in (*each.claims, *each.optional)}
+    for family in claims.FAMILIES:
+        of_family = (pointer for pointer in pointers if pointer[0] == family)
+        paths = {path for one in of_family for path in evaluation.covered(one, claims.CLAIMS) or [one]}
+        if len(paths) > claims.MOST_QUESTIONS:
+            raise InvalidRequestError(f"a request may ask for at most {claims.MOST_QUESTIONS} of {family}")
 
 
 def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:

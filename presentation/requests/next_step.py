@@ -4,8 +4,9 @@ The step is not stored. Each HTTP request computes it once. What a credential wo
 (OpenID4VP 1.0 §6.4) is computed only after sign-in and shown only to the holder (§15.4.1).
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from datetime import UTC, date, datetime
+from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum, auto
 from functools import lru_cache
 from itertools import chain, combinations
@@ -37,7 +38,7 @@ from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh, subjects
 from wallet.credential import credentials
-from wallet.credential.claims import SUBJECT, values_of_verification
+from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
@@ -117,15 +118,40 @@ def next_step(
         return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(opened, credential, today=localdate(now, UTC))
+        if found and _learns_too_much(opened, session, found.selection.claims, now=now):
+            found = None
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(
         consent, request_hash=opened.row.request_hash, wallet=session.wallet, agrees=agrees
     ):
-        return NextStep(Step.ANSWER, _match(opened, credential, today=localdate(consent.asked_at, UTC)))
+        found = _match(opened, credential, today=localdate(consent.asked_at, UTC))
+        if agrees and opened.relying_party.most_ages_a_year is not None:
+            return NextStep(Step.CONSENT)  # the yes is stored first: of parallel ones, each counts the others
+        if _learns_too_much(opened, session, decisions.shared_by(consent), now=now):
+            found = None
+        return NextStep(Step.ANSWER, found)
     if consent.decision == Consent.Decision.ASKED:
         with our_fault():
             transactions.shown(consent)  # no page could show what does not unseal
     return NextStep(Step.CONSENT)
+
+
+def _learns_too_much(
+    opened: OpenInteraction, session: HolderSession, asked: Iterable[ClaimPath], *, now: datetime
+) -> bool:
+    """Whether the relying party would learn about more different ages in a year than an operator allows."""
+    party, ages = opened.relying_party, _ages(asked)
+    if party.most_ages_a_year is None or not ages:
+        return False
+    since = localdate(now, UTC) - timedelta(days=365)
+    answers = decisions.answers_to(party.client_id, session.wallet)
+    learned = _ages(answer.path for answer in answers if answer.day > since)
+    return len(ages | learned) > party.most_ages_a_year
+
+
+def _ages(paths: Iterable[ClaimPath]) -> set[ClaimPath]:
+    """The ages among them that count: that of the basic scope does not."""
+    return {path for path in paths if path[0] == "age_equal_or_over"} - {("age_equal_or_over", "18")}
 
 
 def _asks_somebody_else(consent: Consent, request: AuthorizationRequest, session: HolderSession) -> bool:

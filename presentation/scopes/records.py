@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.characters import is_legible
 from presentation.dcql.queries import BASIC, ClaimPath, ClaimsQuery, CredentialQuery
-from wallet.credential.claims import is_named, named
+from wallet.credential.claims import FAMILIES, MOST_QUESTIONS, is_named, named
 
 LONGEST_URN = 200
 LONGEST_TITLE = 100
@@ -87,6 +87,11 @@ def check_claims(required: Collection[str], optional: Collection[str]) -> None:
         raise ScopeError("required_claims", "must name at least one claim")
     if len(required) + len(optional) > MOST_CLAIMS:
         raise ScopeError("optional_claims", f"and the required claims must be at most {MOST_CLAIMS}")
+    for family in FAMILIES:
+        if sum(str(name).startswith(f"{family}.") for name in (*required, *optional)) > MOST_QUESTIONS:
+            raise ScopeError(
+                "optional_claims", f"and the required claims must name at most {MOST_QUESTIONS} of {family}"
+            )
     for part, names in (("required_claims", required), ("optional_claims", optional)):
         if unknown := [name for name in names if not is_named(name)]:
             raise ScopeError(part, f"must name claims: {str(unknown[0])[:100]} is none")

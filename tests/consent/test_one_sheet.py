@@ -61,6 +61,12 @@ ASKED: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "Share these details",
         "Don’t share",
     ),
+    "answers that add up": (
+        {"claims": [*BASIC, ("age_equal_or_over", "65")]},
+        "Share these details with Acme Bank?",
+        "Share these details",
+        "Don’t share",
+    ),
     "no claims": (
         {"claims": []},
         "Confirm to Acme Bank that you are verified?",

@@ -95,6 +95,7 @@ def questions(draw: st.DrawFn) -> Question:
     )
     ends, extension = NOW + draw(st.timedeltas(timedelta(0), timedelta(hours=2))), draw(extensions)
     consent = Consent(
+        requester_id=draw(st.sampled_from(["acme", "0123456789abcdef"])),
         requester=draw(requesters).to_json(),
         return_to=f"/interactions/{draw(st.uuids())}/",
         alternatives=draw(st.booleans()),
@@ -147,7 +148,7 @@ PERSON = Identity("Ada", "Lovelace", date(1990, 11, 21), ("GB", "DE"))
 def question_with(**changes: Any) -> Question:
     """A question about the names and nationalities of a person, with changes to it or to its row."""
     row = {"alternatives": False, "requester_since": None, "requester_is_unchecked": False}
-    row |= {"requester": ACME.to_json(), "return_to": "/there/"}
+    row |= {"requester": ACME.to_json(), "requester_id": "acme", "return_to": "/there/"}
     row |= {name: changes.pop(name) for name in row if name in changes}
     identity = changes.pop("identity", PERSON)
     paths = changes.pop("paths", [("given_name",), ("family_name",), ("nationalities",)])
@@ -165,6 +166,7 @@ def question_with(**changes: Any) -> Question:
 # For every field of a shape, a question that differs from the usual one in nothing else.
 DIFFERENT: dict[str, dict[str, Any]] = {
     "language": {},
+    "requester_id": {"requester_id": "other"},
     "requester": {"requester": ACME.to_json() | {"purpose": "To close your account"}},
     "requester_since": {"requester_since": date(2025, 1, 1)},
     "requester_is_unchecked": {"requester_is_unchecked": True},
@@ -276,6 +278,7 @@ def test_a_shape_has_room_for_nothing_of_a_person() -> None:
     """The texts of a shape are the language's name, what a relying party registered, and names of claims."""
     assert get_type_hints(Shape) == {
         "language": str,
+        "requester_id": str,
         "requester": tuple[tuple[str, str], ...],
         "requester_since": date | None,
         "requester_is_unchecked": bool,

@@ -25,7 +25,14 @@ from wallet.models import IdentityVerification, Wallet
 
 Look = Callable[[], None]
 OF_A_HOLDER = (
-    *("wallet_home", "consent_history", "wallet_security", "wallet_passkey_add", "wallet_email_change"),
+    *(
+        "wallet_home",
+        "consent_history",
+        "consent_requesters",
+        "wallet_security",
+        "wallet_passkey_add",
+        "wallet_email_change",
+    ),
     *("wallet_data", "wallet_close", "what_is_kept", "wallet_recovery", "home", "wallet_signed_out"),
 )
 
@@ -93,6 +100,9 @@ def the_question_and_what_comes_after_it(page: Any, look: Look, alice: Wallet, s
     due_steps.rotate(now=now, kind=StatementKey)
     for name in ("consent_receipt", "consent_invalidate", "consent_new_number"):
         page.goto(service.url + reverse(name, args=[consent.id]))
+        look()
+    for name in ("consent_requester", "consent_deletion", "consent_report"):
+        page.goto(service.url + reverse(name, args=[consent.requester_id]))
         look()
     consent.refresh_from_db()
     check = service.url + reverse("receipt_check")

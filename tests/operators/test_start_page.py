@@ -10,9 +10,11 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
+from consent.models import Report
 from infra import runs
 from infra.audit.recording import record
 from infra.models import DatabaseMark
+from infra.sealing import seal_column
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEndpoint
 from tests.infra.audit.test_commands import tamper
@@ -23,10 +25,10 @@ from wallet.models import IdentityVerification, Wallet
 
 pytestmark = pytest.mark.django_db
 PANELS = {
-    "Relying parties": {"webhooks", "commands", "answers", "errors"},
+    "Relying parties": {"webhooks", "reports", "commands", "answers", "errors"},
     "Identity review": {"reviews"},
     "Keys": {"keys", "commands"},
-    "Audit (read only)": {"reviews", "keys", "webhooks", "commands", "answers", "errors"},
+    "Audit (read only)": {"reviews", "keys", "webhooks", "reports", "commands", "answers", "errors"},
 }
 
 
@@ -106,6 +108,37 @@ def test_all_failing_webhook_addresses_are_counted_although_some_are_listed(sign
         WebhookEndpoint.objects.create(relying_party=told, next_call_at=now, failures=1, failing_since=now)
     said = panel(start_page("Relying parties"), "webhooks")
     assert "The addresses of 14 relying parties do not take webhooks." in said
+
+
+def test_reports_are_counted_by_relying_party_with_a_link_to_them(
+    acme_bank: RelyingParty, signing_key: Any
+) -> None:
+    assert "No reports in 30 days." in panel(start_page("Relying parties"), "reports")
+    now = timezone.now()
+    for days, party in ((1, acme_bank.client_id), (2, acme_bank.client_id), (3, "gone"), (31, "gone")):
+        Report.objects.create(requester_id=party, reason="other", reported_at=now - timedelta(days=days))
+    page = start_page("Audit (read only)")
+    said = panel(page, "reports").replace("\N{NO-BREAK SPACE}", " ")
+    assert f"{acme_bank.name}: reports 2, the newest 1 day ago." in said
+    assert "gone: reports 1, the newest 3 days ago." in said
+    assert f"/admin/consent/report/?q={acme_bank.client_id}" in page
+    assert '<section class="panel reports waits"' in page
+
+
+def test_an_operator_reads_what_a_holder_wrote_in_a_report(acme_bank: RelyingParty) -> None:
+    report = Report(requester_id=acme_bank.client_id, reason="too_much", reported_at=timezone.now())
+    report.sealed_text = seal_column(report, "sealed_text", b"They <b>insist</b>.")
+    report.save()
+    client = Client()
+    client.force_login(User.objects.create_superuser("olga"))
+    listed = client.get("/admin/consent/report/", {"q": acme_bank.client_id}).content.decode()
+    assert "It asks for more than it needs" in listed
+    page = f"/admin/consent/report/{report.id}/change/"
+    assert "They &lt;b&gt;insist&lt;/b&gt;." in client.get(page).content.decode()
+    Report.objects.update(sealed_text=b"lost")
+    assert "It cannot be opened." in client.get(page).content.decode()
+    Report.objects.update(sealed_text=None)
+    assert "nothing" in client.get(page).content.decode()
 
 
 def test_requests_of_today_are_drawn_and_listed_with_the_same_figures(

@@ -19,9 +19,10 @@ from infra.sealing import SealError, seal_column, unseal_column
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
-from wallet.credential import claims
+from wallet.credential import claims, together
 from wallet.credential.claims import ClaimPath, Identity
 from wallet.credential.evidence import Assurance
+from wallet.credential.together import Answer, Fact
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
 from wallet.status_lists import allocation
@@ -144,6 +145,21 @@ def own_values(credential: Credential, *, today: date) -> list[claims.ClaimPrevi
     identity check. Raises SealError."""
     identity = _identity(credential)
     return claims.preview(identity, [*claims.ORIGINAL, *claims.held_details(identity)], today=today)
+
+
+def adds_up(
+    credential: Credential, earlier: Collection[Answer], asked: Collection[Answer], *, today: date
+) -> list[Fact]:
+    """What the answers of the holder say together, see `together`; raises SealError."""
+    return together.facts(_identity(credential), earlier, asked, today=today)
+
+
+def says_again(credential: Credential, path: ClaimPath, before: date) -> bool:
+    """Whether a claim says no more today than on an earlier day; a no to an age says more each day.
+
+    Raises SealError.
+    """
+    return path[0] != together.AGE or claims.claim(path).value(_identity(credential), before) is True
 
 
 def plain_claims() -> dict[str, Any]:

@@ -44,7 +44,15 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
         (_("Who asks"), {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")}),
         (
             _("Links and contact"),
-            {"fields": ("privacy_policy_url", "terms_url", "initiate_login_uri", "contact")},
+            {
+                "fields": (
+                    "privacy_policy_url",
+                    "terms_url",
+                    "initiate_login_uri",
+                    "contact",
+                    "privacy_contact",
+                )
+            },
         ),
         (
             _("What it may ask"),
@@ -56,6 +64,7 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
                     "may_recognise",
                     "sector",
                     "minimum_assurance",
+                    "most_ages_a_year",
                     "wire_format",
                 )
             },

@@ -98,6 +98,13 @@ class RelyingParty(models.Model):
     contact = models.EmailField(
         _("contact"), blank=True, help_text=_("Whom operators write to. Not shown to holders.")
     )
+    privacy_contact = models.EmailField(
+        _("privacy contact"),
+        blank=True,
+        default="",
+        db_default="",
+        help_text=_("Whom holders ask to delete what they shared. Shown to them."),
+    )
     allowed_scopes = models.JSONField(_("allowed scopes"), default=list)
     allowed_claims = models.JSONField(_("claims in a DCQL query"), default=list, blank=True)
     allowed_transaction_data_types = models.JSONField(_("allowed transaction data"), default=list, blank=True)
@@ -109,6 +116,14 @@ class RelyingParty(models.Model):
         help_text=_(
             "How well holders must be verified, as a list of trust framework and level, such as "
             "[“eidas substantial”]. One of them is enough. Any verified identity will do if it is empty."
+        ),
+    )
+    most_ages_a_year = models.PositiveSmallIntegerField(
+        _("different ages a year"),
+        null=True,
+        blank=True,
+        help_text=_(
+            "How many ages beside 18 it may learn from one person in a year. Further requests cannot be met."
         ),
     )
     wire_format = models.CharField(
@@ -254,10 +269,12 @@ class RelyingParty(models.Model):
             )
         if problem := _problem_with_minimum(self.minimum_assurance):
             errors["minimum_assurance"] = ValidationError(problem)
-        if self.contact and not email_addresses.is_accepted(self.contact.lower()):
-            errors["contact"] = ValidationError(
-                _("E-mail to this address would not arrive there. Enter another one.")
-            )
+        for name in ("contact", "privacy_contact"):
+            address = getattr(self, name)
+            if address and not email_addresses.is_accepted(address.lower()):
+                errors[name] = ValidationError(
+                    _("E-mail to this address would not arrive there. Enter another one.")
+                )
         if problem := self._sector_problem():
             errors["sector"] = ValidationError(problem)
         if problem := self._webhook_problem():
@@ -300,6 +317,12 @@ class RelyingParty(models.Model):
         except targets.TargetError as error:
             return error.reason
         return None
+
+    @classmethod
+    def contact_of(cls, client_id: str) -> str:
+        """The e-mail address for holders; empty if it has none."""
+        found = cls.objects.filter(client_id=client_id).values_list("privacy_contact", flat=True)
+        return found.first() or ""
 
     def claims_it_may_ask(self, scopes: Scopes) -> frozenset[ClaimPath]:
         """What it may name in a DCQL query: what operators chose, else the claims of its scopes.

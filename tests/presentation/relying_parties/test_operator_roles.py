@@ -36,6 +36,7 @@ LISTS = {
     "presentation/interaction": {RELYING_PARTIES, AUDIT},
     "presentation/webhookevent": {RELYING_PARTIES, AUDIT},
     "consent/consent": {AUDIT},
+    "consent/report": {RELYING_PARTIES, AUDIT},
     "wallet/wallet": {IDENTITY_REVIEW, AUDIT},
     "wallet/identityverification": {IDENTITY_REVIEW, AUDIT},
     "wallet/credential": {IDENTITY_REVIEW, AUDIT},

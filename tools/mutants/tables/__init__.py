@@ -25,6 +25,7 @@ from tools.mutants.tables import (
     statements,
     statuses,
     stripe_identity,
+    together,
     tokens,
 )
 
@@ -42,6 +43,7 @@ _PARTS = (
     questions,
     recognition,
     details,
+    together,
     statuses,
     keys,
     statements,

@@ -1,0 +1,141 @@
+"""What each requester received from a wallet, and what its holder does about it: ask to delete, report."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
+
+from django.conf import settings
+from django.db.models import OuterRef, QuerySet, Subquery
+from django.template.loader import render_to_string
+from django.utils.timezone import localdate
+from django.utils.translation import get_language, gettext, override
+
+from consent import decisions
+from consent.models import Consent, Report
+from consent.question import Requester
+from consent.receipts import label
+from infra.limits import Limit, RollingLimit, take
+from infra.sealing import SealError, seal_column
+from wallet.account import subjects
+from wallet.credential import credentials
+from wallet.credential.claims import SUBJECT, ClaimPath
+from wallet.credential.together import Answer, Fact
+from wallet.models import Credential, Wallet
+from wallet.status_lists.standing import Status, standings
+
+REFERENCES = 10  # of receipts in an e-mail, because not every program opens a long address
+REPORTS = Limit.from_settings("reports-per-wallet")
+REPORTS_OF_ONE = RollingLimit("reports-per-wallet-and-requester", most=1, window=timedelta(days=30))
+
+
+def _nobody(requester_id: str) -> str:
+    return ""
+
+
+contact_of: Callable[[str], str] = _nobody  # for holders; the app that registers requesters replaces it
+
+
+class Known(NamedTuple):
+    """A claim that a requester received, the last time. status: of that presentation; None if it expired."""
+
+    label: str
+    consent: Consent
+    status: Status | None
+
+
+def requesters(wallet: Wallet) -> QuerySet[Consent]:
+    """The last consent record of each requester that ever asked this wallet, newest first."""
+    asked = Consent.objects.filter(wallet=wallet)
+    of_one = asked.filter(requester_id=OuterRef("requester_id")).order_by("-asked_at", "-id")
+    each = asked.order_by().values("requester_id").annotate(newest=Subquery(of_one.values("id")[:1]))
+    return asked.filter(id__in=each.values("newest")).order_by("-asked_at")
+
+
+def shared(wallet: Wallet, requester_id: str) -> QuerySet[Consent]:
+    """The consent records by which a requester received something, newest first."""
+    records = decisions.shared_with(wallet=wallet, requester_id=requester_id)
+    return records.defer("sealed_transactions").order_by("-decided_at")
+
+
+def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, Any]:
+    """What a requester knows, as its page needs it; raises `Consent.DoesNotExist` if it never asked.
+
+    adds_up: what its answers say together. question: an open one; new, has: the labels of the claims in it
+    that the requester does not have yet, and has.
+    """
+    asked = Consent.objects.filter(wallet=wallet, requester_id=requester_id)
+    newest, records = asked.latest("asked_at"), list(shared(wallet, requester_id))
+    last: dict[ClaimPath, Consent] = {}
+    for consent in records:
+        last |= {path: consent for path in decisions.shared_by(consent) if path not in last}
+    number = last.get(SUBJECT)
+    recognised = Requester.from_json(number.requester) if number else None
+    statuses = standings(wallet, [consent.id for consent in last.values()], now=now)
+    is_open = newest.decision == Consent.Decision.ASKED and newest.expires_at > now
+    paths = [tuple(path) for path in newest.claims] if is_open else []
+    return {
+        "id": requester_id,
+        "requester": Requester.from_json(newest.requester),
+        "received": bool(records),
+        "known": [Known(label(path), consent, statuses.get(consent.id)) for path, consent in last.items()],
+        "adds_up": _adds_up(wallet, records, now=now),
+        "number": number,
+        "recognised": recognised,
+        "has_number": recognised and subjects.is_used(recognised.sector, wallet=wallet),
+        "asked_to_delete_at": max(filter(None, (each.deletion_asked_at for each in records)), default=None),
+        "question": newest if is_open else None,
+        "new": [label(path) for path in paths if path not in last],
+        "has": [label(path) for path in paths if path in last],
+    }
+
+
+def _adds_up(wallet: Wallet, records: Sequence[Consent], *, now: datetime) -> list[Fact]:
+    """What the answers say together, computed from the present identity; nothing if that does not open."""
+    credential: Credential | None = getattr(wallet, "credential", None)
+    answers = [
+        Answer(path, localdate(each.asked_at, UTC)) for each in records for path in decisions.shared_by(each)
+    ]
+    try:
+        return credentials.adds_up(credential, [], answers, today=localdate(now, UTC)) if credential else []
+    except SealError:
+        return []
+
+
+def deletion_email(wallet: Wallet, requester_id: str) -> tuple[dict[str, str], str]:
+    """An e-mail that asks to delete what was shared, and the address that opens it in a program.
+
+    It is a text for each language, that of the page first, and names nothing of the wallet but its receipts.
+    """
+    records = shared(wallet, requester_id)
+    context = {
+        "requester": Requester.from_json(records[0].requester),
+        "operator": settings.OPERATOR,
+        "records": records[:REFERENCES],
+        "older": max(0, records.count() - REFERENCES),
+    }
+    texts, subjects = dict[str, str](), []
+    for language in sorted(dict(settings.LANGUAGES), key=lambda code: code != get_language()):
+        with override(language):
+            subjects.append(gettext("Please delete my details"))
+            texts[language] = render_to_string("consent/deletion.txt", context).strip()
+    facts = {"subject": " / ".join(subjects), "body": "\n\n\n".join(texts.values())}
+    to = quote(contact_of(requester_id), safe="@")
+    return texts, f"mailto:{to}?{urlencode(facts, quote_via=quote)}"
+
+
+def note_deletion_asked(wallet: Wallet, requester_id: str, *, now: datetime) -> None:
+    """Store that the holder asked a requester to delete all that it received until now."""
+    shared(wallet, requester_id).update(deletion_asked_at=now)
+
+
+def report(wallet: Wallet, requester_id: str, *, reason: str, text: str, now: datetime) -> None:
+    """Store a report; raises `LimitReachedError` after too many of this wallet, or of the same requester."""
+    with ExitStack() as taken:
+        take(REPORTS_OF_ONE, f"{wallet.id}\n{requester_id}", now=now, taken=taken)
+        REPORTS.take(str(wallet.id), now=now)
+        row = Report(requester_id=requester_id, reason=reason, reported_at=now)
+        row.sealed_text = seal_column(row, "sealed_text", text.encode()) if text else None
+        row.save()
+        taken.pop_all()

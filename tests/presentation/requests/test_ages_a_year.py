@@ -1,0 +1,217 @@
+"""How many questions a request may ask, and how many different ages a relying party may learn in a year."""
+
+import json
+import secrets
+import threading
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.models import Interaction, RelyingParty, Scope
+from presentation.requests import answers
+from presentation.requests.interactions import path_of
+from presentation.scopes.records import ScopeError, ScopeRecord, check_claims
+from tests.people import ALICE, BOB
+from tests.presentation.requests.test_authorize import PATH, asked, fragment
+from wallet.credential.credentials import credential_type
+from wallet.models import Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+BASIC = "urn:service:params:scope:verifiable-credentials:basic"
+
+
+def query(*paths: tuple[str, ...]) -> str:
+    claims = [{"path": list(path)} for path in paths]
+    vct = {"vct_values": [credential_type()]}
+    return json.dumps({"credentials": [{"id": "q", "format": "dc+sd-jwt", "meta": vct, "claims": claims}]})
+
+
+def ages(*years: int) -> list[tuple[str, ...]]:
+    return [("age_equal_or_over", str(each)) for each in years]
+
+
+@pytest.fixture
+def bank(acme_bank: RelyingParty) -> RelyingParty:
+    """Acme Bank, which may ask any age and any nationality."""
+    acme_bank.allowed_claims = ["age_equal_or_over.*", "nationality_in.*", "given_name"]
+    acme_bank.save()
+    return acme_bank
+
+
+def ask(client: Client, party: RelyingParty, *paths: tuple[str, ...], hint: str = ALICE) -> Any:
+    facts = {"dcql_query": query(*paths), "login_hint": hint, "nonce": secrets.token_urlsafe(24)}
+    return client.get(PATH, asked(party, scope=None, **facts))
+
+
+def share(client: Client, party: RelyingParty, *paths: tuple[str, ...], hint: str = ALICE) -> dict[str, str]:
+    """The answer to a request that the holder answers with yes; a request that cannot be met is left."""
+    response = ask(client, party, *paths, hint=hint)
+    interaction = path_of(Interaction.objects.latest("created_at"))
+    if response.status_code == 200:
+        return fragment(client.post(interaction, {"decision": "share"}).headers["Location"])
+    page = client.get(interaction)
+    assert page.status_code == 200
+    assert "leave/" in page.content.decode()
+    return fragment(client.get(f"{interaction}leave/").headers["Location"])
+
+
+@pytest.mark.parametrize(
+    ("paths", "family"),
+    [
+        (ages(16, 18, 21, 30), "age_equal_or_over"),
+        ([("age_equal_or_over",), *ages(30)], "age_equal_or_over"),
+        ([("nationality_in", code) for code in ("DE", "FR", "EU", "EEA")], "nationality_in"),
+    ],
+)
+def test_more_than_three_questions_of_one_family_are_refused_at_once(
+    client: Client, bank: RelyingParty, paths: Any, family: str
+) -> None:
+    answer = fragment(ask(client, bank, *paths).headers["Location"])
+    assert answer["error"] == "invalid_request"
+    assert answer["error_description"] == f"a request may ask for at most 3 of {family}"
+    assert not Interaction.objects.exists()
+
+
+def test_three_of_each_family_are_asked(
+    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any
+) -> None:
+    sign_in(alice)
+    three = [("nationality_in", code) for code in ("DE", "FR", "EU")]
+    assert ask(client, bank, *ages(16, 18, 30), *three).status_code == 200
+    assert ask(client, bank, ("age_equal_or_over",), *ages(18)).status_code == 200
+
+
+def test_scopes_count_together(client: Client, bank: RelyingParty) -> None:
+    urns = []
+    for number, names in enumerate(
+        (["age_equal_or_over.16", "age_equal_or_over.30"], ["age_equal_or_over.40"])
+    ):
+        urns.append(f"urn:example:ages-{number}")
+        Scope.objects.create(
+            urn=urns[-1], query_id=f"ages-{number}", title="Ages", required_claims=names, stamp=number + 7
+        )
+    bank.allowed_scopes = [*bank.allowed_scopes, *urns]
+    bank.save()
+    answer = fragment(client.get(PATH, asked(bank, scope=" ".join([BASIC, *urns]))).headers["Location"])
+    assert answer["error_description"] == "a request may ask for at most 3 of age_equal_or_over"
+    assert "error" not in client.get(PATH, asked(bank, scope=" ".join(urns))).headers["Location"]
+
+
+@pytest.mark.parametrize("family", ["age_equal_or_over", "nationality_in"])
+def test_a_scope_has_at_most_three_of_one_family(family: str) -> None:
+    names = [
+        f"{family}.{each}"
+        for each in (["16", "18", "30", "40"] if "age" in family else ["DE", "FR", "EU", "US"])
+    ]
+    check_claims(names[:2], names[2:3])
+    with pytest.raises(ScopeError, match=f"must name at most 3 of {family}"):
+        check_claims(names[:2], names[2:])
+    with pytest.raises(ScopeError):
+        ScopeRecord("urn:example:many", "Many", tuple(names))
+
+
+@pytest.fixture
+def holder(client: Client, alice: Wallet, sign_in: Any) -> Client:
+    sign_in(alice)
+    return client
+
+
+def bounded(party: RelyingParty, most: int | None) -> RelyingParty:
+    RelyingParty.objects.filter(pk=party.pk).update(most_ages_a_year=most)
+    return party
+
+
+def test_without_a_bound_any_number_of_ages_is_shared(holder: Client, bank: RelyingParty) -> None:
+    for years in (16, 30, 40, 50):
+        assert "vp_token" in share(holder, bank, *ages(years))
+
+
+def test_beyond_the_bound_a_request_ends_as_one_that_cannot_be_met(
+    holder: Client, bank: RelyingParty
+) -> None:
+    bounded(bank, 2)
+    assert "vp_token" in share(holder, bank, *ages(16, 18))
+    assert "vp_token" in share(holder, bank, *ages(30))
+    assert "vp_token" in share(holder, bank, *ages(16, 18, 30))
+    assert share(holder, bank, *ages(40))["error"] == "access_denied"
+    assert "vp_token" in share(holder, bank, *ages(18))
+    assert "vp_token" in share(holder, bank, ("given_name",))
+    assert Consent.objects.filter(decision="granted").count() == 5
+
+
+def test_the_bound_is_of_a_year_of_one_person_and_of_what_was_delivered(
+    holder: Client, bank: RelyingParty, corner_shop: RelyingParty, bob: Wallet, sign_in: Any
+) -> None:
+    bounded(bank, 1)
+    other = Client()
+    sign_in(bob, browser=other)
+    assert "vp_token" in share(holder, bank, *ages(16))
+    assert "vp_token" in share(other, bank, *ages(30), hint=BOB)
+    Consent.objects.update(asked_at=timezone.now() - timedelta(days=364))
+    assert share(holder, bank, *ages(30))["error"] == "access_denied"
+    Consent.objects.update(asked_at=timezone.now() - timedelta(days=366))
+    assert "vp_token" in share(holder, bank, *ages(30))
+    Consent.objects.update(undelivered_at=timezone.now())
+    assert "vp_token" in share(holder, bank, *ages(40))
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_of_two_answers_at_once_the_bound_lets_at_most_one_through(
+    alice: Wallet, bank: RelyingParty, sign_in: Any, monkeypatch: Any
+) -> None:
+    """Neither stores its yes before both have looked whether they may answer at once."""
+    first = Client()
+    sign_in(alice, browser=first)
+    for _ in range(2):  # opens the status lists, without which no answer is given at once
+        assert "vp_token" in share(first, bank, ("given_name",))
+    bounded(bank, 1)
+    looked, look = threading.Barrier(2), answers.next_step
+
+    def look_together(*facts: Any, **more: Any) -> Any:
+        found = look(*facts, **more)
+        looked.wait(timeout=10)
+        return found
+
+    monkeypatch.setattr(answers, "next_step", look_together)
+    browsers, places = [], []
+    for years in (30, 40):
+        browsers.append(Client())
+        sign_in(alice, browser=browsers[-1])
+        assert ask(browsers[-1], bank, *ages(years)).status_code == 200
+        places.append(path_of(Interaction.objects.latest("created_at")))
+    got: list[dict[str, str]] = []
+
+    def say_yes(browser: Client, place: str) -> None:
+        try:
+            got.append(fragment(browser.post(place, {"decision": "share"}).headers["Location"]))
+        finally:
+            connection.close()
+
+    threads = [threading.Thread(target=say_yes, args=each) for each in zip(browsers, places, strict=True)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(timeout=30)
+    assert len(got) == 2
+    assert sum("vp_token" in answer for answer in got) <= 1
+    assert Consent.objects.filter(undelivered_at=None).count() <= 3
+
+
+def test_of_two_open_requests_the_second_yes_shares_nothing(holder: Client, bank: RelyingParty) -> None:
+    bounded(bank, 1)
+    places = []
+    for years in (30, 40):
+        assert ask(holder, bank, *ages(years)).status_code == 200
+        places.append(path_of(Interaction.objects.latest("created_at")))
+    first, second = (
+        fragment(holder.post(place, {"decision": "share"}).headers["Location"]) for place in places
+    )
+    assert "vp_token" in first
+    assert second["error"] == "access_denied"
+    assert Consent.objects.exclude(undelivered_at=None).count() == 1

@@ -1,0 +1,120 @@
+"""What the answers that one requester got say together about an age or a nationality. Pure.
+
+A consent record keeps the names of claims and no value. What an answer said follows from the verified
+identity and the day of the answer.
+"""
+
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+
+from wallet.credential.claims import ClaimPath, Identity, age
+from wallet.credential.countries import country_name, members
+
+AGE, NATIONALITY = "age_equal_or_over", "nationality_in"
+ONE_DAY = timedelta(days=1)
+ONE_AGE = timedelta(days=366)  # dates of birth that differ by less can be those of one age
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A claim that was shared, or may be, and the day for which it was computed."""
+
+    path: ClaimPath
+    day: date
+
+
+@dataclass(frozen=True, repr=False)
+class Born:
+    """The first and the last possible date of birth; None where no answer says one."""
+
+    first: date | None = None
+    last: date | None = None
+
+
+@dataclass(frozen=True, repr=False)
+class Fact:
+    """Something that several answers say; `consent/adds_up.html` has a sentence for each kind.
+
+    since: the day of the newest earlier answer that it takes, if any. years, oldest: the lowest and the
+    highest possible age.
+    """
+
+    kind: str
+    since: date | None
+    first: date | None = None  # of the possible dates of birth
+    last: date | None = None
+    years: int = 0
+    oldest: int = 0
+    country: str = ""
+
+
+def facts(
+    identity: Identity, earlier: Collection[Answer], asked: Collection[Answer], *, today: date
+) -> list[Fact]:
+    """What `asked` adds to what `earlier` said, as far as only several answers together say it."""
+    shared = {answer.path[0] for answer in (*earlier, *asked)}
+    found = [] if "birth_date" in shared else [*_of_birth(identity.birth_date, earlier, asked, today)]
+    return found if "nationalities" in shared else [*found, *_of_nationality(identity, earlier, asked)]
+
+
+def born(birth_date: date, answers: Collection[Answer]) -> Born:
+    """What these answers say about the birth date of a person who was born on `birth_date`."""
+    latest = [turning(answer) for answer in answers if answer.path[0] == AGE]
+    return Born(
+        max((day + ONE_DAY for day in latest if birth_date > day), default=None),
+        min((day for day in latest if birth_date <= day), default=None),
+    )
+
+
+def turning(answer: Answer) -> date:
+    """The last date of birth of those for whom the answer about an age is yes."""
+    return last_birth(int(answer.path[1]), answer.day)
+
+
+def last_birth(years: int, today: date) -> date:
+    """The last date of birth of those who have reached an age on the day `today`."""
+    try:
+        return today.replace(year=today.year - years)
+    except ValueError:  # that year had no 29 February
+        return date(today.year - years, 2, 28)
+
+
+def singled_out(identity: Identity, answers: Collection[Answer]) -> set[str]:
+    """The countries whose nationality follows from a yes for a union and what was answered with no."""
+    own = set(identity.nationalities)
+    asked = [members(answer.path[1]) for answer in answers if answer.path[0] == NATIONALITY]
+    ruled_out = {code for each in asked if not each & own for code in each}
+    left = [each - ruled_out for each in asked if each & own]
+    known = {code for each in asked if each & own and len(each) == 1 for code in each}
+    return {code for each in left if len(each) == 1 for code in each} - known
+
+
+def _of_birth(
+    birth_date: date, earlier: Collection[Answer], asked: Collection[Answer], today: date
+) -> Iterator[Fact]:
+    found = born(birth_date, [*earlier, *asked])
+    first, last = found.first, found.last
+    if first is None or last is None or found == born(birth_date, earlier):
+        return
+    ends = {first - ONE_DAY, last} - {turning(answer) for answer in asked if answer.path[0] == AGE}
+    since = max((each.day for each in earlier if each.path[0] == AGE and turning(each) in ends), default=None)
+    years, oldest = age(last, today), age(first, today)
+    if first == last:
+        kind = "birth date"
+    elif (first - ONE_DAY, last) == (last_birth(years + 1, today), last_birth(years, today)):
+        kind = "age"
+    elif years == oldest:
+        kind = "age and birth dates"
+    else:
+        kind = "birth dates" if last - first < ONE_AGE else "ages"
+    yield Fact(kind, since, first, last, years, oldest)
+
+
+def _of_nationality(
+    identity: Identity, earlier: Collection[Answer], asked: Collection[Answer]
+) -> Iterator[Fact]:
+    alone = singled_out(identity, asked)
+    days = [each.day for each in earlier if each.path[0] == NATIONALITY]
+    for code in sorted(singled_out(identity, [*earlier, *asked]) - singled_out(identity, earlier)):
+        yield Fact("nationality", None if code in alone else max(days), country=country_name(code))
