@@ -7,7 +7,7 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -26,6 +26,7 @@ from presentation.webhooks import revocations, signing_secrets
 from presentation.webhooks.models import WebhookEvent
 from sandbox import api
 from tests.forgery import Key, new_key, public_jwk
+from tests.people import ALICE, DETAILS, enroll
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion, registered
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.test_webhook_events import pass_through
@@ -78,10 +79,17 @@ class World:
 
 
 @pytest.fixture
+def alice(db: None) -> Wallet:
+    born = date(1990, 4, 1)
+    return enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=born, details=DETAILS)
+
+
+@pytest.fixture
 def world(client: Client, signing_key: Any, alice: Wallet, sign_in: Any) -> World:
     due_steps.rotate(now=timezone.now(), kind=StatementKey)
     key = new_key()
-    bank = registered(jwks={"keys": [{"kid": "one", **public_jwk(key)}]}, allowed_claims=list(NAMES))
+    jwks = {"keys": [{"kid": "one", **public_jwk(key)}]}
+    bank = registered(jwks=jwks, allowed_claims=list(NAMES), may_recognise=True)
     secret = client_secrets.rotate(bank, now=timezone.now()).text
     for published in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
         published.refresh()

@@ -15,7 +15,7 @@ from keys.models import SigningKey
 pytestmark = pytest.mark.django_db
 APPS = {"presentation", "consent", "wallet", "keys", "infra", "sandbox"}
 READ = {"list_signing_keys", "signing_key_csr", "list_relying_parties"}
-READ |= {"verify_audit_record", "export_audit_record"}
+READ |= {"verify_audit_record", "export_audit_record", "verify_evidence"}
 RUN_BY_THEMSELVES = {"rotate_signing_keys", "sign_audit_record", "clear_expired", "migrate", "sandbox"}
 RUN_BY_THEMSELVES |= {"worker", "sweep_identity_verifications"}
 RECORDED_BY_ITSELF = {"reset_second_factor"}
