@@ -329,7 +329,8 @@ DIGESTS: dict[ClaimPath, int] = {
 
 def claim(path: Sequence[Any]) -> Claim:
     """The claim at this path; raises KeyError."""
-    if found := _found(tuple(path)):
+    path = tuple(path)
+    if found := CLAIMS.get(path) or _question(path):
         return found
     raise KeyError(path)
 
@@ -337,10 +338,6 @@ def claim(path: Sequence[Any]) -> Claim:
 def is_question(path: Sequence[Any]) -> bool:
     """Whether it is the path of a claim of a family."""
     return _question(tuple(path)) is not None
-
-
-def _found(path: ClaimPath) -> Claim | None:
-    return CLAIMS.get(path) or _question(path)
 
 
 @lru_cache(maxsize=1000)
@@ -382,7 +379,7 @@ def values(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS, *, today: da
     """
     tree: dict[str, Any] = {}
     for path in paths:
-        value = claim(path).value(identity, today)
+        value = (CLAIMS.get(path) or claim(path)).value(identity, today)
         if value is None:
             continue
         *groups, name = path
@@ -402,11 +399,12 @@ def values_of_verification(verification: Verification) -> dict[str, Any]:
 
 def held(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS) -> list[ClaimPath]:
     """Those of `paths` whose claims this identity has, and SUBJECT, which everybody can get."""
-    return [path for path in paths if (claim := _found(path)) and _has(identity, claim)]
-
-
-def _has(identity: Identity, claim: Claim) -> bool:
-    return not claim.optional or claim.path == SUBJECT or claim.value(identity, date.min) is not None
+    known = [claim for path in paths if (claim := CLAIMS.get(path) or _question(path))]
+    return [
+        claim.path
+        for claim in known
+        if not claim.optional or claim.path == SUBJECT or claim.value(identity, date.min) is not None
+    ]
 
 
 def held_details(identity: Identity) -> list[ClaimPath]:
