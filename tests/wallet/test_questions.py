@@ -98,10 +98,10 @@ def test_every_age_has_a_name_and_says_itself(years: int) -> None:
 @pytest.mark.parametrize(
     ("language", "asked", "label"),
     [
-        ("en-gb", "ES", "Nationality “Spain”"),
-        ("en-gb", "CH-EEA", "Nationality “Switzerland or a country of the European Economic Area”"),
-        ("es", "ES", "Nacionalidad «España»"),
-        ("es", "EU", "Nacionalidad «un país de la Unión Europea»"),
+        ("en-gb", "ES", "Nationality: Spain"),
+        ("en-gb", "CH-EEA", "Nationality: Switzerland or a country of the European Economic Area"),
+        ("es", "ES", "Nacionalidad: España"),
+        ("es", "EU", "Nacionalidad: un país de la Unión Europea"),
     ],
 )
 def test_a_question_about_nationality_is_said_in_the_language_of_the_page(
@@ -127,3 +127,8 @@ def test_a_family_is_permitted_as_a_whole_or_one_by_one() -> None:
     assert claims.permitted(sixteen, {claims.WHOLE_FAMILIES["age_equal_or_over.*"]})
     assert claims.permitted(sixteen, {sixteen})
     assert not claims.permitted(sixteen, {eighteen, claims.WHOLE_FAMILIES["nationality_in.*"]})
+
+
+def test_a_nationality_that_may_follow_from_an_answer_is_not_said_to_be_kept() -> None:
+    assert "Nationality" in map(str, claims.not_shared([("age_equal_or_over", "16")]))
+    assert "Nationality" not in map(str, claims.not_shared([("nationality_in", "GB")]))

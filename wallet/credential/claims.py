@@ -159,7 +159,7 @@ def _nationality_claim(code: str) -> Claim:
     """Whether one of somebody's nationalities is that of a country, or of a union of countries."""
     return Claim(
         path=("nationality_in", code),
-        label=format_lazy(_("Nationality “{country}”"), country=name_in_page(code)),
+        label=format_lazy(_("Nationality: {country}"), country=name_in_page(code)),
         description=f"Whether a nationality of the person is {code}.",
         value=lambda identity, today: (
             not members(code).isdisjoint(identity.nationalities) if identity.nationalities else None
@@ -424,11 +424,15 @@ def labels(paths: Iterable[ClaimPath]) -> list[Text]:
 
 
 def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
-    """What the wallet holds about a person and keeps to itself when `paths` are shared."""
+    """What the wallet holds about a person and keeps to itself when `paths` are shared.
+
+    A nationality may follow from one answer about it, so it is not said to be kept.
+    """
+    answered = {("nationalities",)} if any(path[0] == "nationality_in" for path in paths) else set()
     return [
         claim.label
         for claim in CLAIMS.values()
-        if not claim.derived_from and not claim.optional and claim.path not in paths
+        if not claim.derived_from and not claim.optional and claim.path not in {*paths, *answered}
     ]
 
 
