@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from infra import localised
 
@@ -73,7 +72,9 @@ class Requester:
     def recognition(self) -> str:
         """Who can recognise the holder by the number, for people; empty if it asks for none."""
         if self.number_once:
-            return gettext("With the answer comes a number for this time only. Nobody can recognise you by it.")
+            return gettext(
+                "With the answer comes a number for this time only. Nobody can recognise you by it."
+            )
         names = self.recognised_by.splitlines()
         said = ngettext(
             "A number that only %(names)s gets. %(names)s can recognise you next time; nobody else can.",

@@ -113,6 +113,7 @@ def _of_openid_connect(values: Mapping[str, str], allowance: Allowance) -> Autho
         allowed_scopes=allowance.scopes,
         allowed_claims=allowance.claims,
     )
+    _check_questions(query.credentials)
     login_hint = ""
     with suppress(InvalidRequestError):  # any text may be a hint; only an e-mail address means somebody here
         login_hint = _login_hint(values.get("login_hint"), may_omit=True)

@@ -135,6 +135,22 @@ def test_the_presentation_is_a_claim_where_it_is_asked_for(ask: Any, client: Cli
     assert "vp_token" not in user_info(Client(), tokens["access_token"]).json()
 
 
+def test_more_questions_than_a_presentation_answers_are_too_many(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    ages = {f"age_equal_or_over.{age}": None for age in (14, 16, 18, 21)}
+    response = client.get(PATH, shop.asks(claims={"id_token": ages}))
+    assert "error=invalid_request" in response.headers["Location"]
+
+
+def test_the_scope_address_gives_what_is_known_of_it(client: Client, signed_in: Any) -> None:
+    shop = Shop.registered(allowed_claims=["address.locality", "address.country", "given_name"])
+    tokens = shop.tokens(client, scope="openid address profile")
+    assert tokens["scope"] == "openid address profile"
+    assert "address" not in read_jwt(tokens["id_token"]).payload  # nothing is known of Alice's
+    assert not question().optional_claims
+
+
 def test_a_value_that_does_not_fit_counts_as_an_absent_claim(ask: Any, client: Client, shop: Shop) -> None:
     token, _, shared = ask({"id_token": {"given_name": {"value": "Bob"}, "family_name": {"essential": True}}})
     assert "given_name" not in token | shared
