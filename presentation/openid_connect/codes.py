@@ -113,7 +113,7 @@ def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> di
     with transaction.atomic():
         won = unused.exclude(sealed_answer=b"").update(**redeemed) == 1
         if won and row.interaction.consent_id:
-            decisions.note_delivered(row.interaction.consent_id, now=now)
+            decisions.note_delivered(row.interaction.consent_id)
     if not won:
         _end(digest)
         raise RefusedRequestError("invalid_grant", _NO_CODE)

@@ -114,8 +114,9 @@ def read(
     )
     asked_for = {claim.path for claim in (*required, *wished)}
     optional = [each for each in optional if each.path not in asked_for]
-    kinds = {"optional": _each_once(optional), "wished": _each_once(wished)}
-    first = CredentialQuery(OPENID, _each_once(required), **kinds)
+    first = CredentialQuery(
+        OPENID, _each_once(required), optional=_each_once(optional), wished=_each_once(wished)
+    )
     return request, _query(first, verified)
 
 

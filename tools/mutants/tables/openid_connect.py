@@ -193,7 +193,7 @@ MUTANTS = (
     mutant(
         "receipts: what was collected counts as undelivered",
         _CODES,
-        "            decisions.note_delivered(row.interaction.consent_id, now=now)\n",
+        "            decisions.note_delivered(row.interaction.consent_id)\n",
         "            pass\n",
         f"{_OF}/test_codes.py::test_nothing_is_shared_before_the_code_is_exchanged",
     ),
