@@ -138,10 +138,13 @@ OPERATORS = (
 RELYING_PARTIES = (
     Setting(
         *("pushes_of_client", 1200, MINUTE),
-        "pushed requests, presentations to verify, and questions about the outcome of a request: each for "
-        "each relying party; pushed requests also for each client address",
+        "pushed requests, codes that are exchanged, presentations to verify, and questions about the outcome "
+        "of a request: each for each relying party; pushed requests and codes also for each client address",
         SERVERS,
-        also=("pushes_of_address", "verifications_of_client", "outcomes_of_client"),
+        also=(
+            *("pushes_of_address", "codes_of_address", "codes_of_client"),
+            *("verifications_of_client", "outcomes_of_client"),
+        ),
         changed_by=PER_RELYING_PARTY,
     ),
     Setting(

@@ -63,6 +63,7 @@ urlpatterns = [
     ),
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),
     path(f"{PRESENTATION}/outcome", presentation.endpoints.outcome, name="outcome"),
+    path("openid-connect/userinfo", presentation.endpoints.user_info, name="userinfo"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
     path("wallet/history/", consent.history.history, name="consent_history"),
     path("wallet/history/<uuid:consent_id>/", consent.history.receipt, name="consent_receipt"),

@@ -188,6 +188,11 @@ def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
     granted.update(undelivered_at=now)
 
 
+def note_delivered(consent_id: uuid.UUID) -> None:
+    """Take back `note_undelivered`: the requester has collected what was shared."""
+    Consent.objects.filter(id=consent_id, undelivered_at__isnull=False).update(undelivered_at=None)
+
+
 def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet, agrees: bool = False) -> bool:
     """Whether this holder agreed to this very request, or agrees to it now."""
     wanted = Consent.Decision.ASKED if agrees else Consent.Decision.GRANTED

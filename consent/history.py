@@ -56,7 +56,7 @@ def receipt(
     stated = statements.of(found, now=now)
     context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc, "stated": stated}
     context["qr_code"] = statements.qr_code(stated) if stated else ""
-    if found.recognition:
+    if found.requester.sector and found.recognition:
         context["has_number"] = subjects.is_used(found.requester.sector, wallet=session.wallet)
     return _page(request, "receipt", _of(session.wallet) | context)
 

@@ -17,7 +17,7 @@ class Consent(AppendOnly):
     The row is inserted when the holder is asked. Afterwards only these change it:
 
     * `decisions`, when the holder asks for more time, when the holder answers, and when nothing could be
-      shared although the holder agreed;
+      shared although the holder agreed, or only later;
     * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `requesters`, which stores when the holder asked the requester to delete what was shared;

@@ -9,15 +9,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Self
 
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext_lazy as _
-from django.utils.translation import ngettext
 
 from infra import localised
 
 MAX_TEXT = 32_768
 MAX_ENTRIES = 500
 WEB_ADDRESS = ("https://", "http://")
-_LEFT_OUT = ("receiver", "sector", "recognised_by")  # of a stored requester, where they are empty
+# Members of a stored requester that are left out where they are empty.
+_LEFT_OUT = ("receiver", "sector", "recognised_by", "number_once")
 # Why holders can report a requester, as they read it.
 REPORTED_FOR = {
     "too_much": _("It asks for more than it needs"),
@@ -55,10 +56,12 @@ class Requester:
     # that get it, one a line.
     sector: str = ""
     recognised_by: str = ""
+    number_once: str = ""  # a text if it gets a number that is another one each time
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            text_of(value, name)
+            if type(value) is not str or len(value) > MAX_TEXT:  # as `text_of`, which costs more calls
+                raise QuestionFormatError(f"{name} is not a text of at most {MAX_TEXT} characters")
         for link in (self.privacy_policy_url, self.terms_url):
             if link and not link.startswith(WEB_ADDRESS):
                 raise QuestionFormatError("a link is not a web address")
@@ -68,6 +71,10 @@ class Requester:
     @property
     def recognition(self) -> str:
         """Who can recognise the holder by the number, for people; empty if it asks for none."""
+        if self.number_once:
+            return gettext(
+                "With the answer comes a number for this time only. Nobody can recognise you by it."
+            )
         names = self.recognised_by.splitlines()
         said = ngettext(
             "A number that only %(names)s gets. %(names)s can recognise you next time; nobody else can.",

@@ -28,6 +28,7 @@ from presentation.machine_errors import (
     TooOftenError,
     UnavailableError,
 )
+from presentation.openid_connect import codes
 from presentation.relying_parties.authentication import credentials_grant
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
@@ -102,13 +103,15 @@ class MachineView(APIView):
 
 
 class TokenView(MachineView):
-    """Access tokens for relying parties, by client credentials."""
+    """Access tokens for relying parties by client credentials, and the tokens of OpenID Connect by a code."""
 
     def post(self, request: Request) -> Response:
-        """Issues an access token (RFC 6749 §4.4.2)."""
+        """Issues an access token (RFC 6749 §4.4.2), or exchanges a code (§4.1.3)."""
+        form = self.form(request)
+        by_code = form.get("grant_type") == codes.GRANT_TYPE
         return Response(
-            credentials_grant.grant(
-                self.form(request),
+            (codes.exchange if by_code else credentials_grant.grant)(
+                form,
                 request.headers.get("Authorization", ""),
                 network_address=browser.address(request._request),
                 now=timezone.now(),
@@ -178,7 +181,24 @@ class OutcomeView(MachineView):
             raise MachineError(unknown, error="unknown_request", status=404) from error
 
 
+class UserInfoView(MachineView):
+    """UserInfo (OpenID Connect Core 1.0 §5.3), for the relying party that exchanged a code."""
+
+    def get(self, request: Request) -> Response:
+        """Returns the claims that were asked for there. A POST may have the token in its body."""
+        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
+        if not scheme and request._request.content_type == self.content_type:
+            token = self.form(request).get("access_token", "")
+        elif scheme.lower() != "bearer":
+            token = ""
+        address = browser.address(request._request)
+        return Response(codes.user_info(token.strip(), network_address=address, now=timezone.now()))
+
+    post = get
+
+
 token = TokenView.as_view()
+user_info = UserInfoView.as_view()
 push = PushView.as_view()
 verify = VerifyView.as_view()
 outcome = OutcomeView.as_view()

@@ -13,9 +13,9 @@ from infra.again import again_after
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.answers import issuer
-from presentation.requests.client import ReturnAddress, is_registered
+from presentation.requests.client import is_registered
 from presentation.requests.delivery import deliveries
-from presentation.requests.interactions import InteractionGoneError, OpenInteraction
+from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
 
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
@@ -122,8 +122,7 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
     if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
         return ""
     if own and not interaction.outcome:
-        address = ReturnAddress(interaction.redirect_uri, state=interaction.parameters.get("state"))
-        return address.with_answer({"error": AccessDeniedError.error, **issuer()})
+        return return_address_of(interaction).with_answer({"error": AccessDeniedError.error, **issuer()})
     return _front_page_of(interaction.redirect_uri)
 
 

@@ -48,7 +48,7 @@ class InvalidRequestError(AuthorizationError):
 
 
 class UnsupportedResponseTypeError(AuthorizationError):
-    """`response_type` is not `vp_token`."""
+    """`response_type` is not that of the client's registration: `vp_token`, or `code` for OpenID Connect."""
 
     error = "unsupported_response_type"
 
@@ -105,6 +105,24 @@ class AccessDeniedError(AuthorizationError):
 
     def __init__(self) -> None:
         super().__init__("The request was not granted.")
+
+
+class LoginRequiredError(AuthorizationError):
+    """`prompt=none`, and the holder would have to sign in (OpenID Connect Core 1.0 §3.1.2.6)."""
+
+    error = "login_required"
+
+    def __init__(self) -> None:
+        super().__init__("The holder has to sign in, and prompt=none allows no page.")
+
+
+class ConsentRequiredError(AuthorizationError):
+    """`prompt=none`, and the holder would have to be asked, as always (OpenID Connect Core 1.0 §3.1.2.6)."""
+
+    error = "consent_required"
+
+    def __init__(self) -> None:
+        super().__init__("The holder has to be asked, as for every request, and prompt=none allows no page.")
 
 
 class ServerError(AuthorizationError):

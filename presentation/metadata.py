@@ -8,16 +8,22 @@ import json
 from django.conf import settings
 
 from infra.published.documents import PublishedDocument
+from presentation.openid_connect.claims_parameter import PRESENTATION
+from presentation.openid_connect.translation import OPENID
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests import encryption
-from presentation.requests.parameters import RESPONSE_MODES
+from presentation.requests.parameters import CODE, QUERY, RESPONSE_MODES
 from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
+from wallet.credential.claims import CLAIMS, OPENID_PROVEN, OPENID_SCOPES, SUBJECT, openid_name
+from wallet.credential.evidence import EVIDENCE
+from wallet.providers import registry
 from wallet.status_lists import allocation
 
 AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
 PUSH_PATH = "/verifiable-credentials/v1/presentation/par"
 TOKEN_PATH = "/oauth/v2/token"  # noqa: S105 - a path
+USERINFO_PATH = "/openid-connect/userinfo"
 JWKS_PATH = "/openid-connect/jwks"
 
 
@@ -37,23 +43,23 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             "request_uri_parameter_supported": True,
             "require_request_uri_registration": True,
             "request_object_signing_alg_values_supported": ["ES256"],
-            "response_types_supported": ["vp_token"],
-            "response_modes_supported": list(RESPONSE_MODES),
+            "response_types_supported": ["vp_token", CODE],
+            "response_modes_supported": [*RESPONSE_MODES, QUERY],
+            **_of_openid_connect(),
             # RFC 9207 §3. README, "Where we differ", names the answers without `iss`.
             "authorization_response_iss_parameter_supported": True,
             # For `direct_post.jwt`; JARM §4 defines the names.
             "authorization_encryption_alg_values_supported": [encryption.ALGORITHM],
             "authorization_encryption_enc_values_supported": list(encryption.METHODS),
-            # `implicit`, because the answer comes from the authorization endpoint. If the member is left out,
-            # clients assume the authorization code grant (RFC 8414 §2).
-            "grant_types_supported": ["implicit", "client_credentials"],
+            # `implicit`, because a presentation comes from the authorization endpoint.
+            "grant_types_supported": ["authorization_code", "implicit", "client_credentials"],
             "token_endpoint_auth_methods_supported": [
                 "client_secret_basic",
                 "client_secret_post",
                 "private_key_jwt",
             ],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
-            "scopes_supported": [*(scopes or catalogue.advertised()), *GRANTS],
+            "scopes_supported": [OPENID, *OPENID_SCOPES, *(scopes or catalogue.advertised()), *GRANTS],
             "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered"],
             "status_list_aggregation_endpoint": settings.BASE_URL + allocation.PATH,
@@ -62,6 +68,34 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             },
         }
     )
+
+
+def _of_openid_connect() -> dict[str, object]:
+    """What only clients of OpenID Connect use (Discovery 1.0 §3, Identity Assurance 1.0 §7)."""
+    assurances = [each for provider in registry.offered().values() for each in provider.assurances]
+    names = {path: openid_name(path) for path in CLAIMS if path != SUBJECT}
+    return {
+        "userinfo_endpoint": settings.BASE_URL + USERINFO_PATH,
+        "subject_types_supported": ["pairwise"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+        "code_challenge_methods_supported": ["S256"],
+        "claims_parameter_supported": True,
+        "claim_types_supported": ["normal"],
+        "claims_supported": [
+            *("sub", "auth_time", "acr", "amr", "nonce"),
+            *names.values(),
+            *OPENID_PROVEN.values(),
+            *("verified_claims", PRESENTATION),
+        ],
+        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "acr_values_supported": ["phr"],
+        "verified_claims_supported": True,
+        "trust_frameworks_supported": sorted({each.trust_framework for each in assurances}),
+        "evidence_supported": list(EVIDENCE),
+        "claims_in_verified_claims_supported": [
+            name for path, name in names.items() if path[0] != "verification"
+        ],
+    }
 
 
 def language_tag(language: str) -> str:

@@ -10,7 +10,7 @@ from consent import decisions
 from infra.personal_data import Eraser, Person
 from infra.retention import delete
 from presentation.errors import AccessDeniedError
-from presentation.models import Delivery, Interaction, PushedRequest
+from presentation.models import AuthorizationCode, Delivery, Interaction, PushedRequest
 from presentation.requests import interactions
 
 
@@ -47,6 +47,8 @@ def _forget(ids: list[Any], now: datetime) -> int:
         outcome=Interaction.Outcome.ERROR, error=AccessDeniedError.error, answered_at=now
     )
     Delivery.objects.filter(interaction__in=ids).update(sealed_body=b"", sealed_onward=b"", expires_at=now)
+    codes = AuthorizationCode.objects.filter(interaction__in=ids)
+    codes.update(sealed_answer=b"", access_digest=None, expires_at=now)
     return rows.update(browser="", parameters={}, sealed_transaction_data=None, errand=None)
 
 

@@ -10,7 +10,8 @@ from consent import clearing
 from consent.models import Consent
 from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, table
 from presentation.figures import counting
-from presentation.models import Interaction, PushedRequest, RequestCount, UsedAssertion
+from presentation.models import AuthorizationCode, Interaction, PushedRequest, RequestCount, UsedAssertion
+from presentation.openid_connect import codes
 from presentation.requests import interactions
 from presentation.requests.delivery import deliveries
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
@@ -25,6 +26,11 @@ _ANSWERED = ForPeople(
     _("So that the same request cannot be answered twice."),
     _("400 days"),
 )
+_CODE = ForPeople(
+    _("Your answer to an application that collects it. Encrypted."),
+    _("So that the application can collect it, once."),
+    _("Five minutes at most"),
+)
 PEOPLE = {
     "open request: its transaction data": _OPEN,
     "open request: e-mail address, nonce, `state` and the other parameters": _OPEN,
@@ -37,6 +43,8 @@ PEOPLE = {
         _("To send it again if it did not arrive."),
         _("Five minutes at most"),
     ),
+    "code of OpenID Connect: the answer behind it": _CODE,
+    "code and access token of OpenID Connect": _CODE,
     "webhook": ForPeople(
         _("Notes to applications that a request was answered or taken back. They say neither who nor what."),
         _("To send them again if they did not arrive."),
@@ -95,6 +103,10 @@ ENTRIES = table(
 presentation.Delivery: sealed_body sealed_onward | answer that is posted, and where the browser goes next |
     sealed | to post it again when it did not arrive | until it has arrived, {deliveries} at most | posted
     answers
+presentation.AuthorizationCode: sealed_answer | code of OpenID Connect: the answer behind it | sealed | so
+    that the relying party can exchange the code, and read UserInfo | {codes}, once exchanged {access} | codes
+presentation.AuthorizationCode: digest access_digest | code and access token of OpenID Connect | digests | to
+    recognise them | {codes}, once exchanged {access}
 presentation.Interaction: sealed_transaction_data | open request: its transaction data | sealed | to show it
     to the holder and to bind the answer to it | until it is answered; otherwise {way_back_kept} after it
     expired
@@ -133,6 +145,8 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
 """,
     periods={
         "deliveries": deliveries.KEPT,
+        "codes": codes.CODE_LIVES,
+        "access": codes.ACCESS_LIVES,
         "way_back_kept": WAY_BACK_KEPT,
         "nonce_remembered": NONCE_REMEMBERED,
         "interactions": interactions.LONGEST,
@@ -142,6 +156,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
     clear={
         # As Django's `clearsessions`, but in batches.
         "operators’ sessions": expired(Session.objects.all(), by="expire_date"),
+        "codes": expired(AuthorizationCode.objects.all()),
         "posted answers": Clearing(deliveries.forget_expired, deliveries.expired),
         "interactions": Clearing(_interactions, old_interactions),
         "used assertions": expired(UsedAssertion.objects.all()),

@@ -1,5 +1,6 @@
 """Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
 
+import re
 import uuid
 from collections.abc import Sequence
 from contextlib import suppress
@@ -7,7 +8,14 @@ from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseNotAllowed,
+    HttpResponseRedirect,
+    UnreadablePostError,
+)
 from django.shortcuts import get_object_or_404
 from django.urls import reverse
 from django.utils import timezone, translation
@@ -25,9 +33,16 @@ from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.waiting import NoThreadFreeError
 from presentation import error_pages
-from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
+from presentation.errors import (
+    AccessDeniedError,
+    AuthorizationError,
+    ConsentRequiredError,
+    LoginRequiredError,
+    UntrustedRequestError,
+)
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.metadata import logos
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, identify
@@ -40,7 +55,7 @@ from presentation.requests.interactions import (
     path_of,
 )
 from presentation.requests.next_step import NextStep, Step, longest_end, next_step, prepare
-from presentation.requests.parameters import Parameters
+from presentation.requests.parameters import LONGEST_QUERY, Parameters
 from wallet import errands
 from wallet.decorators import NOT_ME, TRY_AGAIN, page_of
 from wallet.models import HolderSession
@@ -48,14 +63,19 @@ from wallet.sign_in import sessions
 from wallet.status_lists import allocation
 from wallet.status_lists.allocation import FREE_PLACE
 
+FORM = "application/x-www-form-urlencoded"
+_IN_AN_ADDRESS = re.compile(rb"[!-\x22$-~]{1,%d}" % LONGEST_QUERY)  # visible ASCII without #
 
-@only_read
+
+@csrf_exempt  # a POST does no more than lead to a GET
 def authorize(request: HttpRequest) -> HttpResponse:
-    """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5).
+    """The authorization endpoint (contract, Endpoints 1; OpenID4VP 1.0 §5; OpenID Connect Core 1.0 §3.1.2).
 
     A holder who needs no other step gets the consent page as the answer; all others are redirected to their
     next step. HEAD learns whether the client and the address for the answer are registered.
     """
+    if request.method not in ("GET", "HEAD"):
+        return _posted(request)
     now = timezone.now()
     secret, digest = browser.ensure(request)
     last_shared: Any = None
@@ -88,6 +108,8 @@ def authorize(request: HttpRequest) -> HttpResponse:
         if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
             return _go_on(request, opened, session, now=now)
         following = next_step(opened, session, now=now)
+        if opened.request.openid and opened.request.openid.allows_no_page:
+            raise LoginRequiredError if following.step is Step.SIGN_IN else ConsentRequiredError
         prepare(opened, following, now=now)
     except AuthorizationError as error:
         return _refuse_at_once(request, client, error)
@@ -102,6 +124,21 @@ def authorize(request: HttpRequest) -> HttpResponse:
     browser.remember(response, secret)
     languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
     return response
+
+
+def _posted(request: HttpRequest) -> HttpResponse:
+    """A posted request, which OpenID Connect knows, leads to the same request by GET; 405 for all others.
+
+    So it gets the same checks, and the cookies that browsers do not send with the form of another site.
+    """
+    with suppress(UnreadablePostError):
+        form = request.body if request.content_type == FORM else b""
+        if request.method == "POST" and _IN_AN_ADDRESS.fullmatch(form):
+            query = form.decode("ascii")
+            client_id = Parameters.from_query(query).values.get("client_id", "")
+            if RelyingParty.objects.filter(client_id=client_id, wire_format=OPENID_CONNECT).exists():
+                return _redirect_to(f"{request.path}?{query}")
+    return HttpResponseNotAllowed(["GET", "HEAD"])
 
 
 def _asked_at_once(
@@ -272,7 +309,7 @@ def _go_on(
         if following.step is Step.REFUSE:
             raise AccessDeniedError
         if following.step is Step.ANSWER:
-            return _send(opened, answers.answer(opened, following, now=now))
+            return _send(opened, answers.answer(opened, following, session, now=now))
         if following.step is Step.UNAVAILABLE:
             return error_pages.unavailable(request, opened)
         asked_before = opened.row.consent_id

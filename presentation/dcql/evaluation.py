@@ -60,7 +60,7 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
         and (len(claim.path) == 1 or claim.path in offer.claims)
         and not covered(claim.path, offer.optional)
         for credential_query in query.in_our_format
-        for claim in (*credential_query.claims, *credential_query.optional)
+        for claim in (*credential_query.claims, *credential_query.wished, *credential_query.optional)
     )
 
 
@@ -154,7 +154,8 @@ def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> _
         if not all(available(claim) for claim in query.claims):
             return None
         optional = tuple(claim for claim in query.optional if available(claim))
-        return _Answer((*query.claims, *optional), optional)
+        wished = tuple(claim for claim in query.wished if available(claim)) if query.wished else ()
+        return _Answer((*query.claims, *wished, *optional), optional)
     for option in query.claim_sets:
         if all(available(by_id[id]) for id in option):
             free = can_be_left_out(option, query.claim_sets)

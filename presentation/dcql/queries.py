@@ -27,7 +27,8 @@ class CredentialQuery:
     A query for another `format` is valid but cannot be answered here (§6.4). `vct_values` None accepts every
     type, and `authority_key_ids` None every authority. The first of `claim_sets` that the credential has is
     presented; without `claim_sets` all of `claims`; without `claims` no claim. `optional` (of scopes only)
-    stands for `claim_sets` of `claims` with every combination of these, the largest first.
+    stands for `claim_sets` of `claims` with every combination of these, the largest first. `wished` (only of
+    OpenID Connect) are presented with `claims` if the credential has them.
     """
 
     id: str
@@ -38,6 +39,7 @@ class CredentialQuery:
     holder_binding: bool = True
     format: str = FORMAT
     optional: tuple[ClaimsQuery, ...] = ()
+    wished: tuple[ClaimsQuery, ...] = ()
 
 
 @dataclass(frozen=True)

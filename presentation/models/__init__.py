@@ -1,6 +1,7 @@
 """The models of relying parties, their secrets, their requests, and posted answers."""
 
 from presentation.figures.models import RequestCount
+from presentation.openid_connect.models import AuthorizationCode
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
 from presentation.relying_parties.models.clients import ClientSecret, UsedAssertion
 from presentation.relying_parties.models.history import RelyingPartyEvent

@@ -5,6 +5,8 @@ from typing import Any, cast
 
 from django import forms
 from django.forms.fields import InvalidJSONInput
+from django.utils.html import format_html
+from django.utils.safestring import SafeString
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -46,6 +48,38 @@ def _assurances(chosen: Iterable[str]) -> list[str]:
     return list(dict.fromkeys([*reached, *eidas, *chosen]))
 
 
+# What each wire format is called, and what it means in two sentences.
+WIRE_FORMATS = {
+    RelyingParty.WireFormat.STRING: (
+        _("the contract"),
+        _(
+            "Its page reads vp_token, the token itself, behind the # of its address. For applications that "
+            "were written for this service."
+        ),
+    ),
+    RelyingParty.WireFormat.OPENID4VP_1_0: (
+        "OpenID4VP 1.0",
+        _(
+            "The same, but vp_token is a JSON object, and every answer names the issuer. For libraries and "
+            "products that know OpenID4VP."
+        ),
+    ),
+    RelyingParty.WireFormat.OPENID_CONNECT: (
+        "OpenID Connect",
+        _(
+            "Its server exchanges a code for an ID token, and gets vp_token beside it as evidence. For "
+            "products that know OpenID Connect; they need a client secret or public keys."
+        ),
+    ),
+}
+
+
+def wire_formats() -> list[tuple[str, SafeString]]:
+    """The choices of the format, each with what it means."""
+    html = '<strong>{}</strong><span class="help"> {}</span>'
+    return [(value, format_html(html, *words)) for value, words in WIRE_FORMATS.items()]
+
+
 class CheckboxesField(forms.MultipleChoiceField):
     """Any number of values, none included; the model requires a value where one is needed."""
 
@@ -59,10 +93,19 @@ class RelyingPartyForm(forms.ModelForm):
     """Offers choices for the columns with JSON lists, and an upload for the logo."""
 
     allowed_scopes = CheckboxesField(label=_("Scopes"), choices=choices.with_urns)
+    wire_format = forms.ChoiceField(
+        label=_("Format of the answer"),
+        choices=wire_formats,
+        widget=forms.RadioSelect,
+        initial=RelyingParty.WireFormat.STRING,
+    )
     allowed_claims = CheckboxesField(
-        label=_("Claims in a DCQL query"),
+        label=_("Single claims"),
         choices=choices.PERMISSIONS,
-        help_text=_("For requests with dcql_query instead of scope. With none ticked: those of its scopes."),
+        help_text=_(
+            "For requests with dcql_query, and for profile, email and claims of OpenID Connect. "
+            "With none ticked: those of its scopes."
+        ),
     )
     allowed_transaction_data_types = CheckboxesField(
         label=_("Transaction data"),

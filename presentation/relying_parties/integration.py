@@ -1,10 +1,12 @@
 """What the developer of a relying party needs first: the addresses, and a request to try."""
 
 import secrets
+from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
 
+from infra import base64url
 from presentation import metadata
 from presentation.models import RelyingParty
 
@@ -26,6 +28,13 @@ def requests_to_try(relying_party: RelyingParty, *, login_hint: str) -> list[str
     return [_authorize_url(relying_party, row.uri, login_hint) for row in relying_party.redirect_uris.all()]
 
 
+def of_openid_connect(scope: str, verifier: str) -> dict[str, str]:
+    """What differs in a request of OpenID Connect; verifier: that of PKCE."""
+    challenge = base64url.encode(sha256(verifier.encode()).digest())
+    pkce = {"code_challenge": challenge, "code_challenge_method": "S256"}
+    return {"response_type": "code", "scope": f"openid {scope}", **pkce}
+
+
 def _authorize_url(relying_party: RelyingParty, redirect_uri: str, login_hint: str) -> str:
     """The address of an authorization request with every scope of the relying party."""
     parameters = {
@@ -37,5 +46,7 @@ def _authorize_url(relying_party: RelyingParty, redirect_uri: str, login_hint: s
         "nonce": secrets.token_urlsafe(24),
         "state": secrets.token_urlsafe(12),
     }
+    if relying_party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT:
+        parameters |= of_openid_connect(parameters["scope"], secrets.token_urlsafe(32))
     query = urlencode(parameters, quote_via=quote, safe="")
     return f"{settings.BASE_URL}{metadata.AUTHORIZE_PATH}?{query}"

@@ -61,7 +61,8 @@ def missing(found: list[Point]) -> list[Point]:
 def _secrets(party: RelyingParty, now: datetime) -> list[Point]:
     """The secrets and keys that its settings call for."""
     found = []
-    if party.grants or party.requires_pushed_requests:
+    by_code = party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT
+    if party.grants or party.requires_pushed_requests or by_code:
         proved = bool(party.jwks or party.jwks_uri) or bool(client_secrets.live(party, now=now))
         found.append(Point(_("Its server can prove who it is: a client secret or public keys."), proved))
     if party.requires_signed_requests:

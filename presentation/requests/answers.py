@@ -10,6 +10,7 @@ The line of the request in the log says what came of it (`config.middleware.Ever
 """
 
 import json
+import secrets
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from datetime import UTC, datetime
@@ -39,7 +40,9 @@ from presentation.errors import (
     TemporarilyUnavailableError,
     UntrustedRequestError,
 )
-from presentation.models import Interaction, RelyingParty
+from presentation.models import AuthorizationCode, Interaction, RelyingParty
+from presentation.openid_connect import codes
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
 from presentation.requests.client import ReturnAddress
@@ -89,11 +92,14 @@ _NOT_PUSHED = "SELECT %s"
 _UNUSED = "SELECT 1 FROM presentation_pushedrequest WHERE digest = %s AND used_at IS NULL FOR UPDATE"
 
 
-def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[str, str]:
+def answer(
+    opened: OpenInteraction, ready: NextStep, session: HolderSession | None = None, *, now: datetime
+) -> dict[str, str]:
     """Closes the interaction with a token and returns the parameters of the answer.
 
-    ready: the step ANSWER, computed in this HTTP request from rows that it read. If several requests race,
-    the conditional statement that closes the interaction lets one win; the others discard their token.
+    ready: the step ANSWER, computed in this HTTP request for the holder of `session` from rows that it read.
+    If several requests race, the conditional statement that closes the interaction lets one win; the others
+    discard their token.
     Raises `AuthorizationError` (the interaction is then still open: see `refuse`), `UntrustedRequestError` if
     the return address is no longer registered, `InteractionGoneError` if another request was first.
     """
@@ -104,8 +110,13 @@ def answer(opened: OpenInteraction, ready: NextStep, *, now: datetime) -> dict[s
             match, consent = presentable(opened, ready)
             wanted = what_to_present(opened, match, consent, decisions.shared_by(consent), now=now)
             presentations = credentials.present(match.credential, wanted, now=now)
-            answer = with_tokens(presentations, match, party)
-            _close_with(answer, opened, address, now=now)
+            code: AuthorizationCode | None = None
+            if opened.request.openid:
+                (presentation,), ((_paths, binding),) = presentations, wanted
+                answer, code = _with_code(opened, presentation, binding.subject, session, now=now)
+            else:
+                answer = with_tokens(presentations, match, party)
+            _close_with(answer, opened, address, code, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except InvalidRequestUriError:  # the handle was used
@@ -179,6 +190,20 @@ def with_tokens(presentations: Sequence[str], match: Match, party: RelyingParty)
     return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer()}
 
 
+def _with_code(
+    opened: OpenInteraction, presentation: str, number: str, session: HolderSession | None, *, now: datetime
+) -> tuple[dict[str, str], AuthorizationCode]:
+    """The answer of OpenID Connect, and the row of its code, which has the presentation.
+
+    number: by which the relying party recognises the holder; empty if it may not.
+    """
+    if session is None:
+        raise ServerError
+    facts: dict[str, Any] = {"subject": number or secrets.token_urlsafe(32), "session": session}
+    code, row = codes.make(opened.row, opened.request, presentation, **facts, now=now)
+    return {"code": code, **issuer()}, row
+
+
 def presentable(opened: OpenInteraction, ready: NextStep) -> tuple[Match, Consent]:
     """What may be presented, and the consent that covers it; raises `AuthorizationError`.
 
@@ -229,11 +254,19 @@ def what_to_present(
 
 
 def _close_with(
-    answer: dict[str, str], opened: OpenInteraction, address: ReturnAddress, *, now: datetime
+    answer: dict[str, str],
+    opened: OpenInteraction,
+    address: ReturnAddress,
+    code: AuthorizationCode | None = None,
+    *,
+    now: datetime,
 ) -> None:
-    """Closes the interaction and, if the answer is posted, stores the delivery in the same transaction."""
-    with transaction.atomic() if address.posted else nullcontext():
+    """Closes the interaction; in the same transaction stores its code, or the delivery of a posted answer."""
+    with transaction.atomic() if address.posted or code else nullcontext():
         _close(opened.row, Interaction.Outcome.TOKEN, now=now)
+        if code and opened.row.consent:  # nothing is shared before the code is exchanged
+            code.save(force_insert=True)
+            decisions.note_undelivered(opened.row.consent.id, now=now)
         if address.posted:
             deliveries.keep(opened.row, address, answer, opened.request.recipient, now=now)
 
@@ -288,6 +321,8 @@ def answer_at_once(
     nothing is stored then, or the yes, or the yes and the place.
     """
     row, party = opened.row, opened.relying_party
+    if party.wire_format == OPENID_CONNECT:
+        return None
     if place is None or opened.return_address.posted or notifies(row) or connection.vendor != "postgresql":
         return None
     try:

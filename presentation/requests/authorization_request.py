@@ -7,6 +7,7 @@ import hashlib
 import json
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -25,8 +26,17 @@ from presentation.errors import (
     UnsupportedResponseTypeError,
     VpFormatsNotSupportedError,
 )
+from presentation.openid_connect import translation
+from presentation.openid_connect.translation import OpenIDRequest
 from presentation.requests.encryption import NoRecipientError, Recipient, recipient
-from presentation.requests.parameters import DIRECT_POST_JWT, POSTED, RESPONSE_MODES, Parameters
+from presentation.requests.parameters import (
+    CODE,
+    DIRECT_POST_JWT,
+    POSTED,
+    QUERY,
+    RESPONSE_MODES,
+    Parameters,
+)
 from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
@@ -49,10 +59,11 @@ class Allowance:
         default_factory=lambda: ONLY_BASIC
     )  # what the scopes mean, of all relying parties
     transaction_data_types: Collection[str] = ()
-    claims: Collection[ClaimPath] = ()  # in a DCQL query
+    claims: Collection[ClaimPath] = ()  # in a DCQL query, or in OpenID Connect
     recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
     may_recognise: bool = False
     may_omit_login_hint: bool = False
+    openid_connect: bool = False  # its wire format is OpenID Connect, and no other
     several_queries: bool = False  # its wire format names the credential query of each answer
 
 
@@ -66,6 +77,7 @@ class AuthorizationRequest:
     query: Query
     transaction_data: tuple[TransactionData, ...] = ()
     recipient: Recipient | None = None  # set if the answer is to be encrypted
+    openid: OpenIDRequest | None = None  # set if the answer is a code
 
 
 def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
@@ -78,7 +90,9 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     values = parameters.values
     if values.get("request_uri_method"):
         raise InvalidRequestError("request_uri_method must not be sent without request_uri")
-    _check_response(values)
+    _check_response(values, openid_connect=allowance.openid_connect)
+    if allowance.openid_connect:
+        return _of_openid_connect(values, allowance)
     query = _query(values, allowance)
     nonce = _nonce(values.get("nonce"))
     login_hint = _login_hint(values.get("login_hint"), may_omit=allowance.may_omit_login_hint)
@@ -92,6 +106,27 @@ def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
     )
 
 
+def _of_openid_connect(values: Mapping[str, str], allowance: Allowance) -> AuthorizationRequest:
+    openid, query = translation.read(
+        values,
+        known_scopes=allowance.known_scopes,
+        allowed_scopes=allowance.scopes,
+        allowed_claims=allowance.claims,
+    )
+    _check_questions(query.credentials)
+    login_hint = ""
+    with suppress(InvalidRequestError):  # any text may be a hint; only an e-mail address means somebody here
+        login_hint = _login_hint(values.get("login_hint"), may_omit=True)
+    return AuthorizationRequest(
+        nonce=_nonce(translation.key_binding_nonce(values)),
+        state=values.get("state"),
+        login_hint=login_hint,
+        query=query,
+        transaction_data=_transaction_data(values, query, allowance),
+        openid=openid,
+    )
+
+
 def parameters_hash(parameters: Parameters) -> str:
     """SHA-256 (hex) over the parameters as received; binds a consent to this request."""
     return hashlib.sha256(_canonical(dict(parameters.values)).encode()).hexdigest()
@@ -102,15 +137,17 @@ def nonce_digest(nonce: str) -> str:
     return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
 
 
-def _check_response(values: Mapping[str, str]) -> None:
+def _check_response(values: Mapping[str, str], *, openid_connect: bool) -> None:
+    wanted = CODE if openid_connect else RESPONSE_TYPE
+    modes = (QUERY,) if openid_connect else RESPONSE_MODES
     response_type = values.get("response_type")
     if response_type is None:
         raise InvalidRequestError("response_type is missing")
-    if response_type != RESPONSE_TYPE:
-        raise UnsupportedResponseTypeError(f"response_type must be {RESPONSE_TYPE}")
+    if response_type != wanted:
+        raise UnsupportedResponseTypeError(f"response_type must be {wanted}")
     response_mode = values.get("response_mode")
-    if response_mode not in (None, *RESPONSE_MODES):
-        raise InvalidRequestError(f"response_mode must be {' or '.join(RESPONSE_MODES)}, or left out")
+    if response_mode not in (None, *modes):
+        raise InvalidRequestError(f"response_mode must be {' or '.join(modes)}, or left out")
     if response_mode in POSTED and values.get("redirect_uri"):
         raise InvalidRequestError(f"redirect_uri must not be sent with response_mode {response_mode}")
 

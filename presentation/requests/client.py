@@ -20,8 +20,18 @@ from infra.database.prepared.composition import Literal
 from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
+from presentation.openid_connect import translation
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
-from presentation.requests.parameters import DIRECT_POST, FRAGMENT, POSTED, RESPONSE_MODES, Parameters
+from presentation.requests.parameters import (
+    CODE,
+    DIRECT_POST,
+    FRAGMENT,
+    POSTED,
+    QUERY,
+    RESPONSE_MODES,
+    Parameters,
+)
 from presentation.scopes import catalogue
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
@@ -77,12 +87,16 @@ class ReturnAddress:
         """`<registered uri>#<answer>[&state=…]`; the URI's own query stays as it is.
 
         The fragment is form-encoded once (OAuth 2.0 Multiple Response Types §2, OpenID4VP 1.0 §8.1). A space
-        is %20 and not +, because not every client decodes + in a fragment.
+        is %20 and not +, because not every client decodes + in a fragment. In the query in OpenID Connect,
+        with an empty fragment in place of that of the address that the browser requested (RFC 9700 §4.1.3).
         """
         fields = dict(answer)
         if self.state is not None:
             fields["state"] = self.state
-        return f"{self.uri}#{urlencode(fields, quote_via=quote, safe='')}"
+        encoded = urlencode(fields, quote_via=quote, safe="")
+        if self.response_mode == QUERY:
+            return f"{self.uri}{'&' if '?' in self.uri else '?'}{encoded}#"
+        return f"{self.uri}#{encoded}"
 
 
 @dataclass(frozen=True)
@@ -198,12 +212,14 @@ def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_a
     parameters = carried.parameters
     party: Any = carried.relying_party
     client_id = usable(parameters, "client_id")
-    response_mode = _response_mode(parameters)
+    response_mode, nonce = _response_mode(parameters), parameters.values.get("nonce", "")
+    if "response_type" in parameters.values and parameters.values["response_type"] == CODE:
+        nonce = translation.key_binding_nonce(parameters.values)
     posted = response_mode in POSTED
     where = "response_uri" if posted else "redirect_uri"
     uri = usable(parameters, where)
     seen = {
-        "nonce_digest": nonce_digest(parameters.values.get("nonce", "")),
+        "nonce_digest": nonce_digest(nonce),
         "request_hash": parameters_hash(parameters),
         "browser": browser,
     }
@@ -220,6 +236,8 @@ def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_a
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
+    if not posted:
+        response_mode = QUERY if party.wire_format == OPENID_CONNECT else FRAGMENT
     state = parameters.values.get("state")
     return Client(
         party,

@@ -28,13 +28,14 @@ from presentation.errors import (
 )
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.relying_parties.metadata import public_keys
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import (
     Allowance,
     AuthorizationRequest,
     parse,
 )
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
-from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, Parameters
+from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, QUERY, Parameters
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
 from wallet.sign_in import known_browsers
@@ -211,14 +212,16 @@ def read_request(parameters: Parameters, party: RelyingParty, scopes: Scopes) ->
     """
     values = parameters.values
     encrypted = values.get("response_mode") == DIRECT_POST_JWT
+    openid_connect = party.wire_format == OPENID_CONNECT
     allowance = Allowance(
         scopes=party.allowed_scopes,
         known_scopes=scopes,
         transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask(scopes) if "dcql_query" in values else (),
+        claims=party.claims_it_may_ask(scopes) if openid_connect or "dcql_query" in values else (),
         recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
         may_recognise=party.may_recognise,
         may_omit_login_hint=party.may_omit_login_hint,
+        openid_connect=openid_connect,
         several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
     )
     return parse(parameters, allowance)
@@ -233,10 +236,13 @@ def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes)
 
 def return_address_of(row: Interaction) -> ReturnAddress:
     """The return address, whose URI was registered when the interaction began."""
+    mode = row.parameters.get("response_mode") or FRAGMENT
+    if row.relying_party.wire_format == OPENID_CONNECT and not row.response_uri:
+        mode = QUERY
     return ReturnAddress(
         uri=row.response_uri or row.redirect_uri,
         state=row.parameters.get("state"),
-        response_mode=row.parameters.get("response_mode") or FRAGMENT,
+        response_mode=mode,
     )
 
 

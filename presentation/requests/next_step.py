@@ -104,7 +104,7 @@ def next_step(
         return NextStep(Step.SIGN_IN)
     fresh_since = earliest_sign_in(opened)
     too_old = fresh_since is not None and session.signed_in_at < fresh_since
-    if too_old and (by_code or agrees or not _confirms_on_page(consent, session)):
+    if too_old and (by_code or agrees or not _confirms_on_page(request, consent, session)):
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
@@ -163,8 +163,10 @@ def _asks_somebody_else(consent: Consent, request: AuthorizationRequest, session
     return not request.login_hint and unanswered and consent.wallet_id != session.wallet_id
 
 
-def _confirms_on_page(consent: Consent | None, session: HolderSession) -> bool:
-    """Whether the consent page asks the holder for a passkey in place of a sign-in before it."""
+def _confirms_on_page(request: AuthorizationRequest, consent: Consent | None, session: HolderSession) -> bool:
+    """Whether the consent page asks for a passkey in place of a sign-in before it; only for a payment."""
+    if not any(value.consequential for value in request.transaction_data):
+        return False
     asked = consent is None or consent.decision == Consent.Decision.ASKED
     return asked and session.wallet.passkeys.exists()
 
@@ -175,9 +177,16 @@ def _can_be_verified(opened: OpenInteraction) -> bool:
 
 
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
-    """With a payment, the holder must have signed in at or after this moment; None without a payment."""
-    consequential = any(value.consequential for value in opened.request.transaction_data)
-    return opened.row.created_at - FRESH_FACTOR if consequential else None
+    """The holder must have signed in at or after this moment; None if any time will do.
+
+    With a payment, and where OpenID Connect asks for it (Core 1.0 §3.1.2.1).
+    """
+    request = opened.request
+    consequential = any(value.consequential for value in request.transaction_data)
+    age = FRESH_FACTOR if consequential else None
+    if request.openid and (asked := request.openid.longest_since_sign_in) is not None:
+        age = asked if age is None else min(age, asked)
+    return None if age is None else opened.row.created_at - age
 
 
 def longest_end(opened: OpenInteraction) -> datetime:
@@ -266,6 +275,7 @@ def _requester(opened: OpenInteraction, *, recognises: bool) -> Requester:
         receiver=address.destination if address.posted else "",
         sector=party.recognises_in if recognises else "",
         recognised_by="\n".join(party.names_in_sector()) if recognises else "",
+        number_once="sub" if opened.request.openid and not recognises else "",
     )
 
 
@@ -345,8 +355,12 @@ def _best(query: Query, authority_key_ids: frozenset[str]) -> _Best:
 
 def is_demanded(request: AuthorizationRequest, party: RelyingParty) -> bool:
     """Whether the request or the relying party demands an assurance, so that not every identity will do."""
+    if party.minimum_assurance:
+        return True
     asks = (claim for query in request.query.in_our_format for claim in query.claims)
-    return bool(party.minimum_assurance) or any(claim.path[0] == "verification" for claim in asks)
+    if not any(claim.path[0] == "verification" for claim in asks):
+        return False
+    return select_for_anyone(request.query, offered(request.query), {"verification": {}}) is None
 
 
 def suffices(request: AuthorizationRequest, party: RelyingParty, found: Assurance | None) -> bool:

@@ -16,6 +16,9 @@ LONGEST_QUERY = 8192
 FRAGMENT, DIRECT_POST, DIRECT_POST_JWT = "fragment", "direct_post", "direct_post.jwt"
 RESPONSE_MODES = (FRAGMENT, DIRECT_POST, DIRECT_POST_JWT)
 POSTED = (DIRECT_POST, DIRECT_POST_JWT)
+CODE, QUERY = "code", "query"  # the response type and mode of OpenID Connect
+# In a request with another response type they are unknown.
+OF_OPENID_CONNECT = frozenset({"claims", "code_challenge", "code_challenge_method", "max_age", "prompt"})
 
 # The known parameters, and how many characters each may have once decoded.
 LIMITS: Mapping[str, int] = MappingProxyType(
@@ -36,6 +39,11 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "request_uri": 512,
         "request_uri_method": 100,
         "ui_locales": 200,
+        "claims": 8192,
+        "code_challenge": 128,
+        "code_challenge_method": 100,
+        "max_age": 100,
+        "prompt": 100,
     }
 )
 CARRIERS = frozenset({"request", "request_uri"})  # parameters that carry a whole request (RFC 9101 §5)
@@ -80,6 +88,8 @@ class Parameters:
     @classmethod
     def of(cls, found: Mapping[str, list[str | None]]) -> "Parameters":
         """The parameters with these values by name; None stands for a value that could not be read."""
+        if not OF_OPENID_CONNECT.isdisjoint(found) and found.get("response_type") != [CODE]:
+            found = {name: values for name, values in found.items() if name not in OF_OPENID_CONNECT}
         repeated = frozenset(name for name, values in found.items() if len(values) > 1)
         once = {name: values[0] for name, values in found.items() if name not in repeated}
         unreadable = frozenset(name for name, value in once.items() if value is None)

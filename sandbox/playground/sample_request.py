@@ -15,7 +15,9 @@ from django.utils.translation import gettext_lazy as _
 from infra import base64url, strict_json
 from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import BASIC
+from presentation.relying_parties.integration import of_openid_connect
 from presentation.requests.parameters import DIRECT_POST
+from sandbox.playground import codes
 from sandbox.playground.examples import URNS, example, for_scopes
 from wallet.credential.claims import Text
 
@@ -23,6 +25,7 @@ from wallet.credential.claims import Text
 PARAMETERS = (
     *("response_type", "client_id", "redirect_uri", "response_mode", "response_uri", "scope"),
     *("login_hint", "nonce", "state", "client_metadata", "transaction_data"),
+    *("code_challenge", "code_challenge_method"),
 )
 DEFAULT_EMAIL = "alice@example.org"
 LONGEST_TEXT = 6000
@@ -35,13 +38,14 @@ class SampleRequest:
 
     client_id: str
     redirect_uri: str
-    response_uri: str  # empty if the answer returns in the fragment
+    response_uri: str  # empty if the browser returns with the answer
     scopes: tuple[str, ...]
     login_hint: str
     transaction: str
     transaction_text: str
     nonce: str
     state: str
+    by_code: bool = False  # in OpenID Connect
 
     @classmethod
     def from_query(
@@ -52,11 +56,13 @@ class SampleRequest:
         redirect_uri: str,
         secret: Callable[[], str],
         response_uris: Mapping[str, str],
+        by_code: Collection[str] = (),
     ) -> "SampleRequest":
         """The choices in the query of the page's address, with defaults for missing or unknown ones.
 
         secret: makes the nonce and the state. response_uris: by client ID, the address to which the answer
-        can be posted. There is no direct_post.jwt here: encryption needs the page's script.
+        can be posted. by_code: the client IDs of those that use OpenID Connect. There is no direct_post.jwt
+        here: encryption needs the page's script.
         """
         first = next(iter(client_ids))
         client_id = query.get("client_id", first)
@@ -67,13 +73,14 @@ class SampleRequest:
         return cls(
             client_id=client_id,
             redirect_uri=redirect_uri,
-            response_uri=response_uris.get(client_id, "") if posted else "",
+            response_uri=response_uris.get(client_id, "") if posted and client_id not in by_code else "",
             scopes=scopes,
             login_hint=query.get("login_hint", DEFAULT_EMAIL)[:254],
             transaction=transaction if transaction in URNS else "",
             transaction_text=_edited(query.get("transaction_text", "")[:LONGEST_TEXT], transaction, scopes),
             nonce=secret(),
             state=secret(),
+            by_code=client_id in by_code,
         )
 
     def parameters(self) -> dict[str, str]:
@@ -88,6 +95,8 @@ class SampleRequest:
             "nonce": self.nonce,
             "state": self.state,
         }
+        if self.by_code:
+            parameters |= of_openid_connect(parameters["scope"], codes.verifier(self.state))
         if self.transaction:
             parameters["transaction_data"] = encode_transaction(self.transaction_text)
         return parameters

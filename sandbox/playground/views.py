@@ -9,15 +9,17 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
 from infra.reading import only_read
 from keys.certificates.authority import root_fingerprint
 from presentation.models import RelyingParty, ResponseURI
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.scopes import catalogue, choices
 from presentation.transaction_data.types import TYPES
 from sandbox import api
-from sandbox.playground import posted_answers
+from sandbox.playground import codes, posted_answers
 from sandbox.playground.examples import URNS, example
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, address
 from wallet.credential.credentials import credential_type
@@ -40,6 +42,7 @@ def playground(request: HttpRequest) -> HttpResponse:
         redirect_uri=redirect_uri,
         secret=lambda: secrets.token_urlsafe(24),
         response_uris=dict.fromkeys(posted, posted_answers.response_uri()),
+        by_code=[client_id for client_id, party in parties.items() if party.wire_format == OPENID_CONNECT],
     )
     facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint(), "obstacle": obstacle}
     context = _choices(parties, posted, sample.scopes) | _as_built(sample, endpoint) | facts
@@ -49,7 +52,12 @@ def playground(request: HttpRequest) -> HttpResponse:
 @only_read
 @never_cache
 def callback(request: HttpRequest) -> HttpResponse:
-    """The page to which answers return. Its script reads them from the fragment and verifies them."""
+    """The page to which answers return. Its script reads them from the fragment and verifies them.
+
+    A code of OpenID Connect is in the query, and the server exchanges it.
+    """
+    if request.GET.keys() & {"code", "error"}:
+        return render(request, "playground/code.html", codes.received(request.GET, now=timezone.now()))
     context = {
         "base_url": settings.BASE_URL,
         "vct": credential_type(),

@@ -84,6 +84,7 @@ class SelfRegistrationForm(forms.Form):
         choices=[
             (RelyingParty.WireFormat.STRING, _("vp_token is the token itself")),
             (RelyingParty.WireFormat.OPENID4VP_1_0, _("OpenID4VP 1.0: vp_token is a JSON object")),
+            (RelyingParty.WireFormat.OPENID_CONNECT, _("OpenID Connect: your server exchanges a code")),
         ],
         initial=RelyingParty.WireFormat.STRING,
         widget=forms.RadioSelect,

@@ -28,6 +28,7 @@ from sandbox import api
 from tests.forgery import Key, new_key, public_jwk
 from tests.people import ALICE, DETAILS, enroll
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion, registered
+from tests.presentation.openid_connect.shop import USERINFO, Shop, user_info
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.test_webhook_events import pass_through
 from tests.presentation.webhooks import opted_in
@@ -114,7 +115,17 @@ def given_tokens(world: World) -> list[Any]:
         ask(world.client, in_body),
         ask(world.client, world.by_key),
         ask(world.client, {"scope": "presentation:verify"}, **world.by_secret),
+        of_openid_connect(world)[0],
     ]
+
+
+def of_openid_connect(world: World) -> list[Any]:
+    """The exchange of a code, and UserInfo with the access token by GET and by POST."""
+    shop = Shop.registered()
+    exchanged = shop.redeems(Client(), shop.code(world.client, scope="openid profile email"))
+    token = exchanged.json()["access_token"]
+    body = urlencode({"access_token": token})
+    return [exchanged, user_info(Client(), token), Client().post(USERINFO, body, content_type=FORM)]
 
 
 def pushed(world: World) -> list[Any]:
@@ -179,6 +190,8 @@ GOOD_CALLS: dict[str, Callable[[World], list[Any]]] = {
     "authorize": authorized,
     "token": given_tokens,
     "push": pushed,
+    "userinfo": lambda world: of_openid_connect(world)[1:2],
+    "userinfo_posted": lambda world: of_openid_connect(world)[2:],
     "verify": verified,
     "outcome": outcomes,
     "discovery": document("/.well-known/openid-configuration"),

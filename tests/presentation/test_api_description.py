@@ -28,7 +28,7 @@ from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests.authorization_request import SHORTEST_NONCE
-from presentation.requests.parameters import CARRIERS, LIMITS, RESPONSE_MODES
+from presentation.requests.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, DETAILS, evidence_of, register
@@ -176,7 +176,7 @@ def test_parameters_and_their_limits_are_those_of_the_code() -> None:
     for name in pushed.keys() & parameters.keys():
         assert pushed[name]["maxLength"] == LIMITS[name]
     assert SCHEMAS["Nonce"]["minLength"] == SHORTEST_NONCE
-    assert SCHEMAS["ResponseMode"]["enum"] == list(RESPONSE_MODES)
+    assert SCHEMAS["ResponseMode"]["enum"] == [*RESPONSE_MODES, QUERY]
     assert SCHEMAS["HolderCall"]["properties"]["authorize_url"]["maxLength"] == LONGEST_URL
 
 

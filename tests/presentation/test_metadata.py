@@ -25,6 +25,17 @@ def fresh(db: None) -> None:
         document.refresh()
 
 
+OPENID_CLAIMS = [
+    *("given_name", "family_name", "birthdate"),
+    *(f"age_equal_or_over.{age}" for age in (18, 21, 65)),
+    *("nationalities", "email"),
+    *(f"address.{part}" for part in ("formatted", "street_address", "locality")),
+    *(f"address.{part}" for part in ("postal_code", "region", "country")),
+    "place_of_birth",
+    *(f"document.{part}" for part in ("type", "number", "issuing_country", "expiry_date")),
+]
+
+
 def test_discovery_has_the_contracts_members_and_only_what_works(client: Client, settings: Any) -> None:
     base = settings.BASE_URL
 
@@ -40,12 +51,29 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "request_uri_parameter_supported": True,
         "require_request_uri_registration": True,
         "request_object_signing_alg_values_supported": ["ES256"],
-        "response_types_supported": ["vp_token"],
-        "response_modes_supported": ["fragment", "direct_post", "direct_post.jwt"],
+        "response_types_supported": ["vp_token", "code"],
+        "response_modes_supported": ["fragment", "direct_post", "direct_post.jwt", "query"],
+        "userinfo_endpoint": f"{base}/openid-connect/userinfo",
+        "subject_types_supported": ["pairwise"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+        "code_challenge_methods_supported": ["S256"],
+        "claims_parameter_supported": True,
+        "claim_types_supported": ["normal"],
+        "claims_supported": [
+            *("sub", "auth_time", "acr", "amr", "nonce", *OPENID_CLAIMS),
+            *(f"verification.{name}" for name in ("trust_framework", "assurance_level", "time", "evidence")),
+            *("email_verified", "verified_claims", "vp_token"),
+        ],
+        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "acr_values_supported": ["phr"],
+        "verified_claims_supported": True,
+        "trust_frameworks_supported": [f"{base}/assurance"],
+        "evidence_supported": ["document", "electronic_record"],
+        "claims_in_verified_claims_supported": OPENID_CLAIMS,
         "authorization_response_iss_parameter_supported": True,
         "authorization_encryption_alg_values_supported": ["ECDH-ES"],
         "authorization_encryption_enc_values_supported": ["A256GCM", "A128GCM"],
-        "grant_types_supported": ["implicit", "client_credentials"],
+        "grant_types_supported": ["authorization_code", "implicit", "client_credentials"],
         "token_endpoint_auth_methods_supported": [
             "client_secret_basic",
             "client_secret_post",
@@ -54,6 +82,7 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
         "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
         "ui_locales_supported": ["en-GB", "es"],
         "scopes_supported": [
+            *("openid", "profile", "email", "address"),
             "urn:service:params:scope:verifiable-credentials:basic",
             "urn:service:params:scope:verifiable-credentials:age-over-18",
             "urn:service:params:scope:verifiable-credentials:contact",

@@ -295,6 +295,16 @@ IN_THE_PLURAL: dict[ClaimPath, Text] = {("nationalities",): _("Nationalities")}
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
 
+# What OpenID Connect Core 1.0 calls them where that is not the path with dots (§5.1), and its scopes (§5.4).
+OPENID_NAMES: dict[ClaimPath, str] = {("birth_date",): "birthdate", SUBJECT: "sub"}
+OPENID_SCOPES: dict[str, tuple[ClaimPath, ...]] = {
+    "profile": (("given_name",), ("family_name",)),
+    "email": (("email",),),
+    "address": tuple(path for path in CLAIMS if path[0] == "address"),
+}
+
+OPENID_PROVEN = {"email": "email_verified"}  # true whenever the first is there: a wallet has no other address
+
 # The claims that answer a question, by the first element of their path.
 FAMILIES: dict[str, Text] = {"age_equal_or_over": _("Any age"), "nationality_in": _("Any nationality")}
 # What may be allowed to relying parties beside single claims: a whole family.
@@ -354,6 +364,16 @@ def _question(path: tuple[Any, ...]) -> Claim | None:
 def named(name: str) -> ClaimPath:
     """The path of the claim of this name, such as `age_equal_or_over.18`; raises KeyError."""
     return NAMES.get(name) or claim(name.split(".")).path
+
+
+def openid_named(name: str) -> ClaimPath:
+    """As `named`, also by the names of OpenID Connect; raises KeyError."""
+    return next((path for path, openid in OPENID_NAMES.items() if openid == name), None) or named(name)
+
+
+def openid_name(path: ClaimPath) -> str:
+    """What OpenID Connect calls the claim."""
+    return OPENID_NAMES.get(path) or ".".join(path)
 
 
 def is_named(name: object) -> bool:

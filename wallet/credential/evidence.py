@@ -23,6 +23,8 @@ METHODS: dict[str, tuple[str | Promise, str]] = {
     "simulated": (_("Simulated check of the sandbox"), "auth"),
 }
 
+EVIDENCE = ("document", "electronic_record")  # types
+
 # Kinds of documents, by the `document_details.type` of OpenID Identity Assurance.
 DOCUMENT_KINDS: dict[str, str | Promise] = {
     "": _("none"),
@@ -118,7 +120,7 @@ class Verification:
     @property
     def evidence(self) -> list[dict[str, Any]]:
         """The method as `evidence` (OpenID Connect for Identity Assurance 1.0 §5.1.1)."""
-        kind = "electronic_record" if self.method in ("electronic", "wallet") else "document"
+        kind = EVIDENCE[self.method in ("electronic", "wallet")]
         return [{"type": kind, "check_details": [{"check_method": METHODS[self.method][1]}]}]
 
 

@@ -103,9 +103,9 @@ def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime)
         wallet=session.wallet,
         now=now,
     )
-    if HolderSession.objects.filter(digest=session.digest).update(signed_in_at=now) != 1:
+    if HolderSession.objects.filter(digest=session.digest).update(signed_in_at=now, by_passkey=True) != 1:
         raise PasskeyError("too_late")  # signed out meanwhile
-    session.signed_in_at = now
+    session.signed_in_at, session.by_passkey = now, True
     log.info("holder_confirmed_with_passkey", wallet=str(session.wallet_id))
 
 

@@ -62,7 +62,9 @@ def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: A
     return tuple(rows)
 
 
-def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: datetime) -> HolderSession:
+def start(
+    request: HttpRequest, response: HttpResponse, wallet: Wallet, *, by_passkey: bool = False, now: datetime
+) -> HolderSession:
     """Sign this browser in to `wallet`: create a session and its cookie, and delete the previous session.
 
     A holder who proves a factor again stays signed in with the same `public_id` since the same time.
@@ -81,6 +83,7 @@ def start(request: HttpRequest, response: HttpResponse, wallet: Wallet, *, now: 
             digest=sha256_hex(secret),
             wallet=wallet,
             signed_in_at=now,
+            by_passkey=by_passkey,
             last_seen_at=now,
             expires_at=now + ABSOLUTE,
             browser_name=agent.browser,

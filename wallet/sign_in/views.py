@@ -233,14 +233,20 @@ def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
 
 
 def signed_in(
-    request: HttpRequest, errand: Errand, wallet: Wallet, *, known: bool, now: datetime
+    request: HttpRequest,
+    errand: Errand,
+    wallet: Wallet,
+    *,
+    known: bool,
+    by_passkey: bool = False,
+    now: datetime,
 ) -> HttpResponse:
     """Starts the session, and redirects to where the errand leads.
 
     known: whether this browser had signed in with the address before.
     """
     response = see_other(errand.return_to)
-    sessions.start(request, response, wallet, now=now)
+    sessions.start(request, response, wallet, by_passkey=by_passkey, now=now)
     log_context.bind(signed_in="request" if errand.on_behalf_of else "wallet")
     known_browsers.tell_of_new_browser(request, wallet, known=known, now=now)
     return response

@@ -100,7 +100,8 @@ def _requests(
     errands = [check.errand_id for check in checks if check.errand_id]
     belong = Q(consent__in=consents) | (Q(errand__in=errands) if errands else Q())
     rows = Interaction.objects.filter(belong) if consents or errands else Interaction.objects.none()
-    rows = rows.select_related("relying_party", "delivery").defer("parameters", "sealed_transaction_data")
+    rows = rows.select_related("relying_party", "delivery", "code")
+    rows = rows.defer("parameters", "sealed_transaction_data", "code__sealed_answer")
     listed = list(rows.order_by("-created_at"))
     return [*(one for one in found.interactions if one not in listed), *listed]
 
@@ -164,7 +165,7 @@ class _Show:
             _("Error"): attrgetter("error"),
             _("Begun"): attrgetter("created_at"),
             _("Answered"): attrgetter("answered_at"),
-            _("Posted"): self._posted,
+            _("Delivery"): self._delivery,
             _("Receipt"): lambda one: _to("receipt", one.consent_id),
         }
         return _table("request", _("Requests"), rows, columns)
@@ -208,7 +209,9 @@ class _Show:
             return str(one.get_outcome_display())
         return _("expired without an answer")
 
-    def _posted(self, one: Interaction) -> str:
+    def _delivery(self, one: Interaction) -> str:
+        if code := getattr(one, "code", None):  # it is deleted when its time is over
+            return _("code exchanged") if code.used_at else _("code not exchanged")
         kept = getattr(one, "delivery", None)
         return "" if kept is None else deliveries.standing(kept, now=self.now).name.lower()
 

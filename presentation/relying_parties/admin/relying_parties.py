@@ -13,15 +13,21 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.operations import OperationsAdmin
+from infra.words import Words
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import integration
 from presentation.relying_parties.admin.addresses import RedirectURIInline, ResponseURIInline
 from presentation.relying_parties.admin.operations import OPERATIONS
 from presentation.relying_parties.admin.pages import PagesOfRelyingParty
 from presentation.relying_parties.authentication import client_secret_pages
-from presentation.relying_parties.forms import RelyingPartyForm
+from presentation.relying_parties.forms import WIRE_FORMATS, RelyingPartyForm
 from presentation.relying_parties.metadata import logos
 from presentation.webhooks import admin as webhooks
+
+
+def folded(title: Words, *fields: str) -> tuple[Words, dict[str, Any]]:
+    """A part of the form that opens by a click, or by itself for an error in it."""
+    return title, {"fields": fields, "classes": ("collapse",)}
 
 
 @admin.register(RelyingParty)
@@ -40,69 +46,48 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
         *("state", "suspension_reason", "created_at"),
     )
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
-    fieldsets = (
-        (_("Who asks"), {"fields": ("name", "purpose", "current_logo", "logo_file", "remove_logo")}),
-        (
+    # With the redirect URIs, which come first, these are the five that every relying party needs.
+    first_fieldset = (_("Who asks what"), {"fields": ("name", "purpose", "allowed_scopes", "wire_format")})
+    further_fieldsets = (
+        folded(_("Logo"), "current_logo", "logo_file", "remove_logo"),
+        folded(
             _("Links and contact"),
-            {
-                "fields": (
-                    "privacy_policy_url",
-                    "terms_url",
-                    "initiate_login_uri",
-                    "contact",
-                    "privacy_contact",
-                )
-            },
+            *("privacy_policy_url", "terms_url", "initiate_login_uri", "contact", "privacy_contact"),
         ),
-        (
-            _("What it may ask"),
-            {
-                "fields": (
-                    "allowed_scopes",
-                    "allowed_claims",
-                    "allowed_transaction_data_types",
-                    "may_recognise",
-                    "sector",
-                    "minimum_assurance",
-                    "most_ages_a_year",
-                    "wire_format",
-                )
-            },
+        folded(
+            _("What else it may ask"),
+            *("allowed_claims", "allowed_transaction_data_types", "may_recognise", "sector"),
+            *("minimum_assurance", "most_ages_a_year"),
         ),
-        (_("As a client"), {"fields": ("grants", "client_secrets", "jwks", "jwks_uri", "may_name_endpoint")}),
-        (
+        folded(_("As a client"), "grants", "client_secrets", "jwks", "jwks_uri", "may_name_endpoint"),
+        folded(
             _("How it must ask"),
-            {
-                "fields": (
-                    "requires_pushed_requests",
-                    "requires_signed_requests",
-                    "may_omit_exp",
-                    "request_uri_prefix",
-                    "may_omit_login_hint",
-                )
-            },
+            *("requires_pushed_requests", "requires_signed_requests", "may_omit_exp"),
+            *("request_uri_prefix", "may_omit_login_hint"),
         ),
-        (_("Webhooks"), {"fields": ("webhook_url", "webhook_events", "webhooks")}),
-        (_("State"), {"fields": ("state", "suspension_reason", "created_at", "notes")}),
+        folded(_("Webhooks"), "webhook_url", "webhook_events", "webhooks"),
+        folded(_("State"), "state", "suspension_reason", "created_at", "notes"),
     )
-    new_fieldsets = (
-        (_("Who asks"), {"fields": ("name", "purpose", "logo_file")}),
-        *fieldsets[1:3],
-        (_("As a client"), {"fields": ("grants", "jwks", "jwks_uri", "may_name_endpoint")}),
-        fieldsets[4],
-        (_("Notes"), {"fields": ("notes",)}),
-    )
+    only_when_registered = {
+        *("current_logo", "remove_logo", "client_secrets"),
+        *("webhook_url", "webhook_events", "webhooks", "state", "suspension_reason", "created_at"),
+    }
     integration_fieldset = (_("Integration"), {"fields": ("client_id", "checklist", "try_it", "panel")})
 
     def get_fieldsets(self, request: HttpRequest, obj: RelyingParty | None = None) -> Any:
         """For a registered relying party also its state and what its developers need."""
-        return (self.integration_fieldset, *self.fieldsets) if obj else self.new_fieldsets
+        if obj:
+            return (self.first_fieldset, self.integration_fieldset, *self.further_fieldsets)
+        further = []
+        for title, options in self.further_fieldsets:
+            if fields := [name for name in options["fields"] if name not in self.only_when_registered]:
+                further.append((_("Notes") if fields == ["notes"] else title, {**options, "fields": fields}))
+        return (self.first_fieldset, *further)
 
     @admin.display(description=_("wire format"), ordering="wire_format")
     def answers_in(self, relying_party: RelyingParty) -> str:
         """The wire format in a word, for the list."""
-        is_string = relying_party.wire_format == RelyingParty.WireFormat.STRING
-        return _t("contract") if is_string else "OpenID4VP 1.0"
+        return str(WIRE_FORMATS[relying_party.wire_format][0])  # type: ignore[index] # a text choice
 
     @admin.display(description=_("Logo"))
     def current_logo(self, relying_party: RelyingParty) -> SafeString | str:
@@ -123,9 +108,10 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
     def panel(self, relying_party: RelyingParty) -> SafeString:
         """Addresses to copy, and one request to try for each redirect URI."""
         requests = integration.requests_to_try(relying_party, login_hint="person@example.com")
+        by_code = relying_party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT
         return render_to_string(
             "admin/presentation/relyingparty/integration.html",
-            {"addresses": integration.addresses(), "requests": requests},
+            {"addresses": integration.addresses(), "requests": requests, "by_code": by_code},
         )
 
     @admin.display(description=_("Webhooks"))

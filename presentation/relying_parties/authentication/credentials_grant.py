@@ -35,7 +35,9 @@ def grant(
     relying_party = authenticate(form, authorization, now=now)
     PER_CLIENT.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:
-        raise RefusedRequestError("unsupported_grant_type", f"The only grant_type here is {GRANT_TYPE}.")
+        raise RefusedRequestError(
+            "unsupported_grant_type", f"grant_type must be {GRANT_TYPE} or authorization_code."
+        )
     scopes = _scopes(form.get("scope", ""), relying_party.grants)
     try:
         return access_tokens.issue(relying_party.client_id, scopes, now=now)

@@ -42,6 +42,8 @@ validate_https = URLValidator(
     schemes=["https"], message=_("Enter an address that begins with https://."), code="not_https"
 )
 
+OPENID_CONNECT = "openid_connect"  # the wire format; by this name it costs the busiest path no call
+
 # The values that each list field may contain.
 _KNOWN: dict[str, Collection[str]] = {
     "allowed_claims": WHOLE_FAMILIES,  # and the name of every claim
@@ -64,6 +66,7 @@ class RelyingParty(models.Model):
     class WireFormat(models.TextChoices):
         STRING = "string", _("the contract: vp_token is the SD-JWT VC string")
         OPENID4VP_1_0 = "openid4vp-1.0", _("OpenID4VP 1.0: vp_token is a JSON object")
+        OPENID_CONNECT = OPENID_CONNECT, _("OpenID Connect: an ID token, and vp_token beside it")
 
     client_id = models.CharField(
         _("client ID"), max_length=100, unique=True, default=new_client_id, editable=False
@@ -127,7 +130,7 @@ class RelyingParty(models.Model):
         ),
     )
     wire_format = models.CharField(
-        _("wire format"), max_length=13, choices=WireFormat, default=WireFormat.STRING
+        _("wire format"), max_length=20, choices=WireFormat, default=WireFormat.STRING
     )
     requires_pushed_requests = models.BooleanField(
         _("only pushed requests"),
@@ -155,7 +158,10 @@ class RelyingParty(models.Model):
         _("may recognise people"),
         default=False,
         db_default=False,
-        help_text=_("It may ask for pairwise_subject, a number that stays the same for each person."),
+        help_text=_(
+            "It may ask for pairwise_subject, a number that stays the same for each person. In OpenID "
+            "Connect it gets it as sub; without this tick sub is another one each time."
+        ),
     )
     sector = models.CharField(
         _("sector"),
@@ -229,7 +235,7 @@ class RelyingParty(models.Model):
                 name="presentation_relying_party_suspended_with_reason",
             ),
             models.CheckConstraint(
-                condition=Q(wire_format__in=["string", "openid4vp-1.0"]),
+                condition=Q(wire_format__in=["string", "openid4vp-1.0", OPENID_CONNECT]),
                 name="presentation_relying_party_wire_format_known",
             ),
             # OpenID4VP 1.0 §5.9.1: the text before a colon would be a client identifier prefix.

@@ -15,18 +15,20 @@ from presentation.relying_parties.authentication.signed_jwt import (
     signed_claims,
     times,
 )
-from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
+from presentation.requests.parameters import CARRIERS, CODE, LIMITS, OF_OPENID_CONNECT, Parameters
 
 TYPE = "oauth-authz-req+jwt"
 MEDIA_TYPE = f"application/{TYPE}"
 LIFETIME = timedelta(hours=1)  # the latest `exp`, from now
 SELF_ISSUED = "https://self-issued.me/v2"  # the audience for wallets whose metadata is unknown (§5.8)
-# In an address these are text; in an object they are JSON objects or arrays (OpenID4VP 1.0 §5.1). Many
+# In an address these are text; in an object they are JSON values (OpenID4VP 1.0 §5.1, RFC 9101 §4). Many
 # libraries put the text into the object too, so both are accepted.
 JSON_VALUES: dict[str, tuple[type, str]] = {
     "dcql_query": (dict, "a JSON object or text"),
     "client_metadata": (dict, "a JSON object or text"),
     "transaction_data": (list, "a JSON array or text"),
+    "claims": (dict, "a JSON object or text"),
+    "max_age": (int, "a number or text"),
 }
 
 
@@ -100,7 +102,8 @@ def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:
 
     A parameter of the wrong type gets no value, so that the others still say where to return the error.
     """
-    names = [name for name in LIMITS if name not in CARRIERS and claims.get(name) is not None]
+    unknown = CARRIERS if claims.get("response_type") == CODE else CARRIERS | OF_OPENID_CONNECT
+    names = [name for name in LIMITS if name not in unknown and claims.get(name) is not None]
     texts = {name: _text(name, claims[name]) for name in names}
     mistyped = next((name for name in names if texts[name] is None), None)
     parameters = Parameters.of({name: [text] for name, text in texts.items()})

@@ -12,6 +12,9 @@ const mistakes = fromPage("mistakes");
 const [endpoint] = go.href.split("?");
 const { redirectUri } = form.dataset;
 const edited = { ...known.examples }; // the texts as the person left them
+// A request of OpenID Connect is built by the server, which also exchanges the code.
+const isByCode = () => known.parties[new FormData(form).get("client_id")].wireFormat === "openid_connect";
+const builtByServer = isByCode();
 let secrets;
 let encryption; // the key of this request, once there is one
 
@@ -149,7 +152,11 @@ form.elements.transaction.addEventListener("change", () => {
 form.elements.transaction_text.addEventListener("input", () => {
   edited[form.elements.transaction.value] = form.elements.transaction_text.value;
 });
+form.addEventListener("change", () => {
+  if (builtByServer || isByCode()) form.submit();
+});
 form.addEventListener("input", (event) => {
+  if (builtByServer || isByCode()) return;
   if (event.target.name === "scope") fitScopes();
   showTransaction();
   show();
@@ -159,7 +166,11 @@ form.addEventListener("submit", (event) => {
   location.assign(go.href);
 });
 // Also when the page comes back from the browser's memory: a nonce is good for one request only.
-addEventListener("pageshow", () => {
+addEventListener("pageshow", (event) => {
+  if (builtByServer) {
+    if (event.persisted) location.reload();
+    return;
+  }
   secrets = { nonce: newSecret(), state: newSecret() };
   const type = form.elements.transaction.value;
   if (type) edited[type] = form.elements.transaction_text.value;

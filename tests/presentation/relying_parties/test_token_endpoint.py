@@ -144,9 +144,7 @@ def test_a_client_that_was_granted_nothing_gets_nothing(client: Client) -> None:
     refused(ask(client, **basic(party.client_id, secret)), "unauthorized_client")
 
 
-@pytest.mark.parametrize(
-    "grant_type", ["authorization_code", "refresh_token", "password", "CLIENT_CREDENTIALS"]
-)
+@pytest.mark.parametrize("grant_type", ["refresh_token", "password", "CLIENT_CREDENTIALS"])
 def test_no_other_grant_is_offered(client: Client, grant_type: str) -> None:
     party, secret = with_secret()
     form = {"grant_type": grant_type}

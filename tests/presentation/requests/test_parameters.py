@@ -7,15 +7,30 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation.errors import UntrustedRequestError
-from presentation.requests.parameters import LIMITS, LONGEST_QUERY, Parameters
+from presentation.requests.parameters import LIMITS, LONGEST_QUERY, OF_OPENID_CONNECT, Parameters
 
 readable = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=80
 )
 
 
+def with_type(name: str) -> str:
+    """The beginning of a query in which the parameter of this name is known."""
+    return "response_type=code&" if name in OF_OPENID_CONNECT else ""
+
+
+@pytest.mark.parametrize(
+    "response_type", ["", "response_type=vp_token&", "response_type=code&response_type=code&"]
+)
+def test_parameters_of_openid_connect_are_unknown_in_other_requests(response_type: str) -> None:
+    for name in OF_OPENID_CONNECT:
+        parameters = Parameters.from_query(f"{response_type}{name}=a&{name}=b")
+        assert name not in parameters.values | dict.fromkeys(parameters.repeated)
+
+
 @given(st.dictionaries(st.sampled_from(sorted(LIMITS)), readable))
 def test_what_was_encoded_is_what_is_read(values: dict[str, str]) -> None:
+    values |= {"response_type": "code"} if OF_OPENID_CONNECT & values.keys() else {}
     expected = {name: value for name, value in values.items() if len(value) <= LIMITS[name]}
 
     assert Parameters.from_query(urlencode(values)).values == expected
@@ -66,7 +81,7 @@ def test_unknown_parameters_are_ignored_even_when_they_cannot_be_read() -> None:
 @pytest.mark.parametrize("name", sorted(LIMITS))
 def test_a_repeated_name_is_remembered_and_its_value_is_not_used(name: str) -> None:
     for query in (f"{name}=a&{name}=b", f"{name}=a&x=y&{name}=a", f"{name}=&{name}=a", f"{name}&{name}=a"):
-        parameters = Parameters.from_query(query)
+        parameters = Parameters.from_query(with_type(name) + query)
         assert parameters.repeated == {name}
         assert parameters.values.get(name) is None
         assert parameters.problem(name) == f"{name} must not be sent more than once"
@@ -105,8 +120,8 @@ def test_a_value_that_cannot_be_read_unambiguously_is_remembered(value: str) -> 
 
 @pytest.mark.parametrize(("name", "limit"), [(n, m) for n, m in LIMITS.items() if m < LONGEST_QUERY])
 def test_each_parameter_has_its_limit(name: str, limit: int) -> None:
-    at_limit = Parameters.from_query(f"{name}={'a' * limit}")
-    over = Parameters.from_query(f"{name}={'a' * (limit + 1)}")
+    at_limit = Parameters.from_query(f"{with_type(name)}{name}={'a' * limit}")
+    over = Parameters.from_query(f"{with_type(name)}{name}={'a' * (limit + 1)}")
 
     assert at_limit.values.get(name) == "a" * limit
     assert over.values.get(name) is None

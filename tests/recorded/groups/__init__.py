@@ -7,6 +7,7 @@ from tests.recorded.groups import (
     developers,
     documents,
     holders,
+    openid_connect,
     operating,
     outages,
     pushing,
@@ -30,6 +31,7 @@ GROUPS: dict[str, Group] = {
     "tokens": tokens.run,
     "holders": holders.run,
     "wallets": wallets.run,
+    "openid-connect": openid_connect.run,
 }
 SANDBOX_GROUPS: dict[str, Group] = {
     "sandbox-pages": sandbox_pages.run,

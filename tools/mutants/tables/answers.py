@@ -90,8 +90,8 @@ MUTANTS = (
     mutant(
         "payment: no fresh factor is asked for",
         _NEXT,
-        "return opened.row.created_at - FRESH_FACTOR if consequential else None",
-        "return None",
+        "    age = FRESH_FACTOR if consequential else None\n",
+        "    age = None\n",
         f"{_FLOW}::test_a_payment_asks_for_a_fresh_sign_in_and_session_data_does_not",
     ),
     mutant(

@@ -1,0 +1,154 @@
+"""The parameter `claims` (OpenID Connect Core 1.0 §5.5), with `verified_claims` (OpenID Connect for Identity
+Assurance 1.0). Pure.
+
+Names of unknown claims, and of those that the relying party may not ask for, are ignored.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from infra import strict_json
+from infra.strict_json import StrictJsonError
+from presentation.dcql.queries import ClaimPath, ClaimsQuery, PathPointer, Value
+from presentation.errors import InvalidRequestError
+from wallet.credential.claims import ARRAYS
+
+PLACES = ("id_token", "userinfo")
+PRESENTATION = "vp_token"  # as a claim: the presentation itself
+TRUST_FRAMEWORK = "trust_framework"  # the only member that every verification has
+MOST_CLAIMS = 50  # of one object
+MOST_VALUES = 50  # of one claim
+MOST_VERIFIED = 5  # elements of `verified_claims` in one place
+DEEPEST = 12
+
+PathOf = Callable[[str], ClaimPath | None]  # of the claim of this name; None if it is to be ignored
+
+
+@dataclass(frozen=True, repr=False)  # no repr: the values may be personal data
+class Asked:
+    """One claim. If `values` is not empty, a claim with another value counts as absent."""
+
+    path: ClaimPath
+    essential: bool = False
+    values: tuple[Value, ...] = ()
+
+    @property
+    def query(self) -> ClaimsQuery:
+        """The same as a claims query."""
+        # The elements of an array are what its values are compared with.
+        elements = (None,) if self.values and self.path in ARRAYS else ()
+        return ClaimsQuery((*self.path, *elements), values=self.values)
+
+
+@dataclass(frozen=True, repr=False)
+class Verified:
+    """One element of `verified_claims`. verification: as received, by the names of claims that there are.
+
+    can_fit: whether nothing is demanded of a member of `verification` that there is not.
+    """
+
+    verification: Mapping[str, Any]
+    claims: tuple[Asked, ...]
+    can_fit: bool
+
+    @property
+    def members(self) -> tuple[ClaimsQuery, ...]:
+        """The members of the verification that it asks for."""
+        return tuple(ClaimsQuery(("verification", name)) for name in self.verification)
+
+    @property
+    def conditions(self) -> tuple[ClaimsQuery, ...]:
+        """What it demands of the verification: the trust framework, and values."""
+        demanded = _demanded(dict(self.verification), ("verification",))
+        return (ClaimsQuery(("verification", TRUST_FRAMEWORK)), *demanded)
+
+
+@dataclass(frozen=True, repr=False)
+class Place:
+    """What is asked for in one place, the ID token or UserInfo."""
+
+    claims: tuple[Asked, ...] = ()
+    verified: tuple[Verified, ...] = ()
+    verified_in_array: bool = False
+    presentation: bool = False
+
+
+def parse(text: str, path_of: PathOf) -> dict[str, Place]:
+    """What is asked for in each of PLACES; raises InvalidRequestError."""
+    try:
+        asked = strict_json.loads(text, deepest=DEEPEST)
+    except StrictJsonError as error:
+        raise InvalidRequestError(f"claims {error}") from None
+    if not isinstance(asked, dict):
+        raise InvalidRequestError("claims must be a JSON object")
+    return {name: _place(name, asked.get(name), path_of) for name in PLACES}
+
+
+def _place(where: str, asked: Any, path_of: PathOf) -> Place:
+    members = _members(where, {} if asked is None else asked)
+    verified = members.pop("verified_claims", None)
+    elements = verified if isinstance(verified, list) else [] if verified is None else [verified]
+    if len(elements) > MOST_VERIFIED:
+        raise InvalidRequestError(f"claims must have at most {MOST_VERIFIED} elements of verified_claims")
+    return Place(
+        _claims(members, path_of),
+        tuple(_verified(element, path_of) for element in elements),
+        isinstance(verified, list),
+        PRESENTATION in members,
+    )
+
+
+def _verified(element: Any, path_of: PathOf) -> Verified:
+    members = _members("verified_claims", element)
+    asked = {TRUST_FRAMEWORK: None, **_members("verification", members.get("verification", {}))}
+    for name in asked:
+        list(_demanded(asked[name], (name,)))  # checks the values
+    known = {name: how for name, how in asked.items() if path_of(f"verification.{name}")}
+    ignored = asked.keys() - known
+    return Verified(
+        known,
+        _claims(_members("claims of verified_claims", members.get("claims", {})), path_of),
+        TRUST_FRAMEWORK in known and not any(list(_demanded(asked[name], (name,))) for name in ignored),
+    )
+
+
+def _claims(members: Mapping[str, Any], path_of: PathOf) -> tuple[Asked, ...]:
+    found = []
+    for name, how in members.items():
+        if how is not None and not isinstance(how, dict):
+            raise InvalidRequestError("claims: a request for a claim must be null or an object")
+        if path := path_of(name):
+            how = how or {}
+            found.append(Asked(path, how.get("essential") is True, _values(how)))
+    return tuple(found)
+
+
+def _members(where: str, value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise InvalidRequestError(f"claims: {where} must be an object")
+    if len(value) > MOST_CLAIMS:
+        raise InvalidRequestError(f"claims: {where} must have at most {MOST_CLAIMS} members")
+    return dict(value)
+
+
+def _demanded(how: Any, path: PathPointer) -> Iterator[ClaimsQuery]:
+    """The values that are demanded at the path and below it; in an array, of any element."""
+    if isinstance(how, list):
+        for each in how:
+            yield from _demanded(each, (*path, None))
+    elif isinstance(how, dict) and (values := _values(how)):
+        yield ClaimsQuery(path, values=values)
+    elif isinstance(how, dict):
+        for name, inner in how.items():
+            yield from _demanded(inner, (*path, name))
+
+
+def _values(how: Mapping[str, Any]) -> tuple[Value, ...]:
+    """The values that are asked for, by `value` or `values`."""
+    values = how["values"] if "values" in how else [how["value"]] if "value" in how else []
+    if not isinstance(values, list) or not all(isinstance(value, str | int) for value in values):
+        raise InvalidRequestError("claims: values must be text, whole numbers, true or false")
+    if len(values) > MOST_VALUES:
+        raise InvalidRequestError(f"claims: a claim must have at most {MOST_VALUES} values")
+    return tuple(values)

@@ -1,0 +1,190 @@
+"""Codes, tokens and UserInfo (OpenID Connect Core 1.0 §3.1.2.5, §3.1.3, §5.3; PKCE, RFC 7636).
+
+The code is one row with the whole answer, sealed. One conditional update exchanges it; until then the receipt
+says that nothing was shared. A code that is sent
+again ends what it was exchanged for; one that comes from another client, or with another address or
+verifier, stays as it is, because whoever sends it may have stolen it.
+"""
+
+import hmac
+import json
+import secrets
+from collections.abc import Mapping
+from datetime import datetime, timedelta
+from hashlib import sha256
+from typing import Any
+
+import structlog
+from django.conf import settings
+from django.db import transaction
+
+from consent import decisions
+from infra import base64url
+from infra.limits import Limit
+from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
+from keys.issuer_key import CANNOT_SIGN, active_issuer_key
+from keys.jws import encode_segment, sign_segments
+from presentation.machine_errors import (
+    InvalidTokenError,
+    MalformedRequestError,
+    MissingTokenError,
+    RefusedRequestError,
+    UnavailableError,
+)
+from presentation.models import AuthorizationCode, Interaction, RelyingParty
+from presentation.openid_connect import contents
+from presentation.relying_parties.authentication.authentication import authenticate
+from presentation.relying_parties.authentication.bearer import REFUSED
+from presentation.requests.authorization_request import AuthorizationRequest
+from wallet.models import HolderSession
+
+log = structlog.get_logger(__name__)
+
+GRANT_TYPE = "authorization_code"
+CODE_LIVES, ACCESS_LIVES = timedelta(seconds=60), timedelta(minutes=5)
+# How the holder signed in (OpenID Connect EAP ACR Values 1.0, RFC 8176). A passkey is a key that its holder
+# unlocks. No registered `acr` fits a code in an e-mail.
+BY_PASSKEY: dict[str, Any] = {"acr": "phr", "amr": ["pop", "mfa"]}
+BY_CODE: dict[str, Any] = {"amr": ["otp"]}
+PER_ADDRESS = Limit.from_settings("codes_of_address")
+PER_CLIENT = Limit.from_settings("codes_of_client")
+_NO_CODE = (
+    "The code is unknown, was used or has expired, or it belongs to another client, redirect_uri or verifier."
+)
+
+
+def make(
+    interaction: Interaction,
+    request: AuthorizationRequest,
+    presentation: str,
+    *,
+    subject: str,
+    session: HolderSession,
+    now: datetime,
+) -> tuple[str, AuthorizationCode]:
+    """A code for this presentation, and its row, which the caller inserts as it closes the interaction.
+
+    subject: `sub`. session: that in which the holder agreed.
+    """
+    asked = request.openid
+    if asked is None:
+        raise ValueError("not a request of OpenID Connect")
+    code = secrets.token_urlsafe(32)
+    how = BY_PASSKEY if session.by_passkey else BY_CODE
+    signed_in = {"auth_time": int(session.signed_in_at.timestamp()), **how}
+    nonce = {} if asked.nonce is None else {"nonce": asked.nonce}
+    answer = {
+        **contents.of_places(asked, presentation, now=now),
+        "always": {"sub": subject, **signed_in, **nonce},
+        "beside": {"scope": asked.scope, "vp_token": presentation, "vp_nonce": request.nonce},
+        "code_challenge": asked.code_challenge,
+    }
+    row = AuthorizationCode(digest=sha256_hex(code), interaction=interaction, expires_at=now + CODE_LIVES)
+    row.sealed_answer = seal_column(row, "sealed_answer", json.dumps(answer).encode())
+    return code, row
+
+
+def exchange(
+    form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
+) -> dict[str, Any]:
+    """The members of the answer (Core 1.0 §3.1.3.3); raises MachineError or LimitReachedError."""
+    PER_ADDRESS.take(network_address, now=now)
+    party = authenticate(form, authorization, now=now)
+    PER_CLIENT.take(party.client_id, now=now)
+    return redeem(party, form, now=now)
+
+
+def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> dict[str, Any]:
+    """As `exchange`, for a relying party that has proved who it is."""
+    if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
+        raise RefusedRequestError("unauthorized_client", "This client is not registered for OpenID Connect.")
+    if "code" not in form:
+        raise MalformedRequestError("code is missing.")
+    digest = sha256_hex(form["code"])
+    rows = AuthorizationCode.objects.filter(digest=digest, interaction__relying_party=party)
+    row = rows.select_related("interaction").first()
+    if row is None or (answer := _redeemable(row, form)) is None:
+        raise RefusedRequestError("invalid_grant", _NO_CODE)
+    access_token = secrets.token_urlsafe(32)
+    # Before the code is used up, so that it still works once there is a key again.
+    id_token = _id_token(answer, party, access_token, now=now)
+    unused = AuthorizationCode.objects.filter(digest=digest, used_at=None, expires_at__gt=now)
+    redeemed = {"access_digest": sha256_hex(access_token), "expires_at": now + ACCESS_LIVES, "used_at": now}
+    with transaction.atomic():
+        won = unused.exclude(sealed_answer=b"").update(**redeemed) == 1
+        if won and row.interaction.consent_id:
+            decisions.note_delivered(row.interaction.consent_id)
+    if not won:
+        _end(digest)
+        raise RefusedRequestError("invalid_grant", _NO_CODE)
+    log.info("code_exchanged", client_id=party.client_id, interaction=str(row.interaction_id))
+    lives = {"token_type": "Bearer", "expires_in": int(ACCESS_LIVES.total_seconds())}
+    return {"access_token": access_token, **lives, "id_token": id_token, **answer["beside"]}
+
+
+def user_info(access_token: str, *, network_address: str, now: datetime) -> dict[str, Any]:
+    """The claims of UserInfo; raises MissingTokenError, InvalidTokenError or LimitReachedError."""
+    if not access_token:
+        raise MissingTokenError("An access token is needed (Authorization: Bearer).")
+    row = AuthorizationCode.objects.filter(
+        access_digest=sha256_hex(access_token),
+        expires_at__gt=now,
+        interaction__relying_party__state=RelyingParty.State.ACTIVE,
+    ).first()
+    answer = _opened(row) if row else None
+    if answer is None:
+        REFUSED.take(network_address, now=now)
+        raise InvalidTokenError("The access token is unknown, has expired, or was ended.")
+    return {"sub": answer["always"]["sub"], **answer["userinfo"]}
+
+
+def _redeemable(row: AuthorizationCode, form: Mapping[str, str]) -> dict[str, Any] | None:
+    """The answer behind the code, if the request belongs to it; a used one ends."""
+    if row.used_at is not None:
+        _end(row.digest)
+        return None
+    answer = _opened(row)
+    if answer is None or form.get("redirect_uri") != row.interaction.redirect_uri:
+        return None
+    challenge = base64url.encode(sha256(form.get("code_verifier", "").encode()).digest())
+    return answer if hmac.compare_digest(challenge, answer["code_challenge"]) else None
+
+
+def _end(digest: str) -> None:
+    """Ends what a code was exchanged for, because it was sent again (RFC 6749 §4.1.2)."""
+    rows = AuthorizationCode.objects.filter(digest=digest).exclude(used_at=None)
+    if rows.exclude(sealed_answer=b"").update(sealed_answer=b"", access_digest=None):
+        log.warning("code_sent_again", digest=digest[:8])
+
+
+def _opened(row: AuthorizationCode) -> dict[str, Any] | None:
+    """The answer; None if it was erased, or its sealing key is lost."""
+    if not row.sealed_answer:
+        return None
+    try:
+        answer: dict[str, Any] = json.loads(unseal_column(row, "sealed_answer"))
+    except SealError:
+        log.exception("code_not_opened")
+        return None
+    return answer
+
+
+def _id_token(answer: Mapping[str, Any], party: RelyingParty, access_token: str, *, now: datetime) -> str:
+    issued_at = int(now.timestamp())
+    payload = {
+        **answer["id_token"],
+        **answer["always"],
+        "iss": settings.BASE_URL,
+        "aud": party.client_id,
+        "iat": issued_at,
+        "exp": issued_at + int(ACCESS_LIVES.total_seconds()),
+        "at_hash": base64url.encode(sha256(access_token.encode()).digest()[:16]),
+    }
+    try:
+        key = active_issuer_key(now=now)
+        # Another `typ` than that of any other token that this key signs.
+        header = encode_segment({"alg": "ES256", "typ": "JWT", "kid": key.kid})
+        return sign_segments(header, encode_segment(payload), key.signer)
+    except CANNOT_SIGN as error:
+        log.exception("id_token_not_signed")
+        raise UnavailableError from error

@@ -1,0 +1,102 @@
+"""The claims of the ID token and of UserInfo, from what a presentation discloses. Pure.
+
+So nothing leaves that the holder did not see and share. Claims are nested as in the presentation.
+"""
+
+from collections.abc import Collection, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from keys.jws import decode_segment
+from presentation.dcql.queries import ClaimPath
+from presentation.openid_connect.claims_parameter import PRESENTATION, TRUST_FRAMEWORK, Asked, Place, Verified
+from presentation.openid_connect.translation import OpenIDRequest
+from wallet.credential.claims import OPENID_PROVEN, openid_name
+from wallet.sd_jwt.parsing import parse
+from wallet.sd_jwt.processing import Processing
+
+
+def of_places(request: OpenIDRequest, presentation: str, *, now: datetime) -> dict[str, dict[str, Any]]:
+    """The claims for each place. presentation: one that this service has just made."""
+    read = parse(presentation)
+    payload = decode_segment(read.jwt.split(".")[1])
+    del payload["_sd_alg"]
+    shared = Processing(read.disclosures).object(payload, ())
+    return {
+        name: _of_place(place, request.of_scopes, shared, now=now)
+        | ({PRESENTATION: presentation} if place.presentation else {})
+        for name, place in request.places.items()
+    }
+
+
+def _of_place(
+    place: Place, of_scopes: Collection[ClaimPath], shared: Mapping[str, Any], *, now: datetime
+) -> dict[str, Any]:
+    found = _claims([*map(Asked, of_scopes), *place.claims], shared)
+    verified = [each for one in place.verified if (each := _verified(one, shared, now=now))]
+    if not verified:
+        return found
+    return found | {"verified_claims": verified if place.verified_in_array else verified[0]}
+
+
+def _verified(one: Verified, shared: Mapping[str, Any], *, now: datetime) -> dict[str, Any] | None:
+    """The element of `verified_claims`; None if it cannot be met, or all its claims were withheld."""
+    known = shared.get("verification", {})
+    found = _claims(one.claims, shared)
+    lacks = any(each.essential and not _claims([each], shared) for each in one.claims)
+    if not (one.can_fit and found) or lacks or not _fits(dict(one.verification), known, now=now):
+        return None
+    members = {name: known[name] for name in one.verification if name in known}
+    return {"verification": members, "claims": found} if TRUST_FRAMEWORK in members else None
+
+
+def _claims(asked: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that were shared, with one of the values that were asked for, if any were."""
+    tree: dict[str, Any] = {}
+    for each in asked:
+        value = _at(each.path, shared)
+        if value is None or not _is_one_of(each.values, value):
+            continue
+        *groups, name = openid_name(each.path).split(".")
+        here = tree
+        for group in groups:
+            here = here.setdefault(group, {})
+        here[name] = value
+        if name in OPENID_PROVEN:
+            here[OPENID_PROVEN[name]] = True
+    return tree
+
+
+def _at(path: ClaimPath, shared: Any) -> Any:
+    for name in path:
+        shared = shared.get(name) if isinstance(shared, dict) else None
+    return shared
+
+
+def _is_one_of(wanted: Collection[Any], value: Any) -> bool:
+    """Whether it, or an element of it, is among the wanted values. `1` is not `True`."""
+    values = value if isinstance(value, list) else [value]
+    return not wanted or any(type(a) is type(b) and a == b for a in wanted for b in values)
+
+
+def _fits(asked: Any, value: Any, *, now: datetime) -> bool:
+    """Whether the value meets what a request demands of it; what it only names may be absent."""
+    if isinstance(asked, list):
+        elements = value if isinstance(value, list) else []
+        return all(any(_fits(each, element, now=now) for element in elements) for each in asked)
+    if not isinstance(asked, dict):
+        return True
+    if "value" in asked or "values" in asked:
+        return _is_one_of(asked.get("values", [asked.get("value")]), value)
+    if "max_age" in asked:
+        return _is_recent(value, asked["max_age"], now)
+    members = value if isinstance(value, dict) else {}
+    return all(_fits(inner, members.get(name), now=now) for name, inner in asked.items())
+
+
+def _is_recent(value: Any, seconds: Any, now: datetime) -> bool:
+    """Whether the time is at most so many seconds ago; the verification knows only the day."""
+    try:
+        return now - datetime.fromisoformat(str(value)) <= timedelta(seconds=int(seconds))
+    except (ValueError, TypeError, OverflowError):
+        return False

@@ -1,0 +1,157 @@
+"""Translates a request of OpenID Connect (Core 1.0 §3.1.2.1) into the query that every request has. Pure.
+
+What a scope asks for is required if the credential has it, and what `claims` calls essential in any
+case. What else `claims` asks for is optional: the holder switches it on. An element of
+`verified_claims` is asked for if it can be met.
+"""
+
+import re
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, field
+from datetime import timedelta
+
+from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, CredentialSet, Query
+from presentation.errors import InvalidRequestError, InvalidScopeError
+from presentation.openid_connect import claims_parameter
+from presentation.openid_connect.claims_parameter import Asked, Place, Verified
+from presentation.scopes.records import Scopes
+from wallet.credential.claims import OPENID_SCOPES, SUBJECT, openid_named, permitted
+
+OPENID = "openid"  # the scope that every request has, and the id of its credential query
+SHORTEST_NONCE = 16  # of those that go into the key binding
+NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
+_CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
+_VISIBLE = re.compile(r"[\x21-\x7e]+")
+_SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
+
+
+@dataclass(frozen=True, repr=False)
+class OpenIDRequest:
+    """What only OpenID Connect asks. scope: what of it is answered."""
+
+    scope: str
+    nonce: str | None
+    code_challenge: str
+    prompt: frozenset[str] = frozenset()
+    max_age: int | None = None
+    of_scopes: tuple[ClaimPath, ...] = ()
+    places: Mapping[str, Place] = field(default_factory=dict)
+
+    @property
+    def allows_no_page(self) -> bool:
+        """With `prompt=none`, which is refused, because a page is always shown."""
+        return NONE in self.prompt
+
+    @property
+    def longest_since_sign_in(self) -> timedelta | None:
+        """How long before the request the holder may have signed in; None if it does not matter."""
+        if LOGIN in self.prompt:
+            return timedelta(0)
+        return None if self.max_age is None else timedelta(seconds=self.max_age)
+
+
+def key_binding_nonce(values: Mapping[str, str]) -> str:
+    """The nonce that the key binding repeats, and that identifies the request; empty if there is none.
+
+    Many clients send none, or a short one. The code challenge is new in every request too.
+    """
+    nonce = values.get("nonce", "")
+    long_enough = len(nonce) >= SHORTEST_NONCE and _VISIBLE.fullmatch(nonce)
+    return nonce if long_enough else values.get("code_challenge", "")
+
+
+def read(
+    values: Mapping[str, str],
+    *,
+    known_scopes: Scopes,
+    allowed_scopes: Collection[str],
+    allowed_claims: Collection[ClaimPath],
+) -> tuple[OpenIDRequest, Query]:
+    """The request, and its query; raises AuthorizationError.
+
+    allowed_scopes, allowed_claims: what the relying party may ask for. It is not told of what it may not,
+    because OpenID Connect ignores what is unknown; the answer names the scopes that it is for. Who may
+    recognise people always asks for the number, which is then `sub`.
+    """
+    _check(values)
+    scopes = {name: None for name in values.get("scope", "").split(" ") if name}
+    if OPENID not in scopes:
+        raise InvalidScopeError("scope must contain openid")
+    required, optional, granted = list[ClaimsQuery](), list[ClaimsQuery](), [OPENID]
+    wished = list[ClaimsQuery]()
+    for name in scopes:
+        if name in known_scopes and name in allowed_scopes:
+            required += (each for each in known_scopes[name].query.claims if each.path != SUBJECT)
+            optional += (each for each in known_scopes[name].query.optional if each.path != SUBJECT)
+            granted.append(name)
+        elif paths := [path for path in OPENID_SCOPES.get(name, ()) if permitted(path, allowed_claims)]:
+            wished += map(ClaimsQuery, paths)
+            granted.append(name)
+
+    def path_of(name: str) -> ClaimPath | None:
+        try:
+            path = openid_named(name)
+        except KeyError:
+            return None
+        return path if permitted(path, allowed_claims) else None
+
+    of_scopes = [claim.path for claim in (*required, *wished, *optional)]
+    if permitted(SUBJECT, allowed_claims):
+        required.insert(0, ClaimsQuery(SUBJECT))  # as `sub`
+    places = claims_parameter.parse(values.get("claims", "{}"), path_of)
+    asked = [each for place in places.values() for each in place.claims]
+    required += _queries(asked, essential=True)
+    optional += _queries(asked, essential=False)
+    verified = [each for place in places.values() for each in place.verified if each.can_fit]
+    request = OpenIDRequest(
+        scope=" ".join(granted),
+        nonce=values.get("nonce"),
+        code_challenge=values["code_challenge"],
+        prompt=frozenset(values.get("prompt", "").split(" ")),
+        max_age=int(values["max_age"]) if "max_age" in values else None,
+        of_scopes=tuple(dict.fromkeys(of_scopes)),  # type: ignore[arg-type] # scopes ask for whole claims
+        places=places,
+    )
+    asked_for = {claim.path for claim in (*required, *wished)}
+    optional = [each for each in optional if each.path not in asked_for]
+    first = CredentialQuery(
+        OPENID, _each_once(required), optional=_each_once(optional), wished=_each_once(wished)
+    )
+    return request, _query(first, verified)
+
+
+def _check(values: Mapping[str, str]) -> None:
+    if "dcql_query" in values:
+        raise InvalidRequestError("dcql_query is not for this client: scope and claims say what it asks for")
+    if values.get("code_challenge_method") != "S256":
+        raise InvalidRequestError("PKCE is needed: code_challenge_method must be S256")
+    if not _CHALLENGE.fullmatch(values.get("code_challenge", "")):
+        raise InvalidRequestError("PKCE is needed: code_challenge must be 43 characters of base64url")
+    prompt = values.get("prompt", "").split(" ")
+    if NONE in prompt and len(prompt) > 1:
+        raise InvalidRequestError("prompt must not have other values beside none")
+    if not _SECONDS.fullmatch(values.get("max_age", "0")):
+        raise InvalidRequestError("max_age must be a number of seconds")
+
+
+def _queries(asked: Collection[Asked], *, essential: bool) -> list[ClaimsQuery]:
+    return [each.query for each in asked if each.essential is essential]
+
+
+def _query(first: CredentialQuery, verified: Collection[Verified]) -> Query:
+    """One presentation for all; the queries of `verified_claims` are answered if they can be."""
+    further = tuple(
+        CredentialQuery(
+            f"verified_claims_{number}",
+            _each_once([*each.conditions, *_queries(each.claims, essential=True)]),
+            wished=each.members,
+            optional=_each_once(_queries(each.claims, essential=False)),
+        )
+        for number, each in enumerate(verified)
+    )
+    sets = (CredentialSet(((OPENID,),)), *(CredentialSet(((each.id,),), required=False) for each in further))
+    return Query((first, *further), sets if further else (), in_one=True)
+
+
+def _each_once(claims: Collection[ClaimsQuery]) -> tuple[ClaimsQuery, ...]:
+    return tuple(dict.fromkeys(claims))

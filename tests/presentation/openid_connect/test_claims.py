@@ -1,0 +1,317 @@
+"""What `scope` and `claims` ask for: what the holder must share, may share, and what comes back."""
+
+import json
+from datetime import date
+from typing import Any
+
+import pytest
+from django.db import transaction
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.models import Scope
+from tests.forgery import new_key, public_jwk, sign_jwt
+from tests.people import ALICE
+from tests.presentation.openid_connect.shop import Shop, share, user_info
+from tests.presentation.requests.test_authorize import PATH, encoded, session_data
+from tests.relying_party import disclosed_claims, read_jwt, take_apart
+from wallet.credential import credentials
+from wallet.credential.claims import Identity
+from wallet.credential.evidence import Assurance, Verification
+from wallet.models import Credential, HolderSession, Wallet
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+FRAMEWORK = "https://id.example/assurance"
+NAMES = {"given_name": None, "family_name": None}
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    return Shop.registered()
+
+
+@pytest.fixture
+def signed_in(alice: Wallet, sign_in: Any) -> HolderSession:
+    session: HolderSession = sign_in(alice)
+    return session
+
+
+@pytest.fixture
+def ask(client: Client, shop: Shop, signed_in: Any) -> Any:
+    """Asks by `claims` alone; gives the ID token, UserInfo and what the presentation discloses."""
+
+    def ask(claims: Any, **more: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
+        tokens = shop.tokens(client, **({"scope": "openid", "claims": claims} | more))
+        issued, shown, _, _ = take_apart(tokens["vp_token"])
+        told = user_info(Client(), tokens["access_token"]).json()
+        return dict(read_jwt(tokens["id_token"]).payload), told, disclosed_claims(issued, shown)
+
+    return ask
+
+
+def question() -> Consent:
+    return Consent.objects.latest("asked_at")
+
+
+def verified(claims: Any = NAMES, **verification: Any) -> dict[str, Any]:
+    return {"verification": {"trust_framework": None} | verification, "claims": claims}
+
+
+# --- Required and optional --------------------------------------------------------------------------------
+
+
+def test_essential_claims_are_required_and_others_are_switches(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    claims = {"id_token": {"birthdate": {"essential": True}, "nationalities": None, "email": {}}}
+    client.get(PATH, shop.asks(scope="openid", claims=claims))
+
+    assert question().claims == [["birth_date"], ["nationalities"], ["email"]]
+    assert question().optional_claims == [["nationalities"], ["email"]]
+
+
+def test_what_is_not_switched_on_stays_with_the_holder(ask: Any) -> None:
+    claims = {"id_token": {"birthdate": {"essential": True}, "email": None}}
+    token, told, shared = ask(claims)
+    assert token["birthdate"] == shared["birth_date"]
+    assert "email" not in token | told | shared
+    token, _, _ = ask(claims, switched_on=["email"])
+    assert (token["email"], token["email_verified"]) == (ALICE, True)
+
+
+def test_a_claim_that_a_scope_and_claims_ask_for_is_required(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    claims = {"userinfo": {"given_name": None}, "id_token": {"given_name": {"essential": True}}}
+    client.get(PATH, shop.asks(scope="openid profile", claims=claims))
+    assert (question().claims, question().optional_claims) == ([["given_name"], ["family_name"]], [])
+
+
+def test_each_place_has_what_was_asked_for_there(ask: Any) -> None:
+    token, told, _ = ask(
+        {
+            "id_token": {"given_name": {"essential": True}, "age_equal_or_over.18": {"essential": True}},
+            "userinfo": {"family_name": {"essential": True}, "age_equal_or_over.21": {"essential": True}},
+        }
+    )
+    assert (token["given_name"], token["age_equal_or_over"]) == ("Alice", {"18": True})
+    assert "family_name" not in token
+    assert told == {"sub": token["sub"], "family_name": "Archer", "age_equal_or_over": {"21": True}}
+
+
+def test_unknown_claims_are_ignored(ask: Any) -> None:
+    token, told, shared = ask(
+        {
+            "id_token": {"name": {"essential": True}, "given_name#de": None, "": None, "toString": None},
+            "userinfo": {"https://claims.example/shoe_size": {"essential": True, "value": 42}},
+            "elsewhere": {"given_name": {"essential": True}},
+        }
+    )
+    assert told.keys() == {"sub"}
+    assert not {"given_name", "name"} & (token.keys() | shared.keys())
+
+
+def test_claims_that_it_may_not_ask_for_are_ignored(client: Client, signed_in: Any) -> None:
+    shop = Shop.registered(allowed_claims=["given_name"])
+    claims = {"id_token": {"birthdate": {"essential": True}, "verified_claims": verified()}}
+    tokens = shop.tokens(client, scope="openid profile email", claims=claims)
+    token = read_jwt(tokens["id_token"]).payload
+    assert token["given_name"] == "Alice"
+    assert not {"family_name", "email", "birthdate", "verified_claims"} & token.keys()
+    assert tokens["scope"] == "openid profile"
+
+
+def test_a_scope_that_it_may_not_ask_for_is_ignored(client: Client, shop: Shop, signed_in: Any) -> None:
+    Scope(urn="urn:example:scope:born", title="Born", required_claims=["birth_date"]).save()
+    tokens = shop.tokens(client, scope="openid profile urn:example:scope:born")
+    assert tokens["scope"] == "openid profile"
+    assert "birthdate" not in read_jwt(tokens["id_token"]).payload
+
+
+def test_the_presentation_is_a_claim_where_it_is_asked_for(ask: Any, client: Client, shop: Shop) -> None:
+    tokens = shop.tokens(client, claims={"id_token": {"vp_token": None}})
+    assert read_jwt(tokens["id_token"]).payload["vp_token"] == tokens["vp_token"]
+    assert "vp_token" not in user_info(Client(), tokens["access_token"]).json()
+
+
+def test_more_questions_than_a_presentation_answers_are_too_many(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    ages = {f"age_equal_or_over.{age}": None for age in (14, 16, 18, 21)}
+    response = client.get(PATH, shop.asks(claims={"id_token": ages}))
+    assert "error=invalid_request" in response.headers["Location"]
+
+
+def test_the_scope_address_gives_what_is_known_of_it(client: Client, signed_in: Any) -> None:
+    shop = Shop.registered(allowed_claims=["address.locality", "address.country", "given_name"])
+    tokens = shop.tokens(client, scope="openid address profile")
+    assert tokens["scope"] == "openid address profile"
+    assert "address" not in read_jwt(tokens["id_token"]).payload  # nothing is known of Alice's
+    assert not question().optional_claims
+
+
+def test_a_value_that_does_not_fit_counts_as_an_absent_claim(ask: Any, client: Client, shop: Shop) -> None:
+    token, _, shared = ask({"id_token": {"given_name": {"value": "Bob"}, "family_name": {"essential": True}}})
+    assert "given_name" not in token | shared
+    token, _, _ = ask(
+        {"id_token": {"nationalities": {"essential": True, "values": ["FR", "GB"]}}},
+    )
+    assert token["nationalities"] == ["GB"]
+    essential = {"id_token": {"age_equal_or_over.18": {"essential": True, "value": False}}}
+    response = client.get(PATH, shop.asks(claims=essential))
+    assert "/interactions/" in response.headers["Location"]  # the page that says that nothing fits
+
+
+# --- verified_claims --------------------------------------------------------------------------------------
+
+
+def test_verified_claims_come_with_how_they_were_verified(ask: Any) -> None:
+    names = {"given_name": {"essential": True}, "birthdate": {"essential": True}}
+    wanted = verified(names, assurance_level=None, time=None, evidence=None)
+    token, told, shared = ask({"id_token": {"verified_claims": wanted}})
+
+    assert token["verified_claims"].keys() == {"verification", "claims"}
+    assert token["verified_claims"]["verification"] == shared["verification"]
+    assert shared["verification"].keys() == {"trust_framework", "assurance_level", "time", "evidence"}
+    assert token["verified_claims"]["claims"] == {
+        "given_name": "Alice",
+        "birthdate": shared["birth_date"],
+    }
+    assert "given_name" not in token
+    assert "verified_claims" not in told
+
+
+def test_the_trust_framework_is_always_there(ask: Any) -> None:
+    wanted = {"verification": {}, "claims": {"given_name": {"essential": True}}}
+    token, _, _ = ask({"id_token": {"verified_claims": wanted}})
+    assert token["verified_claims"]["verification"] == {"trust_framework": FRAMEWORK}
+
+
+FITTING: list[dict[str, Any]] = [
+    {"trust_framework": {"value": FRAMEWORK}},
+    {"trust_framework": {"values": ["eidas", FRAMEWORK]}},
+    {"assurance_level": {"value": "in_person", "essential": True}},
+    {"evidence": [{"type": {"value": "document"}}]},
+    {"evidence": [{"type": {"value": "document"}, "check_details": [{"check_method": {"value": "vpip"}}]}]},
+    {"time": {"max_age": 200_000}},
+    {"assurance_process": None},
+    {"evidence": [{"document_details": {"issuer": {"name": None}}}]},
+]
+NOT_FITTING: list[dict[str, Any]] = [
+    {"trust_framework": {"value": "eidas"}},
+    {"trust_framework": {"values": ["eidas", "uk_diatf"]}},
+    {"assurance_level": {"value": "high"}},
+    {"evidence": [{"type": {"value": "electronic_record"}}]},
+    {"evidence": [{"type": {"value": "document"}}, {"type": {"value": "vouch"}}]},
+    {"evidence": [{"check_details": [{"check_method": {"value": "vcrypt"}}]}]},
+    {"assurance_process": {"policy": {"value": "x"}}},
+    {"verification_process": {"value": "x"}},
+]
+
+
+@pytest.mark.parametrize("verification", FITTING)
+def test_a_verification_that_fits_is_given(ask: Any, verification: Any) -> None:
+    wanted = verified({"given_name": {"essential": True}}, **verification)
+    token, _, _ = ask({"id_token": {"verified_claims": wanted}})
+    assert token["verified_claims"]["claims"] == {"given_name": "Alice"}
+
+
+@pytest.mark.parametrize("verification", NOT_FITTING)
+def test_one_that_does_not_fit_is_left_out_without_an_error_and_nothing_of_it_is_shared(
+    ask: Any, verification: Any
+) -> None:
+    wanted = verified({"given_name": {"essential": True}}, **verification)
+    token, _, shared = ask({"id_token": {"verified_claims": wanted}})
+    assert "verified_claims" not in token
+    assert not {"given_name", "verification"} & shared.keys()
+
+
+def test_a_verification_that_is_too_old_is_left_out(ask: Any, alice: Wallet) -> None:
+    wanted = verified({"given_name": {"essential": True}}, time={"max_age": 0})
+    token, _, _ = ask({"id_token": {"verified_claims": wanted}})
+    assert "verified_claims" not in token
+
+
+def test_a_value_of_a_verified_claim_that_does_not_fit_leaves_it_out(ask: Any) -> None:
+    token, _, shared = ask(
+        {"id_token": {"verified_claims": verified({"given_name": {"essential": True, "value": "Bob"}})}}
+    )
+    assert "verified_claims" not in token
+    assert not {"given_name", "verification"} & shared.keys()
+
+
+def test_verified_claims_that_the_holder_leaves_off_are_left_out(ask: Any) -> None:
+    token, _, _ = ask({"id_token": {"verified_claims": verified()}})
+    assert "verified_claims" not in token
+    token, _, _ = ask({"id_token": {"verified_claims": verified()}}, switched_on=["family_name"])
+    assert token["verified_claims"]["claims"] == {"family_name": "Archer"}
+
+
+def test_of_several_elements_those_that_fit_are_given_as_an_array(ask: Any) -> None:
+    name = {"given_name": {"essential": True}}
+    elements = [verified(name, trust_framework={"value": "eidas"}), verified(name), verified(name, time=None)]
+    token, _, _ = ask({"id_token": {"verified_claims": elements}})
+    assert [each["verification"].keys() for each in token["verified_claims"]] == [
+        {"trust_framework"},
+        {"trust_framework", "time"},
+    ]
+
+
+def test_a_member_of_the_verification_that_there_is_not_is_left_out(ask: Any, alice: Wallet) -> None:
+    framework = Verification(Assurance("de_aml"), timezone.now().date(), "in_person")
+    identity = Identity("Alice", "Archer", date(1990, 4, 1), verification=framework)
+    with transaction.atomic():
+        credentials.issue(alice, identity, alice.credential.verification, now=timezone.now())
+    name = {"given_name": {"essential": True}}
+    token, _, _ = ask({"id_token": {"verified_claims": verified(name, assurance_level=None, time=None)}})
+    assert token["verified_claims"]["verification"].keys() == {"trust_framework", "time"}
+
+
+def test_an_identity_of_an_earlier_release_is_shared_without_them(
+    ask: Any, client: Client, shop: Shop, alice: Wallet
+) -> None:
+    """It was not written down how it was verified, and nobody has to be verified anew for a wish."""
+    identity = Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
+    with transaction.atomic():
+        credentials.issue(alice, identity, alice.credential.verification, now=timezone.now())
+    assert Credential.objects.count() == 1
+    token, _, _ = ask({"id_token": {"given_name": {"essential": True}, "verified_claims": verified()}})
+    assert token["given_name"] == "Alice"
+    assert "verified_claims" not in token
+
+
+def test_the_holder_learns_that_the_answer_tells_which_ones_were_possible(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    client.get(PATH, shop.asks(claims={"id_token": {"verified_claims": verified()}}))
+    assert question().alternatives
+    client.get(PATH, shop.asks())
+    assert not question().alternatives
+
+
+# --- Carriers ---------------------------------------------------------------------------------------------
+
+
+def test_a_transaction_names_the_credential_query_openid(client: Client, shop: Shop, signed_in: Any) -> None:
+    data = encoded(session_data(credential_ids=["openid"]))
+    tokens = shop.tokens(client, transaction_data=data)
+    binding = take_apart(tokens["vp_token"])[2].payload
+    assert len(binding["transaction_data_hashes"]) == 1
+
+
+def test_a_request_object_may_have_claims_and_max_age_as_json(
+    client: Client, signed_in: Any, settings: Any
+) -> None:
+    key = new_key()
+    shop = Shop.registered(jwks={"keys": [{"kid": "one", **public_jwk(key)}]})
+    claims = {"id_token": {"birthdate": {"essential": True}}}
+    for written in (claims, json.dumps(claims)):
+        payload: dict[str, Any] = dict(shop.asks(scope="openid", aud=settings.BASE_URL))
+        payload |= {"claims": written, "max_age": 3600, "exp": int(timezone.now().timestamp()) + 60}
+        header = {"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": "one"}
+        request = {"client_id": shop.party.client_id, "request": sign_jwt(header, payload, key)}
+        response = client.get(PATH, request)
+        assert response.status_code == 200, response.headers["Location"]
+        assert question().claims == [["birth_date"]]
+        assert share(client).headers["Location"].startswith("https://shop.example/callback?code=")

@@ -1,0 +1,376 @@
+"""OpenID Connect from the request to UserInfo, as clients and holders see it."""
+
+import base64
+import json
+from datetime import timedelta
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from consent.models import Consent
+from presentation.models import Interaction, RelyingParty
+from presentation.openid_connect.models import AuthorizationCode
+from presentation.requests.interactions import path_of
+from tests.people import ALICE
+from tests.presentation.openid_connect.shop import (
+    CALLBACK,
+    Shop,
+    answer_of,
+    challenge,
+    share,
+    user_info,
+)
+from tests.presentation.requests.test_authorize import BASIC, PATH, asked, fragment
+from tests.relying_party import disclosed_claims, read_jwt, take_apart
+from wallet.models import HolderSession, Wallet
+from wallet.status_lists import upkeep
+
+pytestmark = pytest.mark.usefixtures("signing_key")
+OF_EVERY_TOKEN = {"iss", "sub", "aud", "iat", "exp", "auth_time", "amr", "at_hash", "nonce"}
+
+
+@pytest.fixture
+def shop(db: None) -> Shop:
+    return Shop.registered()
+
+
+@pytest.fixture
+def signed_in(alice: Wallet, sign_in: Any) -> HolderSession:
+    session: HolderSession = sign_in(alice)
+    return session
+
+
+def refused(client: Client, shop: Shop, **changes: Any) -> dict[str, str]:
+    """The error that the request gets at once."""
+    answer = answer_of(client.get(PATH, shop.asks(**changes)))
+    assert "code" not in answer
+    return answer
+
+
+# --- Tokens -----------------------------------------------------------------------------------------------
+
+
+def test_the_answer_is_a_code_in_the_query_with_state_and_issuer(
+    client: Client, shop: Shop, signed_in: Any, settings: Any
+) -> None:
+    client.get(PATH, shop.asks())
+    response = share(client)
+
+    answer = answer_of(response)
+    assert answer.keys() == {"code", "iss", "state"}
+    assert (answer["state"], answer["iss"]) == ("af0ifjsldkj", settings.BASE_URL)
+    assert len(answer["code"]) >= 43
+    assert response.headers["Location"].startswith(f"{CALLBACK}?")
+
+
+@pytest.mark.postgresql
+def test_where_others_are_answered_at_once_it_gets_a_code(client: Client, shop: Shop, signed_in: Any) -> None:
+    upkeep.keep_open(now=timezone.now())
+    client.get(PATH, shop.asks())
+    assert "code" in answer_of(share(client))
+    assert AuthorizationCode.objects.count() == 1
+
+
+def test_an_address_with_a_query_keeps_it(client: Client, shop: Shop, signed_in: Any) -> None:
+    client.get(PATH, shop.asks(redirect_uri=f"{CALLBACK}?lang=en"))
+    response = share(client)
+    assert answer_of(response).keys() == {"lang", "code", "iss", "state"}
+
+
+def test_the_token_response_has_an_id_token_and_the_presentation_that_it_was_made_from(
+    client: Client, shop: Shop, signed_in: HolderSession, settings: Any
+) -> None:
+    nonce = "n-0S6_WzA2Mj-0123456789"
+    tokens = shop.tokens(client, nonce=nonce)
+
+    assert tokens.keys() == {
+        *("access_token", "token_type", "expires_in", "id_token", "scope", "vp_token", "vp_nonce")
+    }
+    assert (tokens["token_type"], tokens["expires_in"]) == ("Bearer", 300)
+    assert tokens["scope"] == "openid profile"
+    token = read_jwt(tokens["id_token"])
+    assert token.header.keys() == {"alg", "typ", "kid"}
+    assert (token.header["alg"], token.header["typ"]) == ("ES256", "JWT")
+    claims = token.payload
+    assert claims.keys() == OF_EVERY_TOKEN | {"given_name", "family_name"}
+    assert (claims["given_name"], claims["family_name"]) == ("Alice", "Archer")
+    assert (claims["iss"], claims["aud"]) == (settings.BASE_URL, shop.party.client_id)
+    assert claims["exp"] - claims["iat"] == 300
+    assert claims["nonce"] == nonce
+    assert claims["auth_time"] == int(signed_in.signed_in_at.timestamp())
+    issued, shown, binding, _ = take_apart(tokens["vp_token"])
+    assert (binding.payload["nonce"], binding.payload["aud"]) == (tokens["vp_nonce"], shop.party.client_id)
+    assert tokens["vp_nonce"] == nonce
+    shared = disclosed_claims(issued, shown)
+    assert {name: claims[name] for name in ("given_name", "family_name")}.items() <= shared.items()
+    assert "sub" not in shared
+
+
+def test_the_id_token_names_the_hash_of_the_access_token(client: Client, shop: Shop, signed_in: Any) -> None:
+    tokens = shop.tokens(client)
+    half = base64.urlsafe_b64decode(challenge(tokens["access_token"]) + "=")[:16]
+    expected = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
+    assert read_jwt(tokens["id_token"]).payload["at_hash"] == expected
+
+
+def test_the_sub_is_another_one_each_time(client: Client, shop: Shop, signed_in: Any) -> None:
+    first, second = (shop.id_token(client)["sub"] for _ in range(2))
+    assert len(first) == len(second) == 43
+    assert first != second
+
+
+def test_user_info_repeats_the_sub_and_the_claims_of_scopes(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    tokens = shop.tokens(client, scope="openid profile email")
+    told = user_info(Client(), tokens["access_token"])
+
+    assert told.status_code == 200
+    assert "no-store" in told.headers["Cache-Control"]
+    assert told.json() == {
+        "sub": read_jwt(tokens["id_token"]).payload["sub"],
+        "given_name": "Alice",
+        "family_name": "Archer",
+        "email": ALICE,
+        "email_verified": True,
+    }
+
+
+@pytest.mark.parametrize("how", ["a header", "a body"])
+def test_user_info_is_answered_to_post_too(client: Client, shop: Shop, signed_in: Any, how: str) -> None:
+    token = shop.tokens(client)["access_token"]
+    content = "application/x-www-form-urlencoded"
+    if how == "a header":
+        headers = {"Authorization": f"Bearer {token}"}
+        told = Client().post("/openid-connect/userinfo", headers=headers)
+    else:
+        told = Client().post("/openid-connect/userinfo", f"access_token={token}", content_type=content)
+    assert told.json()["given_name"] == "Alice"
+
+
+def test_a_scope_of_ours_is_asked_for_as_it_was_defined(client: Client, shop: Shop, signed_in: Any) -> None:
+    tokens = shop.tokens(client, scope=f"openid {BASIC}")
+    assert tokens["scope"] == f"openid {BASIC}"
+    claims = read_jwt(tokens["id_token"]).payload
+    assert claims["age_equal_or_over"] == {"18": True}
+
+
+def test_openid_alone_says_only_that_somebody_is_verified(client: Client, shop: Shop, signed_in: Any) -> None:
+    assert shop.id_token(client, scope="openid").keys() == OF_EVERY_TOKEN
+
+
+def test_unknown_scopes_and_parameters_are_ignored(client: Client, shop: Shop, signed_in: Any) -> None:
+    tokens = shop.tokens(
+        client, scope="openid offline_access profile address phone", display="page", acr_values="1 2"
+    )
+    assert tokens["scope"] == "openid profile"
+
+
+# --- Nonces -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nonce", [None, "short"])
+def test_without_a_long_nonce_the_key_binding_repeats_the_code_challenge(
+    client: Client, shop: Shop, signed_in: Any, nonce: str | None
+) -> None:
+    for _ in range(2):  # nobody's request is taken for another's
+        tokens = shop.tokens(client, nonce=nonce)
+        assert tokens["vp_nonce"] == challenge(shop.verifiers[-1])
+        assert take_apart(tokens["vp_token"])[2].payload["nonce"] == tokens["vp_nonce"]
+        assert read_jwt(tokens["id_token"]).payload.get("nonce") == nonce
+
+
+def test_a_nonce_that_gave_tokens_is_refused_in_another_browser(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    nonce = "n-0S6_WzA2Mj-0123456789"
+    shop.tokens(client, nonce=nonce)
+    answer = refused(Client(), shop, nonce=nonce)
+    assert answer["error"] == "invalid_request"
+
+
+# --- Errors -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({"response_type": "vp_token"}, "unsupported_response_type"),
+        ({"response_type": "code id_token"}, "unsupported_response_type"),
+        ({"response_type": None}, "invalid_request"),
+        ({"response_mode": "fragment"}, "invalid_request"),
+        ({"response_mode": "form_post"}, "invalid_request"),
+        ({"scope": "profile"}, "invalid_scope"),
+        ({"scope": None}, "invalid_scope"),
+        ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge": "x" * 42}, "invalid_request"),
+        ({"code_challenge": "x" * 42 + "="}, "invalid_request"),
+        ({"claims": "{"}, "invalid_request"),
+        ({"claims": "[]"}, "invalid_request"),
+        ({"dcql_query": "{}"}, "invalid_request"),
+        ({"max_age": "soon"}, "invalid_request"),
+        ({"max_age": "-1"}, "invalid_request"),
+        ({"prompt": "none login"}, "invalid_request"),
+    ],
+)
+def test_errors_are_returned_in_the_query(
+    client: Client, shop: Shop, signed_in: Any, settings: Any, changes: dict[str, Any], error: str
+) -> None:
+    answer = refused(client, shop, **changes)
+    assert answer["error"] == error
+    assert (answer["state"], answer["iss"]) == ("af0ifjsldkj", settings.BASE_URL)
+    assert not Interaction.objects.exists()
+
+
+@pytest.mark.parametrize("wire_format", ["string", "openid4vp-1.0"])
+def test_the_code_flow_is_only_for_those_that_are_registered_for_it(
+    client: Client, signed_in: Any, wire_format: str
+) -> None:
+    shop = Shop.registered(wire_format=wire_format, may_omit_login_hint=True)
+    location = client.get(PATH, shop.asks()).headers["Location"]
+    assert fragment(location)["error"] == "unsupported_response_type"
+
+
+def test_declining_returns_access_denied_in_the_query(
+    client: Client, shop: Shop, signed_in: Any, settings: Any
+) -> None:
+    client.get(PATH, shop.asks())
+    answer = answer_of(share(client, decision="decline"))
+    assert (answer["error"], answer["iss"]) == ("access_denied", settings.BASE_URL)
+    assert not AuthorizationCode.objects.exists()
+
+
+def test_the_way_back_from_an_expired_request_has_the_error_in_the_query(
+    client: Client, shop: Shop, signed_in: Any
+) -> None:
+    client.get(PATH, shop.asks())
+    Interaction.objects.update(expires_at=Interaction.objects.get().created_at)
+    page = client.get(path_of(Interaction.objects.get())).content.decode()
+    assert f"{CALLBACK}?error=access_denied" in page
+
+
+def test_the_contract_still_ignores_the_parameters_of_openid_connect(
+    client: Client, acme_bank: RelyingParty, signed_in: Any
+) -> None:
+    extra = "&claims=%7B&max_age=x&prompt=none&prompt=login&code_challenge=" + "x" * 500
+    query = "&".join(f"{name}={value}" for name, value in asked(acme_bank).items()) + extra
+    response = client.get(f"{PATH}?{query}")
+
+    assert response.status_code == 200
+    assert Interaction.objects.get().parameters.keys() == asked(acme_bank).keys()
+
+
+# --- Signing in -------------------------------------------------------------------------------------------
+
+
+def test_without_a_hint_anybody_may_answer(client: Client, shop: Shop, alice: Wallet) -> None:
+    location = client.get(PATH, shop.asks()).headers["Location"]
+    assert location.startswith("/wallet/errands/")
+
+
+def test_a_hint_that_is_an_address_names_who_may_answer(
+    client: Client, shop: Shop, signed_in: Any, bob: Wallet
+) -> None:
+    assert client.get(PATH, shop.asks(login_hint=ALICE)).status_code == 200
+    other = client.get(PATH, shop.asks(login_hint=bob.email))
+    assert other.headers["Location"].startswith("/wallet/errands/")
+
+
+def test_a_hint_that_is_no_address_is_ignored(client: Client, shop: Shop, signed_in: Any) -> None:
+    assert client.get(PATH, shop.asks(login_hint="customer 4711")).status_code == 200
+
+
+def test_prompt_none_is_refused_because_a_page_is_always_shown(
+    client: Client, shop: Shop, alice: Wallet, sign_in: Any
+) -> None:
+    assert refused(client, shop, prompt="none")["error"] == "login_required"
+    sign_in(alice)
+    assert refused(client, shop, prompt="none")["error"] == "consent_required"
+    assert not Interaction.objects.exists()
+
+
+def test_prompt_none_says_nothing_of_whether_the_holder_is_verified(
+    client: Client, shop: Shop, sign_in: Any
+) -> None:
+    nobody = Wallet.objects.create(email="nobody@example.org", created_at=timezone.now())
+    sign_in(nobody)
+    assert refused(client, shop, prompt="none")["error"] == "consent_required"
+
+
+@pytest.mark.parametrize("prompt", ["consent", "select_account", "consent select_account", "something"])
+def test_other_prompts_are_what_happens_anyway(
+    client: Client, shop: Shop, signed_in: Any, prompt: str
+) -> None:
+    assert client.get(PATH, shop.asks(prompt=prompt)).status_code == 200
+
+
+@pytest.mark.parametrize(
+    ("asked", "ago", "again"),
+    [
+        ({"prompt": "login"}, 0, True),
+        ({"prompt": "login consent"}, 0, True),
+        ({"max_age": "0"}, 1, True),
+        ({"max_age": "60"}, 61, True),
+        ({"max_age": "60"}, 30, False),
+        ({"max_age": "10000"}, 61, False),
+    ],
+)
+def test_a_holder_who_signed_in_too_long_ago_signs_in_again(
+    client: Client, shop: Shop, alice: Wallet, sign_in: Any, asked: Any, ago: int, again: bool
+) -> None:
+    sign_in(alice, ago=timedelta(seconds=ago))
+    response = client.get(PATH, shop.asks(**asked))
+    assert response.status_code == (303 if again else 200)
+    if again:  # with a passkey too, because only a payment is confirmed with one on the consent page
+        assert response.headers["Location"].startswith("/wallet/errands/")
+        sign_in(alice)
+        assert client.get(path_of(Interaction.objects.get())).headers["Location"].startswith("/consent/")
+        assert answer_of(share(client))["code"]
+
+
+def test_the_tokens_say_when_and_how_the_holder_signed_in(
+    client: Client, shop: Shop, alice: Wallet, sign_in: Any
+) -> None:
+    sign_in(alice, ago=timedelta(minutes=10))
+    older = HolderSession.objects.get()
+    sign_in(alice, browser=Client())  # another browser signed in later
+    by_code = shop.id_token(client)
+    HolderSession.objects.update(by_passkey=True)
+    by_passkey = shop.id_token(client)
+
+    assert by_code["auth_time"] == by_passkey["auth_time"] == int(older.signed_in_at.timestamp())
+    assert by_code["amr"] == ["otp"]
+    assert "acr" not in by_code
+    assert (by_passkey["acr"], by_passkey["amr"]) == ("phr", ["pop", "mfa"])
+
+
+# --- POST -------------------------------------------------------------------------------------------------
+
+
+def test_a_posted_request_leads_to_the_same_request_by_get(shop: Shop, alice: Wallet, sign_in: Any) -> None:
+    browser = Client(enforce_csrf_checks=True)
+    sign_in(alice, browser=browser)
+    body = urlencode(shop.asks())
+    response = browser.post(PATH, body, content_type="application/x-www-form-urlencoded")
+
+    assert (response.status_code, response.headers["Location"]) == (303, f"{PATH}?{body}")
+    assert not Consent.objects.exists()
+    assert browser.get(response.headers["Location"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "body", ["", "client_id=somebody", "client_id=x&a=b c", "client_id=x#y", "client_id=x\r\nSet-Cookie: a=b"]
+)
+def test_nothing_else_can_be_posted(client: Client, shop: Shop, acme_bank: RelyingParty, body: str) -> None:
+    for client_id in (acme_bank.client_id, shop.party.client_id):
+        posted = body.replace("=x", f"={client_id}")
+        if "=x" in body or client_id == acme_bank.client_id:
+            response = client.post(PATH, posted, content_type="application/x-www-form-urlencoded")
+            assert (response.status_code, response.headers["Allow"]) == (405, "GET, HEAD")
+    json_body = client.post(PATH, json.dumps(shop.asks()), content_type="application/json")
+    assert json_body.status_code == 405
