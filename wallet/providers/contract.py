@@ -12,6 +12,7 @@ from typing import Any, ClassVar
 from uuid import UUID
 
 from wallet.credential.claims import Text
+from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance
 from wallet.providers.findings import Finding
 from wallet.providers.options import Options
@@ -123,8 +124,8 @@ class Provider:
     method: a key of `evidence.METHODS`, for what operators decide on after this provider.
     by_operators: whether operators of this service make the check, so that `assurances` are theirs.
     keeps_data: whether the provider's own machines keep data of a check until `forget` has it erased.
-    can_verify: the groups of details (`wallet.credential.details`) that it may be set to verify. details:
-    those that it is set to verify; others are not kept.
+    verifies_details: whether it may be set to verify groups of details (`wallet.credential.details`).
+    details: those that it is set to verify; others are not kept.
     """
 
     label: Text
@@ -134,13 +135,13 @@ class Provider:
     method: ClassVar[str] = "in_person"
     by_operators: ClassVar[bool] = False
     keeps_data: ClassVar[bool] = False
-    can_verify: ClassVar[tuple[str, ...]] = ()
+    verifies_details: ClassVar[bool] = False
     details: frozenset[str] = frozenset()
 
     def __init__(self, name: str, options: Options) -> None:
         self.name = name
-        if self.can_verify:
-            self.details = frozenset(options.some_of("details", self.can_verify))
+        if self.verifies_details:
+            self.details = frozenset(options.some_of("details", MEMBERS))
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """Prepare the check, or go on with it: called whenever the person begins or follows the link.

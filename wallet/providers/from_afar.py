@@ -11,7 +11,6 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from wallet.credential.claims import Identity, IdentityError
-from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Evidence
 from wallet.providers.contract import Check, Provider, Started
 from wallet.providers.findings import Finding, NeedsReview, Pending
@@ -26,7 +25,7 @@ class FromAfar(Provider):
     takes = _("A few minutes; an operator decides later, and we e-mail you.")
     method = "remote_pictures"
     by_operators = True
-    can_verify = tuple(MEMBERS)
+    verifies_details = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

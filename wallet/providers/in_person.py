@@ -10,7 +10,6 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.details import MEMBERS
 from wallet.providers.contract import Check, Provider, Started
 from wallet.providers.findings import Finding, NeedsReview, Pending
 from wallet.providers.options import Options
@@ -29,7 +28,7 @@ class InPerson(Provider):
     takes = _("A visit; the decision is made there.")
     method = "in_person"
     by_operators = True
-    can_verify = tuple(MEMBERS)
+    verifies_details = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

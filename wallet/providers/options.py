@@ -1,7 +1,7 @@
 """The settings of one identity provider, read strictly."""
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from wallet.credential.evidence import Assurance, EvidenceError
@@ -58,10 +58,10 @@ class Options:
         """Values between spaces or commas."""
         return tuple(word for word in re.split(r"[,\s]+", self.text(name, default)) if word)
 
-    def some_of(self, name: str, known: tuple[str, ...]) -> tuple[str, ...]:
-        """Any of the known words, or none."""
-        words = self.words(name, "")
-        if not set(words) <= set(known):
+    def some_of(self, name: str, known: Collection[str], default: str = "") -> tuple[str, ...]:
+        """Some of the known words; none only if that is the default."""
+        words = self.words(name, default)
+        if not set(words) <= set(known) or (default and not words):
             raise self.error(name, f"must be some of {', '.join(known)}")
         return words
 

@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from infra.strict_json import StrictJsonError
-from wallet.credential.details import MEMBERS
 from wallet.providers.contract import (
     Check,
     Find,
@@ -45,7 +44,7 @@ class OpenIDConnect(Provider):
     """
 
     method = "electronic"
-    can_verify = tuple(MEMBERS)
+    verifies_details = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

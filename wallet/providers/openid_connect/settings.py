@@ -13,10 +13,7 @@ ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS
 EVIDENCE = ("document", "electronic_record")
 MEMBERS = ("given_name", "family_name", "birth_date", "nationalities")
 REQUIRED = ("given_name", "family_name", "birth_date")
-CLAIMED = (
-    "address",
-    "place_of_birth",
-)  # details that stand among the claims; a document does in the evidence
+CLAIMED = ("address", "place_of_birth")  # details among the claims; a document is in the evidence
 
 
 @dataclass(frozen=True)
@@ -26,8 +23,7 @@ class Settings(Registration):
     identity_assurance: whether claims count only inside `verified_claims`; otherwise all claims of this
     provider count as verified. accepted: the assurances that are sure enough, the lowest first. acr_levels:
     the `acr` values that are sure enough, each with the level that it stands for; None if the ID token may
-    have any. claims: the path of each of MEMBERS, and of details, among the provider's
-    claims.
+    have any. claims: the path of each of MEMBERS, and of details, among the provider's claims.
     """
 
     identity_assurance: bool
@@ -46,7 +42,8 @@ def read(options: Options, details: Collection[str]) -> Settings:
     identity_assurance = options.switch("identity_assurance", default=True)
     acr_values = options.words("acr_values", "")
     acr_levels = _acr_levels(options, acr_values)
-    evidence = _some_of(options, "evidence", EVIDENCE, "document")
+    evidence = options.words("evidence", "document")
+    evidence = () if evidence == ("none",) else options.some_of("evidence", EVIDENCE, "document")
     if "document" in details and not (identity_assurance and "document" in evidence):
         raise options.error("details", "can have document only with identity assurance and that evidence")
     accepted = _accepted(options)
@@ -66,7 +63,7 @@ def read(options: Options, details: Collection[str]) -> Settings:
         acr_levels=acr_levels,
         evidence=evidence,
         claims=_claims(options, [name for name in CLAIMED if name in details]),
-        algorithms=_some_of(options, "algorithms", ALGORITHMS, "ES256 PS256 RS256"),
+        algorithms=options.some_of("algorithms", ALGORITHMS, "ES256 PS256 RS256"),
         organisation=options.text("organisation", "") or urlsplit(issuer).netloc,
         pushed=options.switch("pushed", default=True),
         private_network=options.switch("private_network", default=False),
@@ -122,12 +119,3 @@ def _claims(options: Options, details: Collection[str]) -> dict[str, tuple[str, 
     if paths["nationalities"] == ("none",):
         del paths["nationalities"]
     return paths
-
-
-def _some_of(options: Options, name: str, known: tuple[str, ...], default: str) -> tuple[str, ...]:
-    words = options.words(name, default)
-    if words == ("none",) and name == "evidence":
-        return ()
-    if not words or not set(words) <= set(known):
-        raise options.error(name, f"must be some of {', '.join(known)}")
-    return words

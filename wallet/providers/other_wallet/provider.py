@@ -15,7 +15,6 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.outbound.calls import Outbound
 from wallet.credential.claims import IdentityError
-from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import EvidenceError
 from wallet.providers.contract import (
     Check,
@@ -51,7 +50,7 @@ class OtherWallet(Provider):
     needs = _("You have an EU Digital Identity Wallet with your identity in it.")
     takes = _("Less than a minute.")
     method = "wallet"
-    can_verify = tuple(MEMBERS)
+    verifies_details = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)

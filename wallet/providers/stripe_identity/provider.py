@@ -9,7 +9,6 @@ from typing import Any
 import structlog
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.details import MEMBERS
 from wallet.providers.contract import (
     Check,
     Find,
@@ -46,7 +45,7 @@ class StripeIdentity(Provider):
     takes = _("About five minutes; the result comes within a few more.")
     method = "remote_pictures"  # where an operator decides, by the pictures in Stripe's dashboard
     keeps_data = True
-    can_verify = tuple(MEMBERS)
+    verifies_details = True
 
     def __init__(self, name: str, options: Options) -> None:
         super().__init__(name, options)
