@@ -1,5 +1,6 @@
 """Admin pages for signing keys: the keys and their operations, the sandbox's authority, the key events."""
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from cryptography import x509
@@ -20,6 +21,16 @@ from keys.models import Authority, Key, KeyEvent, SigningKey, StatementKey
 from keys.operations import FOR_STATEMENTS, OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
+
+
+def _of_leaf(label: Any, text: Callable[[x509.Certificate], str]) -> Callable[[Any, Key], str]:
+    """A column: something of a key's own certificate; empty until it has one."""
+
+    @admin.display(description=label)
+    def column(self: Any, key: Key) -> str:
+        return text(chain.leaf) if (chain := key.certified_chain) else ""
+
+    return column
 
 
 @admin.register(SigningKey)
@@ -76,31 +87,18 @@ class SigningKeyAdmin(OperationsAdmin):
             return _("destroyed in the hardware module")
         return _("still in the hardware module, to be destroyed")
 
-    @admin.display(description=_("subject"))
-    def subject(self, key: Key) -> str:
-        chain = key.certified_chain
-        return chain.leaf.subject.rfc4514_string() if chain else ""
-
-    @admin.display(description=_("issued by"))
-    def issuer(self, key: Key) -> str:
-        chain = key.certified_chain
-        return chain.leaf.issuer.rfc4514_string() if chain else ""
-
-    @admin.display(description=_("valid for"))
-    def names(self, key: Key) -> str:
-        chain = key.certified_chain
-        names = extension(chain.leaf, x509.SubjectAlternativeName) if chain else None
-        return ", ".join(str(name.value) for name in names or ())
+    subject = _of_leaf(_("subject"), lambda leaf: leaf.subject.rfc4514_string())
+    issuer = _of_leaf(_("issued by"), lambda leaf: leaf.issuer.rfc4514_string())
+    names = _of_leaf(
+        _("valid for"),
+        lambda leaf: ", ".join(str(n.value) for n in extension(leaf, x509.SubjectAlternativeName) or ()),
+    )
+    fingerprint = _of_leaf(_("SHA-256 fingerprint"), fingerprint)
 
     @admin.display(description=_("certificates end"))
     def certificate_ends(self, key: Key) -> Any:
         chain = key.certified_chain
         return moment(chain.not_after) if chain else _("not certified yet")
-
-    @admin.display(description=_("SHA-256 fingerprint"))
-    def fingerprint(self, key: Key) -> str:
-        chain = key.certified_chain
-        return fingerprint(chain.leaf) if chain else ""
 
 
 @admin.register(StatementKey)

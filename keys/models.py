@@ -18,11 +18,9 @@ from keys.certificates.chain import CertificateChain
 def _constraints(name: str, short: str) -> list[models.BaseConstraint]:
     """The rules of a table of keys, under names of its own."""
     return [
-        models.UniqueConstraint(
-            fields=["state"], condition=Q(state="active"), name=f"keys_one_active_{name}"
-        ),
-        models.UniqueConstraint(
-            fields=["state"], condition=Q(state="staged"), name=f"keys_one_staged_{name}"
+        *(
+            models.UniqueConstraint(fields=["state"], condition=Q(state=one), name=f"keys_one_{one}_{name}")
+            for one in ("active", "staged")
         ),
         models.CheckConstraint(
             condition=Q(state="staged", activated_at=None, withdrawn_at=None)
@@ -97,6 +95,7 @@ class Key(models.Model):
 
     class Meta:
         abstract = True
+        ordering = ["-staged_at"]
 
     def __str__(self) -> str:
         return str(self.id)
@@ -122,10 +121,9 @@ class SigningKey(Key):
     SEALED = {"sealed_private_key": "keys_signingkey.sealed_private_key:{pk}"}
     signs = "credentials"
 
-    class Meta:
+    class Meta(Key.Meta):
         verbose_name = _("signing key")
         verbose_name_plural = _("signing keys")
-        ordering = ["-staged_at"]
         constraints = _constraints("signing_key", "key")
 
 
@@ -135,10 +133,9 @@ class StatementKey(Key):
     SEALED = {"sealed_private_key": "keys_statementkey.sealed_private_key:{pk}"}
     signs = "statements"
 
-    class Meta:
+    class Meta(Key.Meta):
         verbose_name = _("key for statements")
         verbose_name_plural = _("keys for statements")
-        ordering = ["-staged_at"]
         default_permissions = []  # operators who may change keys may change these
         constraints = _constraints("statement_key", "statement_key")
 
