@@ -1,11 +1,11 @@
 """The pages of a holder's receipts: the list with its search, one receipt, and taking back."""
 
-import uuid
 from contextlib import suppress
 from datetime import UTC, datetime
 from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
+from uuid import UUID
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
@@ -16,7 +16,6 @@ from django.views.decorators.http import require_http_methods
 from consent import receipts, statements
 from consent.forms import SearchForm
 from consent.models import Consent
-from consent.question import Requester
 from consent.receipts import Place, Receipt
 from infra.reading import only_read
 from keys.statements import StatementError
@@ -47,12 +46,9 @@ def history(request: HttpRequest, session: HolderSession, now: datetime) -> Http
 
 @only_read
 @for_signed_in_302
-def receipt(
-    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
-) -> HttpResponse:
+def receipt(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """One receipt of the holder with all its details, to read and to print."""
-    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
-    (found,) = _receipts([consent], session.wallet, now=now)
+    found = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
     stated = statements.of(found, now=now)
     context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc, "stated": stated}
     context["qr_code"] = statements.qr_code(stated) if stated else ""
@@ -63,16 +59,13 @@ def receipt(
 
 @only_read
 @for_signed_in_302
-def statement(
-    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
-) -> HttpResponse:
+def statement(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """One receipt as a signed statement, to save."""
-    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
-    (found,) = _receipts([consent], session.wallet, now=now)
+    found = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
     stated = statements.of(found, now=now)
     if not stated:
         raise Http404
-    file = {"Content-Disposition": f'attachment; filename="receipt-{consent.id}.jwt"'}
+    file = {"Content-Disposition": f'attachment; filename="receipt-{consent_id}.jwt"'}
     return HttpResponse(stated, content_type="application/jwt", headers={"Cache-Control": "no-store", **file})
 
 
@@ -94,36 +87,30 @@ def check(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in_302
-def invalidate(
-    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
-) -> HttpResponse:
+def invalidate(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """Ask for confirmation; on POST, invalidate the credential that was presented with this consent."""
-    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)
-    (found,) = _receipts([consent], session.wallet, now=now)
+    found = _receipt(session.wallet, now=now, id=consent_id)
     if request.method != "POST" and found.can_be_taken_back:
         return _page(request, "invalidate", _of(session.wallet) | {"receipt": found})
     done = {}
     if request.method == "POST" and found.shared:
         with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
-            changes.take_back(session.wallet, consent.id, now=now)
-        done = {"invalidated": consent.id}
+            changes.take_back(session.wallet, consent_id, now=now)
+        done = {"invalidated": consent_id}
     return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in_302
-def new_number(
-    request: HttpRequest, session: HolderSession, now: datetime, consent_id: uuid.UUID
-) -> HttpResponse:
+def new_number(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """Ask for confirmation; on POST, forget the number by which the requester of this receipt recognises."""
-    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, decided_at__isnull=False)
-    requester = Requester.from_json(consent.requester)
+    requester = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False).requester
     if request.method != "POST" and subjects.is_used(requester.sector, wallet=session.wallet):
-        context = {"requester": requester, "receipt_id": consent.id}
+        context = {"requester": requester, "receipt_id": consent_id}
         return _page(request, "new_number", _of(session.wallet) | context)
     if request.method == "POST":
         subjects.reset(session.wallet, requester.sector)
-    return HttpResponseRedirect(reverse("consent_receipt", args=[consent.id]), status=HTTPStatus.SEE_OTHER)
+    return HttpResponseRedirect(reverse("consent_receipt", args=[consent_id]), status=HTTPStatus.SEE_OTHER)
 
 
 def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:
@@ -138,11 +125,15 @@ def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
     """The receipt named in the query, if it is the holder's and its credential is invalid."""
     try:
-        consent = Consent.objects.get(id=uuid.UUID(request.GET.get("invalidated", "")), wallet=wallet)
-    except (ValueError, Consent.DoesNotExist):
+        found = _receipt(wallet, now=now, id=UUID(request.GET.get("invalidated", "")))
+    except (ValueError, Http404):
         return None
-    (found,) = _receipts([consent], wallet, now=now)
     return found if found.taken_back else None
+
+
+def _receipt(wallet: Wallet, *, now: datetime, **which: Any) -> Receipt:
+    (found,) = _receipts([get_object_or_404(Consent, wallet=wallet, **which)], wallet, now=now)
+    return found
 
 
 def _receipts(consents: list[Consent], wallet: Wallet, *, now: datetime) -> list[Receipt]:

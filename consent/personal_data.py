@@ -1,6 +1,6 @@
 """What this app puts into the download of a holder’s data, and how it takes the person out of its records."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from datetime import datetime
 from typing import Any
 
@@ -9,7 +9,6 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from consent import decisions
 from consent.models import Consent
 from consent.receipts import Receipt
 from infra.personal_data import Entry, Person, Section, in_batches
@@ -42,8 +41,7 @@ def _entries(wallet: Wallet | None, page: list[Consent], now: datetime) -> Itera
 
 def _entry(receipt: Receipt) -> Entry:
     consent, requester = receipt.consent, receipt.requester
-    agreed = consent.decision == Consent.Decision.GRANTED
-    chosen = [tuple(path) for path in (decisions.shared_by(consent) if agreed else consent.claims)]
+    left_off = [name for name in map(".".join, consent.claims) if name not in receipt.names]
     return {
         "id": str(consent.id),
         "asked_at": consent.asked_at.isoformat(),
@@ -58,15 +56,15 @@ def _entry(receipt: Receipt) -> Entry:
             "purpose": requester.purpose or None,
             "privacy_policy": requester.privacy_policy_url or None,
         },
-        "claims": _claims(chosen, receipt.claims),
-        "left_off": _claims([path for path in consent.claims if tuple(path) not in chosen], receipt.kept_off),
+        "claims": _claims(receipt.names, receipt.claims),
+        "left_off": _claims(left_off, receipt.kept_off),
         "transactions": [_transaction(each) for each in receipt.transactions],
         "transactions_erased_at": consent.erased_at.isoformat() if consent.erased_at else None,
     }
 
 
-def _claims(paths: Iterable[Sequence[str]], labels: Iterable[str]) -> list[Entry]:
-    return [{"name": ".".join(path), "label": label} for path, label in zip(paths, labels, strict=True)]
+def _claims(names: Iterable[str], labels: Iterable[str]) -> list[Entry]:
+    return [{"name": name, "label": label} for name, label in zip(names, labels, strict=True)]
 
 
 def _transaction(kept: Any) -> Entry:

@@ -130,8 +130,7 @@ class Receipt:
         chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
         left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
         requester = Requester.from_json(consent.requester)
-        given = agreed and consent.undelivered_at is None
-        shared, gets_number = chosen if given else [], given and requester.number_once
+        has_number = claims.SUBJECT in chosen or requester.number_once
         return cls(
             consent=consent,
             requester=requester,
@@ -139,7 +138,7 @@ class Receipt:
             names=tuple(map(".".join, chosen)),
             claims=tuple(map(label, chosen)),
             kept_off=tuple(map(label, left_off)),
-            recognition=requester.recognition if claims.SUBJECT in shared or gets_number else "",
+            recognition=requester.recognition if has_number and agreed and not consent.undelivered_at else "",
             status=status,
         )
 

@@ -115,12 +115,12 @@ def deletion_email(wallet: Wallet, requester_id: str) -> tuple[dict[str, str], s
         "records": records[:REFERENCES],
         "older": max(0, records.count() - REFERENCES),
     }
-    texts, subjects = dict[str, str](), []
+    texts, titles = dict[str, str](), []
     for language in sorted(dict(settings.LANGUAGES), key=lambda code: code != get_language()):
         with override(language):
-            subjects.append(gettext("Please delete my details"))
+            titles.append(gettext("Please delete my details"))
             texts[language] = render_to_string("consent/deletion.txt", context).strip()
-    facts = {"subject": " / ".join(subjects), "body": "\n\n\n".join(texts.values())}
+    facts = {"subject": " / ".join(titles), "body": "\n\n\n".join(texts.values())}
     to = quote(contact_of(requester_id), safe="@")
     return texts, f"mailto:{to}?{urlencode(facts, quote_via=quote)}"
 

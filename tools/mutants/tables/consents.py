@@ -80,8 +80,8 @@ MUTANTS = (
     mutant(
         "receipt: taken back by another holder",
         "consent/history.py",
-        "consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id)",
-        "consent = get_object_or_404(Consent, id=consent_id)",
+        "get_object_or_404(Consent, wallet=wallet, **which)",
+        "get_object_or_404(Consent, **which)",
         "consent/test_invalidating.py::test_nobody_takes_back_what_is_not_theirs",
     ),
     mutant(

@@ -130,8 +130,8 @@ MUTANTS = (
     mutant(
         "recognition: anybody has the number of another forgotten",
         "consent/history.py",
-        "wallet=session.wallet_id, decided_at__isnull=False)\n    requester",
-        "decided_at__isnull=False)\n    requester",
+        "get_object_or_404(Consent, wallet=wallet, **which)",
+        "get_object_or_404(Consent, **which)",
         f"{_FLOW}::test_nobody_has_the_number_of_another_forgotten",
     ),
 )

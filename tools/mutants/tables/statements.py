@@ -148,12 +148,8 @@ MUTANTS = (
     mutant(
         "receipt: somebody else's is saved",
         "consent/history.py",
-        "    consent = get_object_or_404(Consent, id=consent_id, wallet=session.wallet_id, "
-        "decided_at__isnull=False)\n    (found,) = _receipts([consent], session.wallet, now=now)\n"
-        "    stated = statements.of(found, now=now)\n    if not stated:",
-        "    consent = get_object_or_404(Consent, id=consent_id, decided_at__isnull=False)\n"
-        "    (found,) = _receipts([consent], session.wallet, now=now)\n"
-        "    stated = statements.of(found, now=now)\n    if not stated:",
+        "get_object_or_404(Consent, wallet=wallet, **which)",
+        "get_object_or_404(Consent, **which)",
         f"{_OF_RECEIPTS}::test_strangers_and_others_get_no_statement",
     ),
     mutant(
