@@ -1,9 +1,9 @@
 """Codes, tokens and UserInfo (OpenID Connect Core 1.0 §3.1.2.5, §3.1.3, §5.3; PKCE, RFC 7636).
 
 The code is one row with the whole answer, sealed. One conditional update exchanges it; until then the receipt
-says that nothing was shared. A code that is sent
-again ends what it was exchanged for; one that comes from another client, or with another address or
-verifier, stays as it is, because whoever sends it may have stolen it.
+says that nothing was shared. A code that is sent again ends what it was exchanged for; one that comes from
+another client, or with another address or verifier, stays as it is, because whoever sends it may have stolen
+it.
 """
 
 import hmac

@@ -9,7 +9,7 @@ from typing import Any
 
 from keys.jws import decode_segment
 from presentation.dcql.queries import ClaimPath
-from presentation.openid_connect.claims_parameter import PRESENTATION, TRUST_FRAMEWORK, Asked, Place, Verified
+from presentation.openid_connect.claims_parameter import PRESENTATION, TRUST_FRAMEWORK, Asked, Verified
 from presentation.openid_connect.translation import OpenIDRequest
 from wallet.credential.claims import OPENID_PROVEN, openid_name
 from wallet.sd_jwt.parsing import parse
@@ -22,21 +22,14 @@ def of_places(request: OpenIDRequest, presentation: str, *, now: datetime) -> di
     payload = decode_segment(read.jwt.split(".")[1])
     del payload["_sd_alg"]
     shared = Processing(read.disclosures).object(payload, ())
-    return {
-        name: _of_place(place, request.of_scopes, shared, now=now)
-        | ({PRESENTATION: presentation} if place.presentation else {})
-        for name, place in request.places.items()
-    }
-
-
-def _of_place(
-    place: Place, of_scopes: Collection[ClaimPath], shared: Mapping[str, Any], *, now: datetime
-) -> dict[str, Any]:
-    found = _claims([*map(Asked, of_scopes), *place.claims], shared)
-    verified = [each for one in place.verified if (each := _verified(one, shared, now=now))]
-    if not verified:
-        return found
-    return found | {"verified_claims": verified if place.verified_in_array else verified[0]}
+    found = {}
+    for name, place in request.places.items():
+        found[name] = _claims([*map(Asked, request.of_scopes), *place.claims], shared)
+        if verified := [each for one in place.verified if (each := _verified(one, shared, now=now))]:
+            found[name]["verified_claims"] = verified if place.verified_in_array else verified[0]
+        if place.presentation:
+            found[name][PRESENTATION] = presentation
+    return found
 
 
 def _verified(one: Verified, shared: Mapping[str, Any], *, now: datetime) -> dict[str, Any] | None:

@@ -1,8 +1,8 @@
 """Translates a request of OpenID Connect (Core 1.0 §3.1.2.1) into the query that every request has. Pure.
 
-What a scope asks for is required if the credential has it, and what `claims` calls essential in any
-case. What else `claims` asks for is optional: the holder switches it on. An element of
-`verified_claims` is asked for if it can be met.
+What a scope asks for is required if the credential has it, and what `claims` calls essential in any case.
+What else `claims` asks for is optional: the holder switches it on. An element of `verified_claims` is asked
+for if it can be met.
 """
 
 import re
@@ -18,10 +18,10 @@ from presentation.scopes.records import Scopes
 from wallet.credential.claims import OPENID_SCOPES, SUBJECT, openid_named, permitted
 
 OPENID = "openid"  # the scope that every request has, and the id of its credential query
-SHORTEST_NONCE = 16  # of those that go into the key binding
+SHORTEST_NONCE = 16  # of those that a key binding repeats
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
-_VISIBLE = re.compile(r"[\x21-\x7e]+")
+VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
 
 
@@ -56,7 +56,7 @@ def key_binding_nonce(values: Mapping[str, str]) -> str:
     Many clients send none, or a short one. The code challenge is new in every request too.
     """
     nonce = values.get("nonce", "")
-    long_enough = len(nonce) >= SHORTEST_NONCE and _VISIBLE.fullmatch(nonce)
+    long_enough = len(nonce) >= SHORTEST_NONCE and VISIBLE.fullmatch(nonce)
     return nonce if long_enough else values.get("code_challenge", "")
 
 

@@ -5,7 +5,6 @@
 
 import hashlib
 import json
-import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -27,7 +26,7 @@ from presentation.errors import (
     VpFormatsNotSupportedError,
 )
 from presentation.openid_connect import translation
-from presentation.openid_connect.translation import OpenIDRequest
+from presentation.openid_connect.translation import SHORTEST_NONCE, VISIBLE, OpenIDRequest
 from presentation.requests.encryption import NoRecipientError, Recipient, recipient
 from presentation.requests.parameters import (
     CODE,
@@ -44,9 +43,7 @@ from wallet.credential import claims
 from wallet.credential.credentials import credential_type, plain_claims
 
 RESPONSE_TYPE = "vp_token"
-SHORTEST_NONCE = 16
 
-_NONCE = re.compile(r"[\x21-\x7e]+")
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
@@ -270,7 +267,7 @@ def _nonce(nonce: str | None) -> str:
         raise InvalidRequestError("nonce is missing")
     if len(nonce) < SHORTEST_NONCE:
         raise InvalidRequestError(f"nonce must have at least {SHORTEST_NONCE} characters")
-    if not _NONCE.fullmatch(nonce):
+    if not VISIBLE.fullmatch(nonce):
         raise InvalidRequestError("nonce must consist of visible ASCII characters")
     return nonce
 
