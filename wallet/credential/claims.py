@@ -22,7 +22,7 @@ from infra import localised
 from wallet.credential import details
 from wallet.credential.countries import country_name, members, name_in_page
 from wallet.credential.details import Details
-from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, EvidenceError, Verification
+from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, METHODS, EvidenceError, Verification
 
 ClaimPath = tuple[str, ...]
 Text = str | Promise
@@ -52,7 +52,6 @@ LEVELS: dict[str, Text] = {
 }
 MAX_NAME = 150
 MAX_NATIONALITIES = 10
-_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
 _YEARS = re.compile(r"[1-9][0-9]{0,2}", re.ASCII)
 _FIELDS = {"given_name", "family_name", "birth_date", "nationalities"}
 
@@ -551,7 +550,7 @@ def _are_countries(codes: Any) -> bool:
     return (
         isinstance(codes, tuple)
         and len(codes) <= MAX_NATIONALITIES
-        and all(isinstance(code, str) and _COUNTRY.fullmatch(code) for code in codes)
+        and all(isinstance(code, str) and COUNTRY.fullmatch(code) for code in codes)
         and len(set(codes)) == len(codes)
     )
 

@@ -3,14 +3,13 @@
 They have the members of OpenID Connect Core 1.0 §5.1.1 and OpenID Connect for Identity Assurance 1.0 §4.
 """
 
-import re
 import unicodedata
 from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
 from wallet.credential.countries import country_code, country_name
-from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
+from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, Evidence
 
 Details = Mapping[str, Mapping[str, str]]  # by group and member, each in the order of MEMBERS
 
@@ -21,7 +20,6 @@ MEMBERS: dict[str, tuple[str, ...]] = {
 }
 COUNTRIES = ("country", "issuing_country")  # members that are ISO 3166-1 alpha-2 codes
 OF_LINES = ("formatted", "street_address")
-_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
 MAX_TEXT = 200
 MAX_FORMATTED = 1000
 
@@ -82,7 +80,7 @@ def _is_valid(name: str, value: Any) -> bool:
     if not isinstance(value, str) or not 0 < len(value) <= (MAX_FORMATTED if name in OF_LINES else MAX_TEXT):
         return False
     if name in COUNTRIES:
-        return _COUNTRY.fullmatch(value) is not None
+        return COUNTRY.fullmatch(value) is not None
     if name == "type":
         return value in DOCUMENT_KINDS
     if name == "expiry_date":

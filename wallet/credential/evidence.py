@@ -4,13 +4,13 @@ import json
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
-from typing import Any
+from typing import Any, TypeGuard
 
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 MAX_TEXT = 200
-_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
+COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
 _IDENTIFIER = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}", re.ASCII)
 
 # How an identity can be verified: our name → its `check_method` (identifiers of OpenID Identity Assurance).
@@ -149,7 +149,7 @@ class Evidence:
             raise EvidenceError("method is unknown")
         if self.document_kind not in DOCUMENT_KINDS:
             raise EvidenceError("document_kind is unknown")
-        if self.issuing_country and not _COUNTRY.fullmatch(self.issuing_country):
+        if self.issuing_country and not COUNTRY.fullmatch(self.issuing_country):
             raise EvidenceError("issuing_country is not a two-letter country code")
         if type(self.verified_at) is not datetime or self.verified_at.tzinfo is None:
             raise EvidenceError("verified_at is not a time with a time zone")
@@ -158,8 +158,7 @@ class Evidence:
         if self.document_expires_on is not None and type(self.document_expires_on) is not date:
             raise EvidenceError("document_expires_on is not a date")
         for name in ("verified_by", "document_number", "subject"):
-            text = getattr(self, name)
-            if not isinstance(text, str) or len(text) > MAX_TEXT or not text.isprintable():
+            if not is_text(getattr(self, name)):
                 raise EvidenceError(f"{name} is not at most {MAX_TEXT} printable characters")
 
     def __repr__(self) -> str:
@@ -206,6 +205,11 @@ class Evidence:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise EvidenceError("not the fields of evidence") from error
+
+
+def is_text(value: Any) -> TypeGuard[str]:
+    """Whether evidence can have it: at most MAX_TEXT printable characters."""
+    return isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()
 
 
 def _is_identifier(text: Any) -> bool:

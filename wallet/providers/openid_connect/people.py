@@ -9,7 +9,7 @@ from babel.core import get_global
 
 from wallet.credential import details
 from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
-from wallet.credential.evidence import MAX_TEXT, EvidenceError
+from wallet.credential.evidence import EvidenceError, is_text
 from wallet.providers.openid_connect.settings import CLAIMED
 from wallet.providers.openid_connect.verified_claims import Path, at
 
@@ -75,12 +75,11 @@ def _document(details: Mapping[str, Any]) -> dict[str, Any]:
     kind, number, issuer = details.get("type"), _number(details), details.get("issuer")
     kind = kind if isinstance(kind, str) else ""
     code = issuer.get("country_code", issuer.get("country")) if isinstance(issuer, Mapping) else None
-    is_readable = isinstance(number, str) and len(number) <= MAX_TEXT and number.isprintable()
     return {
         "document_kind": kind if kind in _KINDS else _OLD_KINDS.get(kind, "other"),
         "issuing_country": country(code) or "",
         "document_expires_on": _expiry(details),
-        "document_number": number if is_readable else "",
+        "document_number": number if is_text(number) else "",
     }
 
 

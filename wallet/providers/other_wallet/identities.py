@@ -7,7 +7,7 @@ from typing import Any
 
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.details import read
-from wallet.credential.evidence import MAX_TEXT, Assurance, Evidence, EvidenceError
+from wallet.credential.evidence import Assurance, Evidence, EvidenceError, is_text
 
 # ISO 3166-1 codes for private use: no known nationality, and stateless (PID Rulebook §2).
 NO_NATIONALITY = frozenset({"QU", "QS"})
@@ -42,8 +42,6 @@ def evidence_of(
     """
     ends = person.get("date_of_expiry")
     number = person.get("document_number")
-    if not isinstance(number, str) or len(number) > MAX_TEXT or not number.isprintable():
-        number = ""
     last_day = None if ends is None else _date(ends, EvidenceError("date_of_expiry is not a day"))
     return Evidence(
         method="wallet",
@@ -53,7 +51,7 @@ def evidence_of(
         document_kind="pid",
         issuing_country=proof.get("country", ""),
         document_expires_on=last_day,
-        document_number=number,
+        document_number=number if is_text(number) else "",
     )
 
 

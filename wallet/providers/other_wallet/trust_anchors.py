@@ -26,6 +26,7 @@ from cryptography.x509.verification import (
 )
 
 from keys.certificates.chain import extension
+from wallet.credential.evidence import COUNTRY
 from wallet.providers.other_wallet.access import UNREADABLE
 from wallet.sd_jwt.issuance import SdJwtError
 
@@ -74,7 +75,7 @@ class TrustAnchors:
             if not purposes or not all(map(_PURPOSE.fullmatch, purposes)):
                 raise AnchorError(f"must hold beside each file one that ends in {PURPOSES}, with identifiers")
             country = _name(certificate, NameOID.COUNTRY_NAME)
-            if not _COUNTRY.fullmatch(country) or not _is_authority(certificate):
+            if not COUNTRY.fullmatch(country) or not _is_authority(certificate):
                 raise AnchorError("must hold only certificates of authorities that name their country")
         self._store = Store([certificate for certificate, _purposes in anchors])
         self._purposes = dict(anchors)
@@ -125,7 +126,6 @@ def _may_sign(policy: Policy, certificate: x509.Certificate, usage: x509.KeyUsag
 
 # The library's own rules for leaves are those of TLS; a PID issuer has another purpose.
 _LEAF = ExtensionPolicy.permit_all().require_present(x509.KeyUsage, Criticality.AGNOSTIC, _may_sign)
-_COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)
 
 
 def _chain(x5c: Any) -> list[x509.Certificate]:
