@@ -9,7 +9,6 @@ from django.utils.translation import gettext_lazy as _
 from infra.words import Words
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
-from presentation.relying_parties.metadata import logos
 from presentation.webhooks import signing_secrets
 
 
@@ -38,11 +37,7 @@ def points(party: RelyingParty, *, now: datetime) -> list[Point]:
         Point(_("There is a contact whom operators can write to."), bool(party.contact)),
         Point(_("There is a contact for holders."), bool(party.privacy_contact), needed=False),
         *_secrets(party, now),
-        Point(
-            _("It has a logo that holders see."),
-            bool(party.logo and logos.is_shown(bytes(party.logo))),
-            needed=False,
-        ),
+        Point(_("It has a logo that holders see."), bool(party.logo_url), needed=False),
         Point(format_lazy(_("It may send transaction data: {types}."), types=types), done=True),
         Point(_("It links to its terms of use."), bool(party.terms_url), needed=False),
         Point(

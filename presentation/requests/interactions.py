@@ -239,11 +239,7 @@ def return_address_of(row: Interaction) -> ReturnAddress:
     mode = row.parameters.get("response_mode") or FRAGMENT
     if row.relying_party.wire_format == OPENID_CONNECT and not row.response_uri:
         mode = QUERY
-    return ReturnAddress(
-        uri=row.response_uri or row.redirect_uri,
-        state=row.parameters.get("state"),
-        response_mode=mode,
-    )
+    return ReturnAddress(row.response_uri or row.redirect_uri, row.parameters.get("state"), mode)
 
 
 def path_of(row: Interaction) -> str:

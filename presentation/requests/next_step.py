@@ -25,7 +25,6 @@ from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties.metadata import logos
 from presentation.requests.authorization_request import AuthorizationRequest, offered
 from presentation.requests.interactions import (
     LONGEST,
@@ -108,14 +107,14 @@ def next_step(
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
-        possible = _possible(request) is not None and _can_be_verified(opened)
+        possible = _possible(request) is not None and reachable(request, opened.relying_party)
         return NextStep(Step.ENROLL if possible else Step.UNAVAILABLE)
     with our_fault():
         found_assurance = credentials.assurance(credential)  # opens the credential
         details = credentials.details_of(credential)
     enough = suffices(request, opened.relying_party, found_assurance)
     if not (enough and any(details.issuperset(needed) for needed in _details_needed(request))):
-        return NextStep(Step.ENROLL if _can_be_verified(opened) else Step.UNAVAILABLE)
+        return NextStep(Step.ENROLL if reachable(request, opened.relying_party) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(opened, credential, today=localdate(now, UTC))
         if found and _learns_too_much(opened, session, found.selection.claims, now=now):
@@ -171,11 +170,6 @@ def _confirms_on_page(request: AuthorizationRequest, consent: Consent | None, se
     return asked and session.wallet.passkeys.exists()
 
 
-def _can_be_verified(opened: OpenInteraction) -> bool:
-    """Whether a configured provider verifies people as well as the request needs it."""
-    return reachable(opened.request, opened.relying_party) is not None
-
-
 def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
     """The holder must have signed in at or after this moment; None if any time will do.
 
@@ -200,7 +194,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
 
     A new interaction is inserted in the same transaction.
     """
-    row, step = opened.row, following.step
+    row, step, party = opened.row, following.step, opened.relying_party
     if opened.is_new and step is Step.CONSENT and following.match is not None:
         row.consent = _question(opened, following.match, now=now)
         _question_and_interaction.run(row.consent, row)
@@ -213,18 +207,19 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 row.consent = _question(opened, following.match, now=now)
                 decisions.NEW.run(row.consent)
         elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
-            check = reachable(opened.request, opened.relying_party) or Check()
+            check = reachable(opened.request, party) or Check()
+            asked = _possible(opened.request)
             row.errand = errands.open_errand(
                 browser=row.browser,
                 email=opened.request.login_hint,
                 asks_address=not opened.request.login_hint,
-                on_behalf_of=opened.relying_party.name,
+                on_behalf_of=party.name,
                 requester_domain=opened.return_address.destination,
-                requester_logo=_logo_url(opened.relying_party),
-                begin_again=_begin_again(opened.relying_party),
+                requester_logo=party.logo_url,
+                begin_again=party.initiate_login_uri and reverse("begin_again", args=[party.client_id]),
                 return_to=path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
-                asks_for=_names_asked(opened.request),
+                asks_for=[".".join(path) for path in asked.claims] if asked else [],
                 assurance=check.assurances,
                 details=check.details,
                 fresh_since=earliest_sign_in(opened),
@@ -268,7 +263,7 @@ def _requester(opened: OpenInteraction, *, recognises: bool) -> Requester:
     return Requester(
         name=party.name,
         domain=address.destination,
-        logo_url=_logo_url(party),
+        logo_url=party.logo_url if party.logo else "",  # the busiest path: no call for nothing
         purpose=party.purpose,
         privacy_policy_url=party.privacy_policy_url,
         terms_url=party.terms_url,
@@ -277,17 +272,6 @@ def _requester(opened: OpenInteraction, *, recognises: bool) -> Requester:
         recognised_by="\n".join(party.names_in_sector()) if recognises else "",
         number_once="sub" if opened.request.openid and not recognises else "",
     )
-
-
-def _begin_again(party: RelyingParty) -> str:
-    """The path that leads to where its requests begin; empty if it has not registered that."""
-    return reverse("begin_again", args=[party.client_id]) if party.initiate_login_uri else ""
-
-
-def _logo_url(party: RelyingParty) -> str:
-    """The path of the logo; empty if there is none that can be shown."""
-    shown = party.logo and logos.is_shown(bytes(party.logo))
-    return reverse("relying_party_logo", args=[party.client_id]) if shown else ""
 
 
 def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> Match | None:
@@ -316,12 +300,6 @@ def _possible(request: AuthorizationRequest) -> Selection | None:
     with our_fault():
         found = _best(query, _authorities(query)).selection
     return found if found and _binds_all(request, found) else None
-
-
-def _names_asked(request: AuthorizationRequest) -> list[str]:
-    """The names of the claims that the request asks for, before the holder is known."""
-    found = _possible(request)
-    return [".".join(path) for path in found.claims] if found else []
 
 
 def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:

@@ -9,19 +9,10 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from presentation.models import RelyingParty, Scope
+from presentation.relying_parties.forms import CheckboxesField
 from presentation.scopes import choices
 from presentation.scopes.records import ScopeError
 from wallet.credential.claims import NAMES
-
-
-def _claims(label: Any, help_text: Any) -> forms.MultipleChoiceField:
-    return forms.MultipleChoiceField(
-        label=label,
-        choices=choices.CLAIMS,
-        required=False,  # the model says what is missing
-        widget=forms.CheckboxSelectMultiple,
-        help_text=help_text,
-    )
 
 
 def _questions(label: Any) -> forms.CharField:
@@ -36,10 +27,16 @@ def _questions(label: Any) -> forms.CharField:
 class ScopeForm(forms.ModelForm):
     """Offers the claims as checkboxes, and a line for those that answer a question."""
 
-    required_claims = _claims(_("Required claims"), _("A person who says yes shares these."))
+    required_claims = CheckboxesField(
+        label=_("Required claims"),
+        choices=choices.CLAIMS,
+        help_text=_("A person who says yes shares these."),
+    )
     required_questions = _questions(_("Required answers"))
-    optional_claims = _claims(
-        _("Optional claims"), _("The person switches on each of these, or leaves it off.")
+    optional_claims = CheckboxesField(
+        label=_("Optional claims"),
+        choices=choices.CLAIMS,
+        help_text=_("The person switches on each of these, or leaves it off."),
     )
     optional_questions = _questions(_("Optional answers"))
 
@@ -71,13 +68,8 @@ class ScopeAdmin(admin.ModelAdmin):
     search_help_text = _("URN or title")
     actions = None  # a scope is deleted on its own page, if nobody uses it
     fields = (
-        "urn",
-        "title",
-        "required_claims",
-        "required_questions",
-        "optional_claims",
-        "optional_questions",
-        "used_by",
+        *("urn", "title", "required_claims", "required_questions"),
+        *("optional_claims", "optional_questions", "used_by"),
     )
     readonly_fields = ("used_by",)
 

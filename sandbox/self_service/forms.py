@@ -38,6 +38,14 @@ def _code(**attributes: Any) -> dict[str, Any]:
     return {"class": "mono", "autocomplete": "off", "spellcheck": "false", **attributes}
 
 
+def _address(label: Any, help_text: Any) -> forms.CharField:
+    """One address, which may be left out."""
+    widget, longest = forms.TextInput(attrs=_code()), targets.LONGEST
+    return forms.CharField(
+        label=label, help_text=help_text, max_length=longest, required=False, widget=widget
+    )
+
+
 class AddressesField(forms.CharField):
     """Addresses, one per line; its value is a list without duplicates."""
 
@@ -117,26 +125,17 @@ class SelfRegistrationForm(forms.Form):
         label=_("Requests that are accepted too"),
         choices=list(ACCEPTED.items()),
     )
-    request_uri_prefix = forms.CharField(
-        label=_("Address of signed requests"),
-        help_text=_("Where they are fetched (request_uri): one address, or all below one that ends with /."),
-        max_length=targets.LONGEST,
-        required=False,
-        widget=forms.TextInput(attrs=_code()),
+    request_uri_prefix = _address(
+        _("Address of signed requests"),
+        _("Where they are fetched (request_uri): one address, or all below one that ends with /."),
     )
-    initiate_login_uri = forms.CharField(
-        label=_("Where requests begin"),
-        help_text=_("Where people begin again after a long identity check: https, on a host of the above."),
-        max_length=targets.LONGEST,
-        required=False,
-        widget=forms.TextInput(attrs=_code()),
+    initiate_login_uri = _address(
+        _("Where requests begin"),
+        _("Where people begin again after a long identity check: https, on a host of the above."),
     )
-    webhook_url = forms.CharField(
-        label=_("Address for webhooks"),
-        help_text=_("Nothing is sent before there is a webhook secret: you make it on the next page."),
-        max_length=targets.LONGEST,
-        required=False,
-        widget=forms.TextInput(attrs=_code()),
+    webhook_url = _address(
+        _("Address for webhooks"),
+        _("Nothing is sent before there is a webhook secret: you make it on the next page."),
     )
     webhook_events = CheckboxesField(
         label=_("Events to receive"),

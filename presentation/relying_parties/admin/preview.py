@@ -11,7 +11,6 @@ from datetime import UTC, date, datetime, timedelta
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
-from django.urls import reverse
 from django.utils.timezone import localdate
 from django.utils.translation import override
 
@@ -19,7 +18,6 @@ from consent.models import Consent
 from consent.question import Requester
 from consent.question_page import TEMPLATE, Question
 from presentation.models import RelyingParty
-from presentation.relying_parties.metadata import logos
 from presentation.requests.client import ReturnAddress
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
@@ -87,11 +85,10 @@ def _question(party: RelyingParty, records: Sequence[ScopeRecord], now: datetime
 
 def _requester(party: RelyingParty) -> Requester:
     first = party.redirect_uris.first()
-    shown = party.logo and logos.is_shown(bytes(party.logo))
     return Requester(
         name=party.name,
         domain=ReturnAddress(first.uri).destination if first else "",
-        logo_url=reverse("relying_party_logo", args=[party.client_id]) if shown else "",
+        logo_url=party.logo_url,
         purpose=party.purpose,
         privacy_policy_url=party.privacy_policy_url,
         terms_url=party.terms_url,

@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Collection
+from typing import Any
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -9,6 +10,7 @@ from django.core.validators import URLValidator
 from django.db import models
 from django.db.models import Q
 from django.db.models.functions import Lower
+from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses
@@ -51,6 +53,10 @@ _KNOWN: dict[str, Collection[str]] = {
     "grants": GRANTS,
     "webhook_events": WebhookEvent.Type.values,
 }
+
+
+def _switch(label: Words, help_text: Words) -> "models.BooleanField[Any, bool]":
+    return models.BooleanField(label, default=False, db_default=False, help_text=help_text)
 
 
 class RelyingParty(models.Model):
@@ -142,23 +148,17 @@ class RelyingParty(models.Model):
         default=False,
         help_text=_("Requests that its key has not signed are refused (RFC 9101)."),
     )
-    may_omit_exp = models.BooleanField(
+    may_omit_exp = _switch(
         _("may leave out exp"),
-        default=False,
-        db_default=False,
-        help_text=_("Without exp, a signed request never ends. Counts only with “only signed requests”."),
+        _("Without exp, a signed request never ends. Counts only with “only signed requests”."),
     )
-    may_omit_login_hint = models.BooleanField(
+    may_omit_login_hint = _switch(
         _("may leave out login_hint"),
-        default=False,
-        db_default=False,
-        help_text=_("Without it, the person says on the sign-in page which e-mail address is theirs."),
+        _("Without it, the person says on the sign-in page which e-mail address is theirs."),
     )
-    may_recognise = models.BooleanField(
+    may_recognise = _switch(
         _("may recognise people"),
-        default=False,
-        db_default=False,
-        help_text=_(
+        _(
             "It may ask for pairwise_subject, a number that stays the same for each person. In OpenID "
             "Connect it gets it as sub; without this tick sub is another one each time."
         ),
@@ -195,13 +195,9 @@ class RelyingParty(models.Model):
         max_length=500,
         help_text=_("Instead of the keys themselves; fetched when they are needed."),
     )
-    may_name_endpoint = models.BooleanField(
+    may_name_endpoint = _switch(
         _("assertions may name an endpoint"),
-        default=False,
-        db_default=False,
-        help_text=_(
-            "For libraries that put an endpoint in place of the issuer into a client assertion (aud)."
-        ),
+        _("For libraries that put an endpoint in place of the issuer into a client assertion (aud)."),
     )
     webhook_url = models.CharField(
         _("address"),
@@ -291,10 +287,10 @@ class RelyingParty(models.Model):
     def _errors_in_lists(self) -> dict[str, ValidationError]:
         errors: dict[str, ValidationError] = {}
         for field, known in (_KNOWN | {"allowed_scopes": catalogue.current()}).items():
-            chosen = getattr(self, field)
+            chosen, claims = getattr(self, field), field == "allowed_claims"
             if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
                 errors[field] = ValidationError(_("This must be a list of names."))
-            elif unknown := [value for value in chosen if not (value in known or _is_claim(field, value))]:
+            elif unknown := [one for one in chosen if one not in known and not (claims and is_named(one))]:
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
 
@@ -304,6 +300,12 @@ class RelyingParty(models.Model):
             return None
         fixed = subjects.is_used(before.recognises_in)
         return _("People are recognised by the sector before, so it stays.") if fixed else None
+
+    @property
+    def logo_url(self) -> str:
+        """The path of the logo; empty if there is none that can be shown."""
+        shown = self.logo and logos.is_shown(bytes(self.logo))
+        return reverse("relying_party_logo", args=[self.client_id]) if shown else ""
 
     @property
     def recognises_in(self) -> str:
@@ -343,10 +345,6 @@ class RelyingParty(models.Model):
             return frozenset(chosen) - {SUBJECT} | own
         known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
         return frozenset(path for scope in known for path in scope.claims) - {SUBJECT} | own
-
-
-def _is_claim(field: str, value: str) -> bool:
-    return field == "allowed_claims" and is_named(value)
 
 
 def _problem_with_minimum(value: object) -> Words:
