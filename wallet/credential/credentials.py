@@ -90,11 +90,7 @@ def has_ended(credential: Credential, *, now: datetime) -> bool:
 def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     """The credential that the wallet can present, or None. Queries only relations that are not loaded."""
     credential: Credential | None = getattr(wallet, "credential", None)
-    if credential is None or not wallet.can_share:
-        return None
-    if not _is_usable(credential, now):
-        return None
-    return credential
+    return credential if credential and wallet.can_share and _is_usable(credential, now) else None
 
 
 def held(credential: Credential, paths: Iterable[ClaimPath] = claims.CLAIMS) -> list[ClaimPath]:

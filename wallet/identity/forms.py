@@ -166,12 +166,12 @@ class IdentityForm(ReasonForm):
         """The details that were typed. What cannot be read gets an error."""
         found: dict[str, Mapping[str, str]] = {}
         for group in ("address", "place_of_birth"):
-            names = {member: name for name, (of, member) in _OF_DETAILS.items() if of == group}
-            typed = {member: cleaned[name] for member, name in names.items() if cleaned.get(name)}
+            written = {member: cleaned.get(f"{group}_{member}") for member in details.MEMBERS[group]}
+            typed = {member: text for member, text in written.items() if text}
             read = details.read({group: typed})
             if lost := [member for member in typed if member not in read.get(group, {})]:
                 problem = COUNTRY_PROBLEM if lost == ["country"] else _("This cannot be read.")
-                self.add_error(names[lost[0]], problem)
+                self.add_error(f"{group}_{lost[0]}", problem)
             found |= read
         return found
 

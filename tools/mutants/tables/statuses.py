@@ -25,8 +25,8 @@ MUTANTS = (
     mutant(
         "credential: of a suspended wallet",
         _CREDENTIALS,
-        "if credential is None or not wallet.can_share:",
-        "if credential is None:",
+        "credential and wallet.can_share and _is_usable",
+        "credential and _is_usable",
         "wallet/test_credentials.py::test_a_suspended_wallet_has_no_valid_credential",
     ),
     mutant(
