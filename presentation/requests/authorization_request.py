@@ -28,14 +28,7 @@ from presentation.errors import (
 from presentation.openid_connect import translation
 from presentation.openid_connect.translation import SHORTEST_NONCE, VISIBLE, OpenIDRequest
 from presentation.requests.encryption import NoRecipientError, Recipient, recipient
-from presentation.requests.parameters import (
-    CODE,
-    DIRECT_POST_JWT,
-    POSTED,
-    QUERY,
-    RESPONSE_MODES,
-    Parameters,
-)
+from presentation.requests.parameters import CODE, DIRECT_POST_JWT, POSTED, QUERY, RESPONSE_MODES, Parameters
 from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData

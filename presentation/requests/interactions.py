@@ -29,11 +29,7 @@ from presentation.errors import (
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
-from presentation.requests.authorization_request import (
-    Allowance,
-    AuthorizationRequest,
-    parse,
-)
+from presentation.requests.authorization_request import Allowance, AuthorizationRequest, parse
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
 from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, QUERY, Parameters
 from presentation.scopes import catalogue, records

@@ -9,13 +9,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from presentation.dcql.queries import BASIC
-from presentation.scopes.records import (
-    LONGEST_TITLE,
-    LONGEST_URN,
-    THE_BASIC_SCOPE,
-    ScopeError,
-    ScopeRecord,
-)
+from presentation.scopes.records import LONGEST_TITLE, LONGEST_URN, THE_BASIC_SCOPE, ScopeError, ScopeRecord
 
 
 class FixedScopeError(Exception):

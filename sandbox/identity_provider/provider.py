@@ -13,15 +13,7 @@ from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.models import PickedOutcome
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance
-from wallet.providers.contract import (
-    Check,
-    Find,
-    Message,
-    MessageRefusedError,
-    Provider,
-    Received,
-    Started,
-)
+from wallet.providers.contract import Check, Find, Message, MessageRefusedError, Provider, Received, Started
 from wallet.providers.findings import Finding, Pending
 from wallet.providers.options import Options
 

@@ -14,11 +14,7 @@ from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import pointed_at, short_id
 from wallet.admin.operated import OperatedAdmin
 from wallet.credential.validity import Validity, for_operators
-from wallet.models import (
-    Credential,
-    StatusEntry,
-    StatusEvent,
-)
+from wallet.models import Credential, StatusEntry, StatusEvent
 from wallet.operations.credentials import OF_CREDENTIALS, OF_PRESENTED
 from wallet.status_lists.standing import standing, unexpired
 

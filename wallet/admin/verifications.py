@@ -19,11 +19,7 @@ from infra.sealing import SealError
 from wallet.admin.operated import OperatedAdmin
 from wallet.identity import pictures, review
 from wallet.identity.dossier import dossier, pictures_of
-from wallet.models import (
-    IdentityVerification,
-    IdentityVerificationTransition,
-    Picture,
-)
+from wallet.models import IdentityVerification, IdentityVerificationTransition, Picture
 from wallet.operations.refusals import REFUSALS
 from wallet.operations.verifications import OF_VERIFICATIONS
 from wallet.providers.in_person import as_case_number

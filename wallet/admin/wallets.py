@@ -8,11 +8,7 @@ from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import short_id
 from wallet.admin.operated import OperatedAdmin
 from wallet.credential.validity import for_operators
-from wallet.models import (
-    Recovery,
-    Wallet,
-    WalletClosure,
-)
+from wallet.models import Recovery, Wallet, WalletClosure
 from wallet.operations.wallets import OF_RECOVERIES, OF_WALLETS
 
 

@@ -9,11 +9,7 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.utils.translation import gettext as _
-from webauthn import (
-    base64url_to_bytes,
-    generate_authentication_options,
-    generate_registration_options,
-)
+from webauthn import base64url_to_bytes, generate_authentication_options, generate_registration_options
 from webauthn.helpers import options_to_json_dict
 from webauthn.helpers.structs import (
     AuthenticatorSelectionCriteria,

@@ -8,11 +8,7 @@ import structlog
 
 from infra.limits import Limit
 from keys.issuer_key import CANNOT_SIGN
-from presentation.machine_errors import (
-    MalformedRequestError,
-    RefusedRequestError,
-    UnavailableError,
-)
+from presentation.machine_errors import MalformedRequestError, RefusedRequestError, UnavailableError
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.authentication import authenticate
 

@@ -34,12 +34,7 @@ from presentation.relying_parties.metadata import grants
 from presentation.requests.carriers import signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import PUSHED_BY, CarriedRequest, Client, Reads, identify, mistaken
-from presentation.requests.interactions import (
-    INTERACTION,
-    NONCE_USED,
-    InteractionGoneError,
-    read_request,
-)
+from presentation.requests.interactions import INTERACTION, NONCE_USED, InteractionGoneError, read_request
 from presentation.requests.parameters import LIMITS, Parameters
 from presentation.scopes import catalogue
 

@@ -2,15 +2,7 @@
 
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError
-from wallet.providers.findings import (
-    Failed,
-    Finding,
-    NeedsReview,
-    NotHere,
-    Pending,
-    SubmitAgain,
-    Verified,
-)
+from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Pending, SubmitAgain, Verified
 from wallet.providers.stripe_identity.responses import Results
 
 TRIES = 2  # inconclusive submissions; after the last of them an operator decides
