@@ -91,7 +91,7 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
             "presentation:push",
             "presentation:read",
         ],
-        "client_id_prefixes_supported": ["pre-registered"],
+        "client_id_prefixes_supported": ["pre-registered", "x509_hash", "x509_san_dns"],
         "status_list_aggregation_endpoint": f"{base}/status-lists",
         "vp_formats_supported": {
             "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
