@@ -146,13 +146,12 @@ class VerifyView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Returns whether the presentation is valid, each check, and the disclosed claims."""
-        try:
-            asked = verification.parse(self.body(request))
-        except verification.VerificationRequestError as error:
-            raise MalformedRequestError(str(error)) from error
         access: Any = request.user
         try:
+            asked = verification.parse(self.body(request))
             answer = verification.verify(asked, client_id=access.client_id, now=timezone.now())
+        except verification.VerificationRequestError as error:
+            raise MalformedRequestError(str(error)) from error
         except EvidenceError as error:
             log.error("evidence_not_made", why=str(error))
             raise UnavailableError(seconds=SHORTLY) from error

@@ -10,6 +10,7 @@ from django.conf import settings
 from infra.published.documents import PublishedDocument
 from presentation.openid_connect.claims_parameter import PRESENTATION
 from presentation.openid_connect.translation import OPENID
+from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.requests import encryption
 from presentation.requests.parameters import CODE, QUERY, RESPONSE_MODES
@@ -61,7 +62,7 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
             "scopes_supported": [OPENID, *OPENID_SCOPES, *(scopes or catalogue.advertised()), *GRANTS],
             "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
-            "client_id_prefixes_supported": ["pre-registered"],
+            "client_id_prefixes_supported": ["pre-registered", *certificates.PREFIXES],
             "status_list_aggregation_endpoint": settings.BASE_URL + allocation.PATH,
             "vp_formats_supported": {
                 "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}

@@ -14,6 +14,7 @@ from infra.limits import Limit
 from infra.strict_json import StrictJsonError
 from presentation import evidence
 from presentation.errors import InvalidTransactionDataError
+from presentation.models import CertifiedClientID
 from presentation.requests.parameters import LIMITS
 from presentation.transaction_data import entries
 from presentation.transaction_data.fields import FieldError
@@ -40,6 +41,7 @@ class VerificationRequest:
     nonce: str
     transaction_data: tuple[str, ...]
     evidence: bool = False  # whether to add what proves the result later
+    client_id: str = ""  # that of the request, if a certificate proved it
 
 
 def parse(body: bytes) -> VerificationRequest:
@@ -60,7 +62,11 @@ def parse(body: bytes) -> VerificationRequest:
     wanted = members.get("evidence", False)
     if not isinstance(wanted, bool):
         raise VerificationRequestError("evidence must be true or false.")
-    return VerificationRequest(vp_token, nonce, _transaction_data(members.get("transaction_data")), wanted)
+    client_id = members.get("client_id", "")
+    if not isinstance(client_id, str) or len(client_id) > LIMITS["client_id"]:
+        raise VerificationRequestError("client_id must be that of the request.")
+    transaction_data = _transaction_data(members.get("transaction_data"))
+    return VerificationRequest(vp_token, nonce, transaction_data, wanted, client_id)
 
 
 def _transaction_data(given: Any) -> tuple[str, ...]:
@@ -86,9 +92,15 @@ def _transaction_data(given: Any) -> tuple[str, ...]:
 def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
     """The members of the answer to this client; raises LimitReachedError, and for evidence EvidenceError.
 
-    A presentation for another client is not valid. Several presentations are valid together.
+    A presentation for another client is not valid. Several presentations are valid together. Raises
+    VerificationRequestError if the request names another client.
     """
     PER_CLIENT.take(client_id, now=now)
+    if asked.client_id not in ("", client_id):
+        own = CertifiedClientID.objects.filter(relying_party__client_id=client_id)
+        if not own.filter(client_id=asked.client_id).exists():
+            raise VerificationRequestError("client_id must be one of your own.")
+        client_id = asked.client_id
     try:
         by_query = _presentations_in(asked.vp_token)
     except SdJwtError as error:

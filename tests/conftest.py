@@ -20,7 +20,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import docker, emptying, pgbouncer, softhsm
-from tests.programs import acme, chromium, nginx, promtool
+from tests.programs import acme, apache, chromium, nginx, promtool
 from tools.benchmarks import provider
 
 QUICK = os.environ.get("QUICK")  # "1", or "sqlite" for the part of it that can differ on SQLite
@@ -56,6 +56,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "gettext"
     if item.get_closest_marker("nginx") and not nginx():
         return "nginx"
+    if item.get_closest_marker("apache") and not apache():
+        return "Apache's mod_auth_openidc (Debian's libapache2-mod-auth-openidc)"
     if item.get_closest_marker("promtool") and not promtool():
         return "promtool (Debian's prometheus)"
     if item.get_closest_marker("acme") and not acme():
@@ -78,6 +80,7 @@ APART = {
     "gettext",
     "acme",
     "nginx",
+    "apache",
     "promtool",
     "softhsm",
     "pgbouncer",

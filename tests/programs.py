@@ -24,3 +24,12 @@ def promtool() -> str | None:
 def acme() -> bool:
     """Whether there are a client and a server of ACME (Debian's certbot and pebble)."""
     return all(map(shutil.which, ("certbot", "pebble", "pebble-challtestsrv")))
+
+
+APACHE_MODULES = "/usr/lib/apache2/modules"
+
+
+def apache() -> str | None:
+    """The path of Apache, if it can be a client of OpenID Connect (Debian's libapache2-mod-auth-openidc)."""
+    has_module = os.path.exists(f"{APACHE_MODULES}/mod_auth_openidc.so")
+    return shutil.which("apache2", path=f"{os.environ['PATH']}:/usr/sbin") if has_module else None

@@ -431,6 +431,8 @@ def test_a_logo_that_could_be_a_page_or_a_script_is_refused(acme_bank: RelyingPa
         "redirect_uris-INITIAL_FORMS": "1",
         "response_uris-TOTAL_FORMS": "0",
         "response_uris-INITIAL_FORMS": "0",
+        "certified_client_ids-TOTAL_FORMS": "0",
+        "certified_client_ids-INITIAL_FORMS": "0",
         "redirect_uris-0-id": str(uri.pk),
         "redirect_uris-0-relying_party": str(acme_bank.pk),
         "redirect_uris-0-uri": uri.uri,

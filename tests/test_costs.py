@@ -21,6 +21,7 @@ import pytest
 from infra import base64url, strict_json
 from infra.audit import recording
 from infra.strict_json import StrictJsonError
+from keys.certificates.path import MOST_IN_CHAIN
 from presentation import verification
 from presentation.dcql import parsing as dcql
 from presentation.dcql.evaluation import Offer, has_alternatives, select
@@ -31,8 +32,7 @@ from tests.wallet import sd_jwts
 from tests.wallet.providers.pids import Authority, world
 from tests.wallet.providers.test_other_wallet_parsing import REQUEST, encrypted, read
 from wallet.providers import in_person
-from wallet.providers.other_wallet import trust_anchors
-from wallet.providers.other_wallet.trust_anchors import TrustAnchors
+from wallet.providers.other_wallet.trust_anchors import TrustAnchors, UnknownIssuerError
 from wallet.sd_jwt.issuance import SdJwtError
 from wallet.sd_jwt.parsing import MAX_DISCLOSURES, MAX_TOKEN
 from wallet.sd_jwt.verification import verify
@@ -141,11 +141,9 @@ def test_json_is_read_in_few_lines_for_each_byte(text: str) -> None:
 
 def test_no_more_certificates_are_parsed_and_tried_than_a_chain_may_have() -> None:
     anchors = TrustAnchors([(world().authority.certificate, ["any"])])
-    most = Authority.make("Stranger").x5c * trust_anchors.MOST_IN_CHAIN
-    parsed = called(
-        refused(lambda: anchors.issuer({"x5c": most}, datetime.now(UTC)), trust_anchors.UnknownIssuerError)
-    )
-    assert parsed["load_der_x509_certificate"] == trust_anchors.MOST_IN_CHAIN
+    most = Authority.make("Stranger").x5c * MOST_IN_CHAIN
+    parsed = called(refused(lambda: anchors.issuer({"x5c": most}, datetime.now(UTC)), UnknownIssuerError))
+    assert parsed["load_der_x509_certificate"] == MOST_IN_CHAIN
     parsed = called(refused(lambda: anchors.issuer({"x5c": [*most, *most]}, datetime.now(UTC)), SdJwtError))
     assert parsed["load_der_x509_certificate"] == 0
 

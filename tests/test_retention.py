@@ -50,6 +50,7 @@ IMPERSONAL = {
         ("urn", "query_id", "title", "required_claims", "optional_claims"), CLAIMS
     ),
     "presentation.PushedRequest": {"digest": "the digest of a random handle", "client_id": REGISTERED},
+    "presentation.CertifiedClientID": dict.fromkeys(("client_id", "certificates"), REGISTERED),
     "presentation.RedirectURI": {"uri": REGISTERED},
     "presentation.ResponseURI": {"uri": REGISTERED},
     "presentation.RelyingParty": {

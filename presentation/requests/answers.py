@@ -238,7 +238,7 @@ def what_to_present(
     wanted, answered = [], match.selection.query_ids
     for query_ids, claims in match.selection.parts.items():
         binding = credentials.Binding(
-            audience=opened.relying_party.client_id,
+            audience=opened.parameters.values["client_id"],  # with its prefix, if it has one
             nonce=opened.request.nonce,
             transaction_data=[
                 value.received

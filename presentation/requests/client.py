@@ -19,7 +19,14 @@ from django.utils.translation import gettext as _
 from infra.database.prepared.composition import Literal
 from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
-from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
+from presentation.models import (
+    CertifiedClientID,
+    Interaction,
+    PushedRequest,
+    RedirectURI,
+    RelyingParty,
+    ResponseURI,
+)
 from presentation.openid_connect import translation
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
@@ -192,6 +199,15 @@ _redirect_uris, _response_uris = _addresses(RedirectURI), _addresses(ResponseURI
 _active = PreparedRead(
     lambda value: RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)
 )
+_certified = PreparedRead(
+    lambda value: (
+        CertifiedClientID.objects.filter(
+            client_id=value("client_id"), relying_party__state=RelyingParty.State.ACTIVE
+        )
+        .exclude(relying_party__wire_format=OPENID_CONNECT)
+        .select_related("relying_party")
+    )
+)
 
 
 Reads = Callable[..., Sequence[Any]]
@@ -256,6 +272,11 @@ def active_party(client_id: str) -> RelyingParty:
     if party is None:
         raise not_active("client_id must name an active relying party")
     return party
+
+
+def certified(client_id: str) -> CertifiedClientID | None:
+    """The registration of a client ID that only a certificate proves, of an active relying party."""
+    return _certified.first(client_id=client_id) if ":" in client_id else None
 
 
 def registered_uris(party: RelyingParty, *, posted: bool = False) -> list[str]:

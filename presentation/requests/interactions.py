@@ -224,8 +224,8 @@ def read_request(parameters: Parameters, party: RelyingParty, scopes: Scopes) ->
 
 
 def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> str:
-    """The scopes that the request depends on: those it names, or those that allow claims of its query."""
-    named = parameters.values.get("scope")
+    """The scopes that the request depends on: those it names, or those that allow its claims."""
+    named = None if party.wire_format == OPENID_CONNECT else parameters.values.get("scope")
     urns = party.allowed_scopes if named is None else named.split(" ")
     return f"[{','.join(scopes[urn].text for urn in dict.fromkeys(urns) if urn in scopes)}]"
 

@@ -25,7 +25,7 @@ LIMITS: Mapping[str, int] = MappingProxyType(
     {
         "response_type": 100,
         "response_mode": 100,
-        "client_id": 100,
+        "client_id": 266,  # the longest with a DNS name
         "redirect_uri": 506,  # the longest registrable URI (500) plus a loopback port
         "response_uri": 500,
         "client_metadata": 8192,

@@ -27,6 +27,7 @@ from presentation.relying_parties.authentication import client_secrets
 from presentation.requests import interactions
 from tests.consent.questions import put
 from tests.infra.django_versions import either_django  # noqa: F401
+from tests.presentation.requests.test_certified_client_ids import certificate_of, certified
 from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
 from wallet.sign_in import sessions
@@ -114,6 +115,9 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
         "presentation.requests.client._redirect_uris": of_party,
         "presentation.requests.client._response_uris": of_party,
         "presentation.requests.client._active": {"client_id": acme_bank.client_id},
+        "presentation.requests.client._certified": {
+            "client_id": certified(acme_bank, certificate_of().pem).client_id
+        },
     }
 
     reads = every_read()

@@ -1,5 +1,6 @@
 """Makes valid and invalid certificates; shares no code with `keys.certificates.authority`."""
 
+from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -22,6 +23,10 @@ class Made:
     @property
     def pem(self) -> str:
         return self.certificate.public_bytes(Encoding.PEM).decode()
+
+    @property
+    def x5c(self) -> str:
+        return b64encode(self.certificate.public_bytes(Encoding.DER)).decode()
 
     @property
     def spki(self) -> bytes:
@@ -50,6 +55,7 @@ def make(
     issuer_name: str | None = None,
     authority_key_id: bytes | None = None,
     extra: x509.UnrecognizedExtension | None = None,
+    dns: str = "",
 ) -> Made:
     """A certificate, self-signed without an issuer; `ca` or `uses` of None omits that extension."""
     key = key or ec.generate_private_key(ec.SECP256R1())
@@ -74,6 +80,8 @@ def make(
         builder = builder.add_extension(usage(uses), critical=True)
     if extra:
         builder = builder.add_extension(extra, critical=True)
+    if dns:
+        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(dns)]), critical=False)
     return Made(builder.sign(signed_by, hash_ or hashes.SHA256()), key)
 
 

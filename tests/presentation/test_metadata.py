@@ -91,12 +91,32 @@ def test_discovery_has_the_contracts_members_and_only_what_works(client: Client,
             "presentation:push",
             "presentation:read",
         ],
-        "client_id_prefixes_supported": ["pre-registered"],
+        "client_id_prefixes_supported": ["pre-registered", "x509_hash", "x509_san_dns"],
         "status_list_aggregation_endpoint": f"{base}/status-lists",
         "vp_formats_supported": {
             "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
         },
     }
+
+
+# What their code reads, and fails or guesses without: the library of Spring Security (Nimbus) with
+# `ClientRegistrations`, and the import of an identity provider in Keycloak.
+OF_SPRING_SECURITY = [
+    *("issuer", "subject_types_supported", "jwks_uri", "authorization_endpoint", "token_endpoint"),
+    *("userinfo_endpoint", "scopes_supported", "response_types_supported"),
+]
+OF_KEYCLOAK = ["issuer", "authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"]
+
+
+def test_discovery_has_what_spring_security_and_keycloak_demand(client: Client, signing_key: Any) -> None:
+    document = client.get("/.well-known/openid-configuration").json()
+    assert all(document[name] for name in OF_SPRING_SECURITY + OF_KEYCLOAK)
+    # Spring Security refuses other grants, and takes the first of these methods that it knows.
+    assert "authorization_code" in document["grant_types_supported"]
+    assert "client_secret_basic" in document["token_endpoint_auth_methods_supported"]
+    # Keycloak ignores keys without `use`.
+    keys = client.get("/openid-connect/jwks").json()["keys"]
+    assert {(key["use"], key["kty"], key["crv"]) for key in keys} == {("sig", "EC", "P-256")}
 
 
 def test_the_authorization_server_metadata_is_the_same_document(client: Client) -> None:

@@ -1,9 +1,9 @@
 """The wallet modules of the OpenID Foundation's suite (`oid4vp-1final-wallet-…`), under their names.
 
-Each runs with every carrier (in the address, as `request_uri`, pushed, as `request`) and every response mode
-of the suite's plan, and with the fragment, which the plan lacks. The two modules for the Digital Credentials
-API (`multisigned-one-invalid-signature`, `negative-test-wrong-expected-origins`) are left out, because this
-service does not support it.
+Each runs with every carrier (in the address, as `request_uri`, pushed, as `request`) in every response mode
+of the suite's plan, in the fragment, which the plan lacks, and as the plan of HAIP asks. The two modules for
+the Digital Credentials API (`multisigned-one-invalid-signature`, `negative-test-wrong-expected-origins`) are
+left out, because this service does not support it.
 """
 
 import json
@@ -23,10 +23,12 @@ from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.models import RelyingParty
 from presentation.requests.carriers import signed_requests
 from tests.forgery import Key, new_key
+from tests.keys.certificates import Made
 from tests.presentation.clients import assertion, by_assertion, with_key
 from tests.presentation.dcql.test_dcql_flow import path, query
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
 from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.test_certified_client_ids import certificate_of, certified
 from tests.presentation.requests.test_flow import SignIn, address_of_page, url_of_interaction
 from tests.presentation.requests.test_pushed_requests import go, send
 from tests.presentation.requests.test_request_objects import TYPE, signed
@@ -40,11 +42,18 @@ NEXT = "https://bank.example/next#response_code=1"
 NAME = path("given_name")
 WAYS = ("url_query", "request_uri_signed", "pushed", "signed")
 MODES = ("fragment", "direct_post", "direct_post.jwt")
+# The plan of HAIP, and the same with the other prefix. Like the suite, without exp, iat and login_hint.
+HAIP = [("x509_hash", "direct_post.jwt"), ("x509_san_dns", "direct_post.jwt")]
+UNSAID = {"exp": None, "iat": None, "iss": None, "aud": "https://self-issued.me/v2"}
 
 
 def every(*ways: str) -> list[tuple[str, str]]:
     """Each carrier, in each response mode."""
     return list(product(ways, MODES))
+
+
+SIGNED = [*every("request_uri_signed", "signed"), *HAIP]
+CARRIED = [*every(*WAYS[1:]), *HAIP]
 
 
 def new_recipient(**members: str) -> ECKey:
@@ -64,13 +73,18 @@ class Verifier:
     receiver: Receiver
     opening: ECKey = field(default_factory=lambda: new_recipient(use="enc"))  # the key for encrypted answers
     method: str | None = None  # request_uri_method
+    certificate: Made | None = None  # of a client ID with a prefix
 
     def asks(self, *, key: Key | None = None, header: Any = None, who: str = "", **changes: Any) -> Any:
         """The response to the browser or the pushing client for a request with these changes.
 
         who: the client ID everywhere; `client_id` in `changes` changes it in the request alone.
         """
-        who = who or self.bank[0].client_id
+        who = who or self.reading.client_id
+        if self.certificate:
+            key = key or self.certificate.key
+            header = {"kid": None, "x5c": [self.certificate.x5c]} | (header or {})
+            changes = {"login_hint": None} | changes
         said = self._said() | {"client_id": who} | changes
         self.reading.authorize_url(**{name: value and as_text(value) for name, value in said.items()})
         said = {name: value for name, value in (self.reading.sent | said).items() if value is not None}
@@ -84,7 +98,8 @@ class Verifier:
             pushed = told.status_code == 201
             return go(self.browser, told.json()["request_uri"], self.bank[0]) if pushed else told
         said = dict.fromkeys(asked(self.bank[0])) | said
-        make = lambda form: signed(self.bank, issuer, key=key, header=header, **(said | form))  # noqa: E731
+        unsaid = UNSAID if self.certificate else {}
+        make = lambda form: signed(self.bank, issuer, key=key, header=header, **(unsaid | said | form))  # noqa: E731
         if self.way == "signed":
             return self.browser.get(PATH, beside | {"request": make({})})
         return self._refers(make, beside)
@@ -160,7 +175,7 @@ def as_text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-@pytest.fixture(params=every(*WAYS), ids="-".join)
+@pytest.fixture(params=[*every(*WAYS), *HAIP], ids="-".join)
 def verifier(
     request: Any,
     monkeypatch: pytest.MonkeyPatch,
@@ -183,10 +198,15 @@ def verifier(
             wire_format=RelyingParty.WireFormat.OPENID4VP_1_0, request_uri_prefix=far.url("/requests/")
         )
         bank[0].response_uris.create(uri=receiver.uri)
-        reading.client_id = bank[0].client_id
+        reading.client_id, certificate = bank[0].client_id, None
+        if request.param in HAIP:
+            certificate = certificate_of("verifier.example")
+            name = "" if request.param[0] == "x509_hash" else "x509_san_dns:verifier.example"
+            reading.client_id = certified(bank[0], certificate.pem, name).client_id
+            RelyingParty.objects.update(jwks=None, may_omit_exp=True, may_omit_login_hint=True)
         monkeypatch.setattr(signed_requests, "outbound", far.outbound())
         sign_in(alice)
-        yield Verifier(*request.param, client, bank, reading, far, receiver)
+        yield Verifier(*request.param, client, bank, reading, far, receiver, certificate=certificate)
 
 
 def test_happy_flow(verifier: Verifier) -> None:
@@ -210,7 +230,7 @@ def test_alternate_happy_flow(verifier: Verifier) -> None:
     assert [len(verifier.reading.sent[name]) for name in ("state", "nonce")] == [64, 43]
 
 
-@pytest.mark.parametrize("verifier", every("request_uri_signed"), indirect=True, ids="-".join)
+@pytest.mark.parametrize("verifier", [*every("request_uri_signed"), *HAIP], indirect=True, ids="-".join)
 @pytest.mark.parametrize("method", ["post", "get", None])
 def test_request_uri_method_post(verifier: Verifier, method: str | None) -> None:
     """Also the opposite cases: a request to be read with GET, and one without the parameter."""
@@ -265,12 +285,14 @@ CHANGED: dict[str, Callable[[], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("change", CHANGED)
-@pytest.mark.parametrize("verifier", every("request_uri_signed", "signed"), indirect=True, ids="-".join)
+@pytest.mark.parametrize("verifier", SIGNED, indirect=True, ids="-".join)
 def test_negative_test_invalid_request_object_signature(verifier: Verifier, change: str) -> None:
     verifier.is_turned_away(**CHANGED[change]())
 
 
-@pytest.mark.parametrize("verifier", every(*WAYS[1:]), indirect=True, ids="-".join)  # otherwise once
+@pytest.mark.parametrize(
+    "verifier", [*every(*WAYS[1:]), *HAIP], indirect=True, ids="-".join
+)  # otherwise once
 def test_negative_test_mismatched_client_id(verifier: Verifier) -> None:
     verifier.is_turned_away(client_id="somebody-else")
 

@@ -45,6 +45,8 @@ def form(party: RelyingParty, **changes: Any) -> dict[str, Any]:
         "redirect_uris-INITIAL_FORMS": len(uris),
         "response_uris-TOTAL_FORMS": 0,
         "response_uris-INITIAL_FORMS": 0,
+        "certified_client_ids-TOTAL_FORMS": 0,
+        "certified_client_ids-INITIAL_FORMS": 0,
     }
     for number, row in enumerate(uris):
         data |= {

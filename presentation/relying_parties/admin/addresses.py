@@ -8,7 +8,7 @@ from django.forms import BaseInlineFormSet
 from django.http import HttpRequest
 from django.utils.translation import gettext_lazy as _
 
-from presentation.models import RedirectURI, RelyingParty, ResponseURI
+from presentation.models import CertifiedClientID, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.metadata.redirect_uris import problem_with_start
 
 
@@ -47,10 +47,8 @@ class RedirectURIInline(_AddressInline):
         return super().get_formset(request, obj, validate_min=True, **kwargs)
 
 
-class ResponseURIInline(_AddressInline):
-    """Has the permissions of relying parties, because response URIs have none of their own."""
-
-    model = ResponseURI
+class _InlineWithoutPermissions(_AddressInline):
+    """Has the permissions of relying parties, because its rows have none of their own."""
 
     def has_view_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
         return request.user.has_perm("presentation.view_relyingparty")
@@ -59,3 +57,12 @@ class ResponseURIInline(_AddressInline):
         return request.user.has_perm(f"presentation.{'change' if obj else 'add'}_relyingparty")
 
     has_change_permission = has_delete_permission = has_add_permission
+
+
+class ResponseURIInline(_InlineWithoutPermissions):
+    model = ResponseURI
+
+
+class CertifiedClientIDInline(_InlineWithoutPermissions):
+    model = CertifiedClientID
+    classes = ("collapse",)

@@ -16,7 +16,11 @@ from infra.admin.operations import OperationsAdmin
 from infra.words import Words
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import integration
-from presentation.relying_parties.admin.addresses import RedirectURIInline, ResponseURIInline
+from presentation.relying_parties.admin.addresses import (
+    CertifiedClientIDInline,
+    RedirectURIInline,
+    ResponseURIInline,
+)
 from presentation.relying_parties.admin.operations import OPERATIONS
 from presentation.relying_parties.admin.pages import PagesOfRelyingParty
 from presentation.relying_parties.authentication import client_secret_pages
@@ -35,7 +39,7 @@ class RelyingPartyAdmin(PagesOfRelyingParty, OperationsAdmin):
     operations = OPERATIONS
     short_addresses = True
     form = RelyingPartyForm
-    inlines = (RedirectURIInline, ResponseURIInline)
+    inlines = (RedirectURIInline, ResponseURIInline, CertifiedClientIDInline)
     list_display = ("name", "client_id", "state", "answers_in")
     list_filter = ("state", "wire_format", "created_at")
     actions = None  # a relying party is deleted on its own page, if it can be

@@ -1,10 +1,13 @@
-"""Client authentication: client secrets, and client assertions that were used."""
+"""Client authentication: client secrets, used assertions, and client IDs that certificates prove."""
 
+from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
-from presentation.relying_parties.models.relying_parties import RelyingParty
+from presentation.relying_parties.metadata import certificates
+from presentation.relying_parties.metadata.certificates import CertificatesError
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT, RelyingParty
 
 
 class ClientSecret(models.Model):
@@ -57,3 +60,52 @@ class UsedAssertion(models.Model):
 
     def __str__(self) -> str:
         return "used assertion"
+
+
+class CertifiedClientID(models.Model):
+    """A client ID of requests that a certificate proves, beside `client_id`; rules: `certificates`."""
+
+    relying_party = models.ForeignKey(
+        RelyingParty, on_delete=models.CASCADE, related_name="certified_client_ids"
+    )
+    client_id = models.CharField(
+        _("client ID"),
+        max_length=certificates.LONGEST,
+        unique=True,
+        blank=True,
+        help_text=_("x509_san_dns: and a DNS name. Empty: x509_hash: and the hash of its certificate."),
+    )
+    certificates = models.TextField(
+        _("certificates"),
+        max_length=certificates.LONGEST_PEM,
+        help_text=_(
+            "As PEM: its own, or for a DNS name that of the authority that issues them. Anybody who gets a "
+            "certificate with the name from the authority can ask in its name."
+        ),
+    )
+
+    class Meta:
+        verbose_name = _("client ID with a certificate")
+        verbose_name_plural = _("client IDs with a certificate")
+        ordering = ["id"]
+        default_permissions = []  # the permissions of relying parties count
+        constraints = [
+            models.CheckConstraint(
+                condition=Q(client_id__startswith="x509_hash:") | Q(client_id__startswith="x509_san_dns:"),
+                name="presentation_certified_client_id_has_a_prefix",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return self.client_id
+
+    def clean(self) -> None:
+        """Names it by the hash of its certificate if it has no name; raises ValidationError."""
+        if not self.certificates:
+            return  # the field's own validation reports it
+        try:
+            self.client_id = certificates.fitting(self.client_id, self.certificates)
+        except CertificatesError as error:
+            raise ValidationError({"certificates": ValidationError(error.reason)}) from None
+        if self.relying_party.wire_format == OPENID_CONNECT:
+            raise ValidationError(_("OpenID Connect knows no such client IDs."))

@@ -265,7 +265,8 @@ class RelyingParty(models.Model):
             problem := request_uris.problem_with(self.request_uri_prefix, loopback=loopback)
         ):
             errors["request_uri_prefix"] = ValidationError(problem)
-        if self.requires_signed_requests and not (self.jwks or self.jwks_uri):
+        has_keys = self.jwks or self.jwks_uri or (self.pk and self.certified_client_ids.exists())
+        if self.requires_signed_requests and not has_keys:
             errors["requires_signed_requests"] = ValidationError(
                 _("Its requests need its public keys first.")
             )

@@ -12,11 +12,10 @@ from presentation.errors import (
     InvalidRequestUriMethodError,
     UntrustedRequestError,
 )
-from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import CarriedRequest, Reads, active_party, mistaken, usable
+from presentation.requests.client import CarriedRequest, Reads, active_party, certified, mistaken, usable
 from presentation.requests.parameters import Parameters
 
 GET, POST = "get", "post"  # values of request_uri_method
@@ -40,22 +39,24 @@ def receive(
     if carrier == "request_uri" and value.startswith(pushed_requests.HANDLE):
         carried = pushed_requests.recall(value, client_id=client_id, browser=browser, read=read, now=now)
     else:
-        carried = _signed(
-            parameters, carrier, active_party(client_id), network_address=network_address, now=now
-        )
+        carried = _signed(parameters, carrier, client_id, network_address=network_address, now=now)
     return replace(carried, problem=carried.problem or _method_problem(parameters, carrier))
 
 
 def _signed(
-    parameters: Parameters, carrier: str, party: RelyingParty, *, network_address: str, now: datetime
+    parameters: Parameters, carrier: str, client_id: str, *, network_address: str, now: datetime
 ) -> CarriedRequest:
-    """The request in a signed object of this relying party; raises `UntrustedRequestError`."""
+    """The request in a signed object of this client; raises `UntrustedRequestError`."""
+    proof = certified(client_id)
+    party = proof.relying_party if proof else active_party(client_id)
     value = parameters.values[carrier]
     try:
         if carrier == "request":
-            return signed_requests.sent_along(value, party, now=now)
+            return signed_requests.sent_along(value, party, proof, now=now)
         post = parameters.values.get("request_uri_method") == POST
-        return signed_requests.published_at(value, party, post=post, network_address=network_address, now=now)
+        return signed_requests.published_at(
+            value, party, proof, post=post, network_address=network_address, now=now
+        )
     except KeysUnderWayError as error:
         raise UntrustedRequestError(
             _("The application that sent you here is being checked. Please try again in a few seconds."),

@@ -15,11 +15,15 @@ from django.utils.translation import gettext_lazy as _
 from infra.limits import Limit, LimitReachedError
 from infra.outbound.calls import Answer, Outbound, OutboundError
 from infra.waiting import NoThreadFreeError, waiting_for
+from keys.certificates.path import PathError
+from keys.jws import take_apart
 from presentation.errors import UntrustedRequestError
 from presentation.metadata import discovery_document
-from presentation.models import RelyingParty
+from presentation.models import CertifiedClientID, RelyingParty
 from presentation.relying_parties.authentication.authentication import keys_of
-from presentation.relying_parties.metadata import request_uris
+from presentation.relying_parties.authentication.signed_jwt import ClientJwtError
+from presentation.relying_parties.metadata import certificates, request_uris
+from presentation.relying_parties.metadata.public_keys import ClientKeys
 from presentation.requests.carriers import request_object
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, mistaken
@@ -34,7 +38,13 @@ FETCHES = Limit.from_settings("request-objects-fetched")
 
 
 def published_at(
-    uri: str, party: RelyingParty, *, post: bool, network_address: str, now: datetime
+    uri: str,
+    party: RelyingParty,
+    proof: CertifiedClientID | None = None,
+    *,
+    post: bool,
+    network_address: str,
+    now: datetime,
 ) -> CarriedRequest:
     """The request in the object that the relying party returns at `uri`.
 
@@ -54,7 +64,7 @@ def published_at(
     if answer.status != 200 or answer.content_type != request_object.MEDIA_TYPE:
         raise mistaken(f"request_uri must answer with status 200 and {request_object.MEDIA_TYPE}")
     text = answer.body.decode("ascii", errors="replace").strip()
-    return sent_along(text, party, now=now, wallet_nonce=wallet_nonce)
+    return sent_along(text, party, proof, now=now, wallet_nonce=wallet_nonce)
 
 
 def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> UntrustedRequestError:
@@ -83,18 +93,24 @@ def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
 
 
 def sent_along(
-    text: str, party: RelyingParty, *, now: datetime, wallet_nonce: str | None = None
+    text: str,
+    party: RelyingParty,
+    proof: CertifiedClientID | None = None,
+    *,
+    now: datetime,
+    wallet_nonce: str | None = None,
 ) -> CarriedRequest:
     """The request in the object `text`, signed by this active relying party.
 
-    wallet_nonce: the nonce that the object must repeat, if one was posted. Raises RequestObjectError.
+    proof: set if a certificate proves who it is. wallet_nonce: the nonce that the object must repeat, if one
+    was posted. Raises RequestObjectError.
     """
     if len(text) > LIMITS["request"]:
         raise RequestObjectError("is too long")
     parameters = request_object.read(
         text,
-        client_id=party.client_id,
-        find_keys=partial(keys_of, party),
+        client_id=proof.client_id if proof else party.client_id,
+        find_keys=partial(_certified_key, text, proof, now) if proof else partial(keys_of, party),
         issuer=settings.BASE_URL,
         now=now,
         # A client that may send unsigned requests has none with an end, so an end would add nothing.
@@ -102,3 +118,12 @@ def sent_along(
         wallet_nonce=wallet_nonce,
     )
     return CarriedRequest(parameters, party, signed=True)
+
+
+def _certified_key(text: str, proof: CertifiedClientID, now: datetime, kid: str | None) -> ClientKeys:
+    """The key of the certificate in the header of the object, whatever it calls the key."""
+    facts = {"client_id": proof.client_id, "registered": proof.certificates}
+    try:
+        return {kid or "": certificates.key_of(take_apart(text).header.get("x5c"), **facts, now=now)}
+    except PathError as error:
+        raise ClientJwtError(f"is refused: {error}") from None

@@ -158,6 +158,14 @@ def test_a_scope_of_ours_is_asked_for_as_it_was_defined(client: Client, shop: Sh
     assert claims["age_equal_or_over"] == {"18": True}
 
 
+def test_whoever_may_ask_for_no_more_than_its_scopes_gets_tokens_for_standard_scopes(
+    client: Client, signed_in: Any
+) -> None:
+    """Which claims it may ask for follows from scopes that the request does not name."""
+    token = Shop.registered("Other Shop", allowed_claims=[]).id_token(client, scope="openid profile")
+    assert (token["given_name"], token["family_name"]) == ("Alice", "Archer")
+
+
 def test_openid_alone_says_only_that_somebody_is_verified(client: Client, shop: Shop, signed_in: Any) -> None:
     assert shop.id_token(client, scope="openid").keys() == OF_EVERY_TOKEN
 

@@ -18,6 +18,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.parameters import Parameters
 from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
+from tests.presentation.requests.test_certified_client_ids import DNS, certificate_of, hash_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LIST = "/admin/presentation/relyingparty/"
@@ -52,6 +53,8 @@ def form(*uris: str, **changes: Any) -> dict[str, Any]:
         "redirect_uris-MAX_NUM_FORMS": 1000,
         "response_uris-TOTAL_FORMS": 0,
         "response_uris-INITIAL_FORMS": 0,
+        "certified_client_ids-TOTAL_FORMS": 0,
+        "certified_client_ids-INITIAL_FORMS": 0,
     }
     rows = {f"redirect_uris-{number}-uri": uri for number, uri in enumerate(uris)}
     return fields | rows | changes
@@ -392,3 +395,23 @@ def test_where_requests_begin_is_on_the_host_of_a_redirect_uri_that_stays(operat
 
     assert "on the host of one of the redirect URIs" in page(response)
     assert party.redirect_uris.count() == 2
+
+
+def test_an_operator_registers_client_ids_with_certificates(operator: Client) -> None:
+    leaf, rows = certificate_of(), "certified_client_ids"
+    added = {
+        f"{rows}-TOTAL_FORMS": 2,
+        f"{rows}-0-certificates": leaf.pem,
+        f"{rows}-1-client_id": DNS,
+        f"{rows}-1-certificates": leaf.pem,
+    }
+    facts = form("https://shop.example/callback", wire_format="openid4vp-1.0", **added)
+    assert operator.post(f"{LIST}add/", facts).status_code == 302
+    party = RelyingParty.objects.get()
+    assert [row.client_id for row in party.certified_client_ids.all()] == [hash_of(leaf), DNS]
+    assert DNS in page(operator.get(f"{LIST}{party.pk}/change/"))
+
+    again = page(operator.post(f"{LIST}add/", facts | {"name": "Other Shop"}))
+    assert "already exists" in again
+    assert "no certificates" in page(operator.post(f"{LIST}add/", facts | {f"{rows}-0-certificates": "x"}))
+    assert RelyingParty.objects.count() == 1

@@ -11,6 +11,8 @@ EMPTY = {
     "redirect_uris-INITIAL_FORMS": "0",
     "response_uris-TOTAL_FORMS": "0",
     "response_uris-INITIAL_FORMS": "0",
+    "certified_client_ids-TOTAL_FORMS": "0",
+    "certified_client_ids-INITIAL_FORMS": "0",
     "redirect_uris-MIN_NUM_FORMS": "1",
     "redirect_uris-MAX_NUM_FORMS": "1000",
     "redirect_uris-0-uri": "",

@@ -5,6 +5,9 @@ from tools.mutants.mutant import mutant
 _PACKAGE = "presentation/relying_parties/authentication"
 _TESTS = "presentation/relying_parties"
 _WRONG_ASSERTIONS = f"{_TESTS}/test_client_assertion.py::test_a_wrong_assertion_proves_nothing"
+_CERTIFICATES = "presentation/relying_parties/metadata/certificates.py"
+_CERTIFIED = "presentation/requests/test_certified_client_ids.py"
+_ATTACKS = f"{_CERTIFIED}::test_only_the_holder_of_a_registered_certificate_asks"
 
 MUTANTS = (
     mutant(
@@ -170,5 +173,75 @@ MUTANTS = (
         "            if not self.is_fresh():\n                self.keys = {}\n",
         "            self.fetched_at = now\n",
         f"{_TESTS}/test_fetched_keys.py::test_a_failing_server_is_called_once_a_minute_and_its_cached_keys_expire",
+    ),
+    mutant(
+        "certificates: another one than the client ID says",
+        _CERTIFICATES,
+        "    if client_id not in possible:\n",
+        "    if not possible:\n",
+        _ATTACKS,
+    ),
+    mutant(
+        "certificates: below any authority",
+        _CERTIFICATES,
+        "        anchor_above(chain, Store(known), now)  # only authorities can be above it\n",
+        "        pass\n",
+        _ATTACKS,
+    ),
+    mutant(
+        "certificates: one that has ended",
+        _CERTIFICATES,
+        "<= now < leaf.not_valid_after_utc",
+        "<= now",
+        _ATTACKS,
+    ),
+    mutant(
+        "certificates: one that has not begun",
+        _CERTIFICATES,
+        "elif not leaf.not_valid_before_utc <= now <",
+        "elif not now <",
+        _ATTACKS,
+    ),
+    mutant(
+        "certificates: the registered keys count too",
+        "presentation/requests/carriers/signed_requests.py",
+        "if proof else partial(keys_of, party),",
+        'if proof and "x5c" in take_apart(text).header else partial(keys_of, party),',
+        _ATTACKS,
+    ),
+    mutant(
+        "certificates: of a suspended relying party",
+        "presentation/requests/client.py",
+        'client_id=value("client_id"), relying_party__state=RelyingParty.State.ACTIVE\n',
+        'client_id=value("client_id")\n',
+        f"{_CERTIFIED}::test_nothing_of_a_suspended_party_is_fetched",
+    ),
+    mutant(
+        "certificates: the answer is for the client ID without the prefix",
+        "presentation/requests/answers.py",
+        'audience=opened.parameters.values["client_id"],',
+        "audience=opened.relying_party.client_id,",
+        f"{_CERTIFIED}::test_the_answer_is_bound_to_the_client_id_with_its_prefix",
+    ),
+    mutant(
+        "certificates: an operator registers one for another name",
+        _CERTIFICATES,
+        "fits = all(is_authority(each) or client_id in ids for each, ids in pairs)",
+        "fits = any(is_authority(each) or client_id in ids for each, ids in pairs)",
+        f"{_CERTIFIED}::test_certificates_must_fit_the_client_id",
+    ),
+    mutant(
+        "certificates: a presentation for another client is verified",
+        "presentation/verification.py",
+        "filter(relying_party__client_id=client_id)",
+        "all()",
+        f"{_CERTIFIED}::test_the_answer_can_be_verified_here_by_the_client_id_of_the_request",
+    ),
+    mutant(
+        "certificates: for a key that may not sign",
+        "keys/certificates/path.py",
+        "    if not usage.digital_signature:\n",
+        "    if not usage:\n",
+        _ATTACKS,
     ),
 )

@@ -6,7 +6,6 @@ others than PID issuers, so each names what the certificate of a PID issuer has 
 """
 
 import re
-from base64 import b64decode
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -16,24 +15,17 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID, ObjectIdentifier
-from cryptography.x509.verification import (
-    Criticality,
-    ExtensionPolicy,
-    Policy,
-    PolicyBuilder,
-    Store,
-    VerificationError,
-)
+from cryptography.x509.verification import Store
 
+from keys.certificates import path
 from keys.certificates.chain import extension
+from keys.certificates.path import PathError
 from wallet.credential.evidence import COUNTRY
 from wallet.providers.other_wallet.access import UNREADABLE
 from wallet.sd_jwt.issuance import SdJwtError
 
 ENDINGS = (".pem", ".crt", ".cer", ".der")
 MOST_ANCHORS = 500
-MOST_IN_CHAIN = 4
-MOST_BETWEEN = 2  # authorities between the anchor and the issuer
 # Beside the certificate of an anchor: object identifiers (RFC 5280 §4.2.1.4, §4.2.1.12) between white space.
 PURPOSES = ".purposes"
 ANY = "any"  # in place of them, for an authority that certifies nobody but PID issuers
@@ -75,7 +67,7 @@ class TrustAnchors:
             if not purposes or not all(map(_PURPOSE.fullmatch, purposes)):
                 raise AnchorError(f"must hold beside each file one that ends in {PURPOSES}, with identifiers")
             country = _name(certificate, NameOID.COUNTRY_NAME)
-            if not COUNTRY.fullmatch(country) or not _is_authority(certificate):
+            if not COUNTRY.fullmatch(country) or not path.is_authority(certificate):
                 raise AnchorError("must hold only certificates of authorities that name their country")
         self._store = Store([certificate for certificate, _purposes in anchors])
         self._purposes = dict(anchors)
@@ -97,19 +89,14 @@ class TrustAnchors:
 
         lists: the token is a status list.
         """
-        leaf, *between = _chain(header.get("x5c"))
-        verifier = (
-            PolicyBuilder()
-            .store(self._store)
-            .time(now)
-            .max_chain_depth(MOST_BETWEEN)
-            .extension_policies(ca_policy=ExtensionPolicy.webpki_defaults_ca(), ee_policy=_LEAF)
-            .build_client_verifier()
-        )
         try:
-            anchor = verifier.verify(leaf, between).chain[-1]
-            key, purposes = leaf.public_key(), _purposes(leaf, lists=lists)
-        except (VerificationError, Warning, *UNREADABLE):
+            chain = path.certificates_in(header.get("x5c"))
+        except PathError as error:
+            raise SdJwtError(str(error), "x5c") from None
+        try:
+            anchor = path.anchor_above(chain, self._store, now)
+            key, purposes = chain[0].public_key(), _purposes(chain[0], lists=lists)
+        except (Warning, *UNREADABLE):
             raise UnknownIssuerError from None
         if purposes.isdisjoint(self._purposes[anchor]):
             raise UnknownIssuerError
@@ -117,24 +104,6 @@ class TrustAnchors:
             raise SdJwtError("the issuer's key is not on an elliptic curve", "x5c")
         name = _name(anchor, NameOID.ORGANIZATION_NAME) or _name(anchor, NameOID.COMMON_NAME)
         return Issuer(key, _name(anchor, NameOID.COUNTRY_NAME), name)
-
-
-def _may_sign(policy: Policy, certificate: x509.Certificate, usage: x509.KeyUsage) -> None:
-    if not usage.digital_signature:
-        raise ValueError("a key that may not sign")
-
-
-# The library's own rules for leaves are those of TLS; a PID issuer has another purpose.
-_LEAF = ExtensionPolicy.permit_all().require_present(x509.KeyUsage, Criticality.AGNOSTIC, _may_sign)
-
-
-def _chain(x5c: Any) -> list[x509.Certificate]:
-    if not isinstance(x5c, list) or not 1 <= len(x5c) <= MOST_IN_CHAIN:
-        raise SdJwtError(f"x5c is not 1 to {MOST_IN_CHAIN} certificates", "x5c")
-    try:
-        return [x509.load_der_x509_certificate(b64decode(text, validate=True)) for text in x5c]
-    except (Warning, *UNREADABLE):
-        raise SdJwtError("x5c holds what is no certificate", "x5c") from None
 
 
 def _read(path: Path) -> list[tuple[x509.Certificate, Collection[str]]]:
@@ -158,8 +127,3 @@ def _name(certificate: x509.Certificate, part: ObjectIdentifier) -> str:
     found = certificate.subject.get_attributes_for_oid(part)
     text = found[0].value if found else ""
     return text[:200] if isinstance(text, str) and text.isprintable() else ""
-
-
-def _is_authority(certificate: x509.Certificate) -> bool:
-    found = extension(certificate, x509.BasicConstraints)
-    return found is not None and found.ca
