@@ -326,7 +326,7 @@ class Exchange(StreamRequestHandler):
 
 
 # Parameters that may stand in a log: what is public, and the IDs of rows, which are of no use to others.
-NO_SECRETS = ("uuid:", "int:", "slug:", "str:client_id", "str:name")
+NO_SECRETS = ("uuid:", "int:", "slug:", "str:client_id", "str:requester_id", "str:name")
 
 
 def secret_paths() -> dict[str, str]:

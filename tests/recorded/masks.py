@@ -32,7 +32,7 @@ _CASE_NUMBER = re.compile(r"(?<![\w-])[2-9A-HJKMNP-TVWXYZ]{4}-[2-9A-HJKMNP-TVWXY
 _QR_CODE = re.compile(r'(?<=<path stroke="#000" d=")[^"]+')
 _STARRED = re.compile(r"(?<![\w./+=-])[\w./+=-]{0,80}\*{4,}")  # what Django shows of a password
 # Members of JSON whose value follows from something random, and what stands in its place.
-_FOLLOWS = {"sd_hash": "‹digest›", "...": "‹digest›", "idx": "‹index›"}
+_FOLLOWS = {"sd_hash": "‹digest›", "at_hash": "‹digest›", "...": "‹digest›", "idx": "‹index›"}
 
 places: dict[str, str] = {}  # origins that differ between runs, with their replacements
 certificates: dict[bytes, str] = {}  # DER of certificates that are recorded already, and their names

@@ -24,6 +24,7 @@ DATA = re.compile(
     r"\b[0-9A-F]{8}\b|[\w.+-]+@[\w.-]+|https?://\S+|[\w-]+\.example\S*|localhost(:\d+)?|127\.0\.0\.1(:\d+)?"
     r"|English|Español|Acme Bank|Alice|Archer|Nora|Example|Operator|Sandbox|United Kingdom"
     r"|UTC|QR|JPEG|PNG|WebP|MB|GB|IE|API|USD|EUR"
+    r"| and "  # between the last two of a list, by CLDR
     r"|January|February|March|April|May|June|July|August|September|October|November|December"
 )
 SHOWN = """() => {

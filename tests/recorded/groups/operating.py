@@ -18,6 +18,7 @@ MODELS = (
     ("presentation", "relyingparty"),
     ("presentation", "scope"),
     ("consent", "consent"),
+    ("consent", "report"),
     ("wallet", "wallet"),
     ("wallet", "recovery"),
     ("wallet", "walletclosure"),
@@ -26,6 +27,7 @@ MODELS = (
     ("wallet", "statusentry"),
     ("wallet", "statusevent"),
     ("keys", "signingkey"),
+    ("keys", "statementkey"),
     ("keys", "authority"),
     ("keys", "keyevent"),
     ("auth", "group"),
@@ -209,6 +211,8 @@ def _relying_parties(recorder: Recorder) -> None:
         "redirect_uris-0-uri": "https://bakery.example/callback",
         "response_uris-TOTAL_FORMS": "0",
         "response_uris-INITIAL_FORMS": "0",
+        "certified_client_ids-TOTAL_FORMS": "0",
+        "certified_client_ids-INITIAL_FORMS": "0",
         "_continue": "1",
     }
     with recorder.scenario("a relying party is registered, changed, and given secrets") as browser:

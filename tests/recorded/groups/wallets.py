@@ -1,5 +1,6 @@
 """Holders without a request: signing in and out, receipts, and identity verification."""
 
+import re
 from datetime import timedelta
 
 from infra import base64url
@@ -193,6 +194,20 @@ def _receipts(recorder: Recorder) -> None:
         for address in (receipt.removesuffix("invalidate/"), receipt):
             other.get(address)
         other.post(receipt)
+        for page in ("statement/", "number/"):
+            browser.get(receipt.replace("invalidate/", page))
+        browser.post(receipt.replace("invalidate/", "number/"))
+        for address in ("/receipt-check/", "/wallet/requesters/", f"/wallet/requesters/{NOBODY}/"):
+            browser.get(address)
+        browser.post("/receipt-check/", {"statement": "x"})
+        with browser.quietly():
+            listed = browser.get("/wallet/requesters/").text
+        requester = re.findall(r'href="(/wallet/requesters/[^"]+)"', listed)[0]
+        for page in ("", "deletion/", "report/"):
+            browser.get(requester + page)
+        browser.post(f"{requester}deletion/")
+        browser.post(f"{requester}report/", {})
+        browser.post(f"{requester}report/", {"reason": "other"})
 
 
 def _passkeys(recorder: Recorder) -> None:
@@ -231,6 +246,10 @@ def _strangers(recorder: Recorder) -> None:
             "/wallet/history/",
             f"/wallet/history/{NOBODY}/",
             f"/wallet/history/{NOBODY}/invalidate/",
+            "/wallet/requesters/",
+            f"/wallet/requesters/{NOBODY}/",
+            f"/wallet/requesters/{NOBODY}/deletion/",
+            f"/wallet/requesters/{NOBODY}/report/",
             "/wallet/share-emails/",
             f"/consent/{NOBODY}/",
             f"{errand}/sign-in/",
