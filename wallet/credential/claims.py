@@ -278,13 +278,6 @@ CLAIMS: dict[ClaimPath, Claim] = {
 ARRAYS = (("nationalities",), ("verification", "evidence"))
 OBJECTS: dict[ClaimPath, tuple[str, ...]] = {("place_of_birth",): details.MEMBERS["place_of_birth"]}
 
-# What people call the groups of details.
-DETAIL_LABELS: dict[str, Text] = {
-    "address": _("Address"),
-    "place_of_birth": _("Place of birth"),
-    "document": _("Document"),
-}
-
 # What a person is: not what follows from it, such as an age, nor how it was verified.
 ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
 
@@ -431,10 +424,15 @@ def held_details(identity: Identity) -> list[ClaimPath]:
     return [path for path in held(identity) if path[0] in details.MEMBERS]
 
 
+def detail_label(group: str) -> Text:
+    """What people call a group of details."""
+    return GROUPS[group,][0] if (group,) in GROUPS else CLAIMS[group,].label
+
+
 def details_in_words(groups: Iterable[str]) -> str:
     """The labels of groups of details, each once, in a sentence."""
     chosen = set(groups)
-    return localised.listed(str(label) for group, label in DETAIL_LABELS.items() if group in chosen)
+    return localised.listed(str(detail_label(group)) for group in details.MEMBERS if group in chosen)
 
 
 def labels(paths: Iterable[ClaimPath]) -> list[Text]:

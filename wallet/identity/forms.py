@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.waiting import NoThreadFreeError
 from wallet.credential import details
-from wallet.credential.claims import CLAIMS, DETAIL_LABELS, MAX_NAME, Identity, IdentityError
+from wallet.credential.claims import CLAIMS, MAX_NAME, Identity, IdentityError, detail_label
 from wallet.credential.countries import countries, country_code
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 from wallet.identity import picture_encoding
@@ -65,7 +65,7 @@ def _detail_field(group: str, member: str) -> forms.CharField:
     """A field of a detail that an operator read in the document or in other evidence; it may stay empty."""
     lines = member in details.OF_LINES
     return forms.CharField(
-        label=format_lazy("{}: {}", DETAIL_LABELS[group], CLAIMS["address", member].label),
+        label=format_lazy("{}: {}", detail_label(group), CLAIMS["address", member].label),
         help_text=_("Empty: it is made of the fields below.") if member == "formatted" else "",
         max_length=details.MAX_FORMATTED if lines else details.MAX_TEXT,
         required=False,
