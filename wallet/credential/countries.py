@@ -18,8 +18,7 @@ NO_COUNTRIES = frozenset(
 )
 
 # Unions of countries with their members, as of 25 November 2026.
-_MEMBERS = "AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK"
-_EU = frozenset(_MEMBERS.split())
+_EU = frozenset("AT BE BG CY CZ DE DK EE ES FI FR GR HR HU IE IT LT LU LV MT NL PL PT RO SE SI SK".split())  # noqa: SIM905 (one line)
 _EEA = _EU | {"IS", "LI", "NO"}
 UNIONS: dict[str, tuple[Promise, frozenset[str]]] = {
     "EU": (_("a country of the European Union"), _EU),
