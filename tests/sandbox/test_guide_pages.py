@@ -141,7 +141,7 @@ def test_each_cell_has_the_title_of_its_column() -> None:
 def test_it_reads_as_other_pages_do(db: None) -> None:
     html = page(GUIDE)
 
-    assert "The service’s own tests" in html
+    assert "tests execute all code below" in html
     assert "secrets.token_urlsafe" in html  # code keeps its quotation marks
     assert '"response_type": "vp_token"' in html.replace("&quot;", '"')
 
