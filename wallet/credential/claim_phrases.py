@@ -30,7 +30,7 @@ PHRASES: dict[str, Text] = {
     "verification.assurance_level": _("how thoroughly your identity was checked"),
     "verification.time": _("when your identity was checked"),
     "verification.evidence": _("how your identity was checked"),
-    "pairwise_subject": _("that you are the same person as last time"),
+    "pairwise_subject": _("a number to recognise you by"),
 }
 NAME = _("your name")
 _BOTH_NAMES = {"given_name", "family_name"}
