@@ -19,6 +19,8 @@ from consent.receipts import PAGE_SIZE, Place, Search
 from tests.consent.questions import ACME, put
 from wallet.models import Wallet
 
+pytestmark = pytest.mark.slow
+
 ADDRESS = "/wallet/history/"
 SHOP = replace(ACME, name="Straßencafé Ürün GmbH", domain="shop.example")
 DAY = timedelta(days=1)

@@ -24,6 +24,8 @@ from keys.sealed_columns import SealedColumn, sealed_columns
 from wallet.credential.credentials import valid_credential
 from wallet.models import Wallet
 
+pytestmark = pytest.mark.slow
+
 OLD, NEW, LOST = (secrets.token_urlsafe(32) for _ in range(3))
 ROOT_KEY = Authority.SEALED["sealed_root_key"]
 

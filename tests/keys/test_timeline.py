@@ -17,7 +17,7 @@ from keys.rotation.states import State, in_state
 from keys.rotation.timeline import MOST_WITHDRAWN, Life, Span, Timeline, lives
 from tests.barriers import assert_no_barriers
 
-pytestmark = pytest.mark.django_db
+pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 DAY = timedelta(days=1)
 LIST = "/admin/keys/signingkey/"
 

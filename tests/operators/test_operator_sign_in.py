@@ -17,6 +17,8 @@ from infra.limits import LimitReachedError
 from operators import sign_in as operator_sign_in
 from operators.sign_in import TRIES_PER_ACCOUNT, TRIES_PER_BROWSER, TRIES_PER_CLIENT
 
+pytestmark = pytest.mark.slow
+
 SIGN_IN = "/admin/login/"
 PASSWORD = "a long enough one"
 MOST = 20.0  # seconds; an idle machine takes milliseconds

@@ -16,6 +16,8 @@ from sandbox.guide.views import PAGES
 from tests.journeys.test_self_service import look
 from tests.people import register
 
+pytestmark = pytest.mark.slow
+
 GUIDE = "/sandbox/guide/"
 ADDRESSES = {GUIDE if name == "integrate" else f"{GUIDE}{name}/": name for name in PAGES}
 # The tags that a rendered page may contain.

@@ -34,7 +34,7 @@ from tests.wallet.conftest import together
 from wallet.models import HolderSession, IdentityVerification, Wallet
 from wallet.sign_in import allowances
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 HOLDER = "/sandbox/holder"
 
 

@@ -28,6 +28,8 @@ from tests.presentation.clients import FORM, TOKEN, basic
 from tests.wallet import mail_server
 from tests.wallet.conftest import together
 
+pytestmark = pytest.mark.slow
+
 HOME = "/sandbox/relying-parties/"
 DEVELOPER = "dev@shop.example"
 LOCAL = "http://127.0.0.1:5000/callback"

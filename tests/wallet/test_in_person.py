@@ -15,6 +15,8 @@ from tests.wallet.test_pages_in_chromium import sign_in as sign_in_to
 from wallet.models import IdentityVerification
 from wallet.providers.in_person import ALPHABET, as_case_number, case_number, qr_code
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["visit"]
 
 PLACE = {

@@ -23,6 +23,8 @@ from wallet.models import Credential, Errand, IdentityVerification
 from wallet.providers.contract import Message, MessageRefusedError
 from wallet.providers.options import Options
 
+pytestmark = pytest.mark.slow
+
 __all__ = ["visit"]
 
 
