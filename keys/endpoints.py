@@ -21,14 +21,15 @@ _ORDER: list[str] = [State.ACTIVE, State.STAGED, State.RETIRED]
 def key_set(kind: type[Key] = SigningKey) -> bytes:
     """Every certified key of this kind that is staged, active or retired, the active one first.
 
-    Raises NothingToPublishError before the first key is made.
+    Raises NothingToPublishError before the first signing key is made. Without keys for statements, their set
+    is empty.
     """
     columns = ("state", "id", "public_key", "chain_pem", "certified_at")
     rows = sorted(
         kind._default_manager.filter(state__in=_ORDER, certified_at__isnull=False).values_list(*columns),
         key=lambda row: _ORDER.index(row[0]),
     )
-    if not rows and not kind._default_manager.exists():
+    if kind is SigningKey and not rows and not SigningKey.objects.exists():
         raise NothingToPublishError("There is no signing key yet.", status=503)
     keys = [_jwk(str(kid), bytes(public_key), *chain) for _, kid, public_key, *chain in rows]
     return json.dumps({"keys": keys}, separators=(",", ":")).encode()

@@ -30,7 +30,7 @@ def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: 
     dump, restore, analyze, *ours = re.findall(r"^# (.+)$", SECTION, re.MULTILINE)
     environment = production_environment()
     with own_database() as before, own_database() as after:
-        for words in (["migrate"], ["stage_signing_key"]):
+        for words in (["migrate"], ["stage_signing_key"], ["stage_signing_key", "--for", "statements"]):
             assert manage(environment | {"DATABASE_URL": before}, *words).returncode == 0
         keys = manage(environment | {"DATABASE_URL": before}, "list_signing_keys").stdout
 

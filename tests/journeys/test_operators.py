@@ -40,6 +40,13 @@ def signed_in(live_server: Any, page: Any) -> Any:
     return page
 
 
+def unfold(page: Any) -> None:
+    """Opens what the form of a relying party folds."""
+    page.wait_for_load_state()
+    for folded in page.locator("fieldset details:not([open]) > summary").all():
+        folded.click()
+
+
 def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     page = signed_in
     look(page, "index")
@@ -73,6 +80,7 @@ def test_an_operator_registers_integrates_and_suspends(signed_in: Any) -> None:
     secret = page.locator("#new-secret").inner_text()
     look(page, "new-client-secret")
     page.get_by_role("link", name="Back").click()
+    unfold(page)
     page.get_by_role("cell", name="never").first.wait_for()
     assert secret not in page.content()
     look(page, "relying-party-with-secret")
@@ -95,6 +103,7 @@ def test_an_operator_sets_up_webhooks_for_a_relying_party(signed_in: Any) -> Non
     page = signed_in
     party = register("Bookshop", "https://books.example/callback")
     page.goto(page.url + f"presentation/relyingparty/{party.pk}/change/")
+    unfold(page)
     page.get_by_label("Address:").fill("http://books.example/told")
     page.get_by_label("credential.revoked").check()
     page.get_by_label("presentation.completed").check()
@@ -102,6 +111,8 @@ def test_an_operator_sets_up_webhooks_for_a_relying_party(signed_in: Any) -> Non
     page.get_by_text("Enter an address that begins with https://.").wait_for()
     page.get_by_label("Address:").fill("https://books.example/told")
     page.get_by_role("button", name="Save and continue editing").click()
+    page.get_by_text("was changed successfully").wait_for()
+    unfold(page)
     page.get_by_text("There is no secret yet").wait_for()
     look(page, "webhooks")
 
@@ -111,6 +122,7 @@ def test_an_operator_sets_up_webhooks_for_a_relying_party(signed_in: Any) -> Non
     assert page.locator("#new-secret").inner_text().startswith("whsec_")
     look(page, "new-webhook-secret")
     page.get_by_role("link", name="Back").click()
+    unfold(page)
     page.get_by_text("Signed with a secret of").wait_for()
 
     (event,) = waiting(party)

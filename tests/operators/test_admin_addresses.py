@@ -188,7 +188,11 @@ def test_no_field_of_a_relying_party_alone_ends_in_an_error_of_ours(operator: Cl
     lists = ("allowed_claims", "grants", "minimum_assurance")
     good = {name: [] if name in lists else value for name, value in good.items()}
     good |= {"name": "Told", "jwks": "", "webhook_url": "", "webhook_events": []}
-    for kind, uris in (("redirect_uris", ["https://b.example/"]), ("response_uris", [])):
+    for kind, uris in (
+        ("redirect_uris", ["https://b.example/"]),
+        ("response_uris", []),
+        ("certified_client_ids", []),
+    ):
         good |= {f"{kind}-TOTAL_FORMS": len(uris), f"{kind}-INITIAL_FORMS": 0}
         good |= {f"{kind}-{number}-uri": uri for number, uri in enumerate(uris)}
     good |= {"redirect_uris-INITIAL_FORMS": 1, "redirect_uris-0-id": rows["notified"].redirect_uris.get().pk}
@@ -239,7 +243,8 @@ def test_a_relying_party_with_more_addresses_than_the_limit_is_still_saved(
     page = operator.get(address)
     form: dict[str, Any] = dict(
         re.findall(
-            r'<input[^>]*? name="(redirect_uris-[^"]+|response_uris-[^"]+)"[^>]*? value="([^"]*)"',
+            r'<input[^>]*? name="((?:redirect_uris|response_uris|certified_client_ids)-[^"]+)"'
+            r'[^>]*? value="([^"]*)"',
             page.content.decode(),
         )
     )

@@ -153,10 +153,10 @@ def _operations() -> list[str]:
     pages += ["auth/user/1/reset-second-factor/", "support/"]
     pages += [f"infra/outgoingemail/{NOBODY}/do/{name}/" for name in ("send_again", "drop", "nothing")]
     pages += [f"wallet/{model}/{NOBODY}/do/{name}/" for model, names in _OF_WALLETS.items() for name in names]
-    pages += [f"keys/signingkey/do/{name}/" for name in ("stage", "rotate", "nothing")]
-    pages += [
-        f"keys/signingkey/{NOBODY}/do/{name}/" for name in ("activate", "retire", "withdraw", "nothing")
-    ]
+    for model in ("signingkey", "statementkey"):
+        pages += [f"keys/{model}/do/{name}/" for name in ("stage", "rotate", "nothing")]
+        moves = ("activate", "retire", "withdraw", "nothing")
+        pages += [f"keys/{model}/{NOBODY}/do/{name}/" for name in moves]
     return pages
 
 

@@ -197,7 +197,12 @@ def _receipts(recorder: Recorder) -> None:
         for page in ("statement/", "number/"):
             browser.get(receipt.replace("invalidate/", page))
         browser.post(receipt.replace("invalidate/", "number/"))
-        for address in ("/receipt-check/", "/wallet/requesters/", f"/wallet/requesters/{NOBODY}/"):
+        for address in (
+            "/statements/jwks",
+            "/receipt-check/",
+            "/wallet/requesters/",
+            f"/wallet/requesters/{NOBODY}/",
+        ):
             browser.get(address)
         browser.post("/receipt-check/", {"statement": "x"})
         with browser.quietly():
