@@ -40,11 +40,11 @@ class Migration(migrations.Migration):
         migrations.AlterField(
             model_name='relyingparty',
             name='wire_format',
-            field=models.CharField(choices=[('string', 'the contract: vp_token is the SD-JWT VC string'), ('openid4vp-1.0', 'OpenID4VP 1.0: vp_token is a JSON object'), ('openid_connect', 'OpenID Connect: an ID token, and vp_token beside it')], default='string', max_length=20, verbose_name='wire format'),
+            field=models.CharField(choices=[('string', 'the contract: vp_token is the SD-JWT VC string'), ('openid4vp-1.0', 'OpenID4VP 1.0: vp_token is a JSON object'), ('openid', 'OpenID Connect: an ID token, and vp_token beside it')], default='string', max_length=13, verbose_name='wire format'),
         ),
         migrations.AddConstraint(
             model_name='relyingparty',
-            constraint=models.CheckConstraint(condition=models.Q(('wire_format__in', ['string', 'openid4vp-1.0', 'openid_connect'])), name='presentation_relying_party_wire_format_known'),
+            constraint=models.CheckConstraint(condition=models.Q(('wire_format__in', ['string', 'openid4vp-1.0', 'openid'])), name='presentation_relying_party_wire_format_known'),
         ),
         migrations.AddField(
             model_name='authorizationcode',

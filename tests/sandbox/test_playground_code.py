@@ -18,7 +18,7 @@ CALLBACK = "/playground/callback/"
 @pytest.fixture
 def library(db: None, settings: Any) -> RelyingParty:
     address = f"{settings.BASE_URL}{CALLBACK}"
-    return register("Library", address, wire_format="openid_connect")
+    return register("Library", address, wire_format="openid")
 
 
 def begun(client: Client, **query: str) -> dict[str, str]:

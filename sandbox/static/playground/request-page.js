@@ -13,7 +13,7 @@ const [endpoint] = go.href.split("?");
 const { redirectUri } = form.dataset;
 const edited = { ...known.examples }; // the texts as the person left them
 // A request of OpenID Connect is built by the server, which also exchanges the code.
-const isByCode = () => known.parties[new FormData(form).get("client_id")].wireFormat === "openid_connect";
+const isByCode = () => known.parties[new FormData(form).get("client_id")].wireFormat === "openid";
 const builtByServer = isByCode();
 let secrets;
 let encryption; // the key of this request, once there is one

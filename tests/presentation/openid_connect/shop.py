@@ -35,7 +35,7 @@ class Shop:
 
     @classmethod
     def registered(cls, name: str = "Shop", **fields: Any) -> "Shop":
-        facts = {"wire_format": "openid_connect", "allowed_claims": ALL + VERIFICATION} | fields
+        facts = {"wire_format": "openid", "allowed_claims": ALL + VERIFICATION} | fields
         party = register(name, CALLBACK, f"{CALLBACK}?lang=en", **facts)
         return cls(party, client_secrets.rotate(party, now=timezone.now()).text)
 

@@ -61,13 +61,13 @@ def test_an_operator_registers_a_client_of_openid_connect(admin_client: Client) 
     typed = {
         **{name: value for name, value in hidden.items() if not name.startswith("csrf")},
         "name": "Shop",
-        "wire_format": "openid_connect",
+        "wire_format": "openid",
         "allowed_scopes": [scope],
         "redirect_uris-0-uri": CALLBACK,
     }
     assert admin_client.post(ADD, typed).status_code == 302
     party = RelyingParty.objects.get()
-    assert party.wire_format == "openid_connect"
+    assert party.wire_format == "openid"
     assert "OpenID Connect" in admin_client.get("/admin/presentation/relyingparty/").content.decode()
     shown = admin_client.get(address_of(party)).content.decode()
     assert "response_type=code" in shown
@@ -75,7 +75,7 @@ def test_an_operator_registers_a_client_of_openid_connect(admin_client: Client) 
 
 
 def test_the_checklist_wants_a_secret_or_a_key(shop: Shop) -> None:
-    without = register("Other", CALLBACK, wire_format="openid_connect")
+    without = register("Other", CALLBACK, wire_format="openid")
     wanted = "Its server can prove who it is: a client secret or public keys."
     for party, done in ((shop.party, True), (without, False)):
         (point,) = [one for one in onboarding.points(party, now=timezone.now()) if one.text == wanted]

@@ -111,7 +111,7 @@ def _wait_for(port: int, running: subprocess.Popen[str]) -> None:
 @pytest.fixture
 def shop(service: Any, signing_key: Any, alice: Wallet, page: Any, site: Site) -> RelyingParty:
     """The shop behind Apache; Alice is signed in to her wallet in the browser."""
-    party = register("Shop", f"{site.url}/oidc/cb", wire_format="openid_connect", client_id=CLIENT_ID)
+    party = register("Shop", f"{site.url}/oidc/cb", wire_format="openid", client_id=CLIENT_ID)
     client_secrets.rotate(party, now=timezone.now())
     party.client_secrets.update(digest=sha256_hex(SECRET))  # Apache was started with it
     give_session(page.context, alice, service.url)

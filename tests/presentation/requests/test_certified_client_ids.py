@@ -270,7 +270,7 @@ def of_a_suspended_party(client: Client, bank: Bank) -> Any:
 
 def of_openid_connect(client: Client, bank: Bank) -> Any:
     client_id, chain = registered_leaf(bank)
-    RelyingParty.objects.update(wire_format="openid_connect")
+    RelyingParty.objects.update(wire_format="openid")
     return sends(client, bank, client_id, *chain)
 
 
@@ -368,7 +368,7 @@ def test_any_other_text_is_refused_for_the_operator(client_id: str, text: str) -
 
 
 def test_openid_connect_knows_no_such_client_ids(bank: Bank) -> None:
-    bank[0].wire_format = "openid_connect"
+    bank[0].wire_format = "openid"
     with pytest.raises(ValidationError):
         registered_leaf(bank)
 
