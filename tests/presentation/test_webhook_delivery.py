@@ -530,8 +530,8 @@ def on_this_machine(settings: Any, folder: Path) -> dict[str, str]:
 
 
 def until(there: Callable[[], bool]) -> None:
-    """Waits until it is true, at most half a minute."""
-    for _ in range(600):
+    """Waits until it is true, much longer than the lease that a broken connection leaves behind."""
+    for _ in range(2400):
         if there():
             return
         time.sleep(0.05)
