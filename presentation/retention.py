@@ -29,7 +29,7 @@ _ANSWERED = ForPeople(
 _CODE = ForPeople(
     _("Your answer to an application that collects it. Encrypted."),
     _("So that the application can collect it, once."),
-    _("Five minutes at most"),
+    _("A minute, or five minutes after it was collected"),
 )
 PEOPLE = {
     "open request: its transaction data": _OPEN,
