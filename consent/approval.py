@@ -34,7 +34,7 @@ class Approval:
         payments = tuple(transaction.payment for transaction in moving if transaction.payment)
         if not payments or len(payments) < len(moving):
             return None
-        return cls(requester, payments, total(tuple(payment.money for payment in payments)))
+        return cls(requester, payments, total(payments))
 
     @property
     def single(self) -> Payment | None:
@@ -69,7 +69,7 @@ class Approval:
                 return gettext("Approve %(count)s payments?"), {"count": count}
             text = gettext("Approve %(count)s payments, %(amount)s in total?")
             return text, {"count": count, "amount": str(self.sum)}
-        amount = str(self.single.money)
+        amount = str(self.single)
         if self.single.payee:
             text = gettext("Approve %(amount)s to %(payee)s?")
             return text, {"amount": amount, "payee": " ".join(self.single.payee.split())}

@@ -114,13 +114,8 @@ def entries_of(value: object) -> list[Any]:
     return list(value)
 
 
-def text_of(value: object, name: str) -> str:
-    """The value, if it is a text; raises `QuestionFormatError`, which names it `name`."""
+def text_of(value: object) -> str:
+    """The value, if it is a text; raises `QuestionFormatError`."""
     if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise QuestionFormatError(f"{name} is not a text of at most {MAX_TEXT} characters")
+        raise QuestionFormatError(f"not a text of at most {MAX_TEXT} characters")
     return value
-
-
-def texts_of(value: object) -> tuple[str, ...]:
-    """The value as a tuple of texts; raises `QuestionFormatError`."""
-    return tuple(text_of(entry, "entry") for entry in entries_of(value))

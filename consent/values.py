@@ -6,10 +6,10 @@ are. Releases before 0.2 stored every value as text, which is still read.
 """
 
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import MISSING, dataclass, fields
 from decimal import Decimal
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 from django.utils.translation import gettext
 
@@ -18,103 +18,102 @@ from infra import localised
 
 _AMOUNT = re.compile(r"-?[0-9]{1,30}(\.[0-9]{1,12})?")
 _CURRENCY = re.compile(r"[A-Z]{3}")
+Readers = Mapping[str, Callable[[Any], Any]]
 
 
 @dataclass(frozen=True)
-class Money:
-    """An amount with the decimal places that are shown, such as `950.00`, and its ISO 4217 currency.
+class Stored:
+    """The base of what is stored as a JSON object. A field is left out of it while it has its default value.
 
-    Raises ValueError for anything else. `str` gives the text for people.
+    READ: by field, the function that reads its JSON strictly. block: the name of a kind of block.
     """
 
+    READ: ClassVar[Readers] = {}
+    block: ClassVar = ""
+
+    def to_json(self) -> dict[str, Any]:
+        written: dict[str, Any] = {"block": self.block} if self.block else {}
+        for field in fields(self):
+            if (value := getattr(self, field.name)) != field.default:
+                written[field.name] = stored(value)
+        return written
+
+    @classmethod
+    def from_json(cls, value: object) -> Self:
+        """Raises `QuestionFormatError` for unknown, missing, wrongly typed or too large members."""
+        usual = {field.name: field.default for field in fields(cls) if field.default is not MISSING}
+        members = members_of({**usual, **value} if isinstance(value, Mapping) else value, set(cls.READ))
+        return cls(**{name: read(members[name]) for name, read in cls.READ.items()})
+
+
+@dataclass(frozen=True)
+class Money(Stored):
+    """An amount with the decimal places that are shown, such as `950.00`, and its ISO 4217 currency.
+
+    Raises `QuestionFormatError` for anything else. `str` gives the text for people.
+    """
+
+    READ: ClassVar[Readers] = {"amount": text_of, "currency": text_of}
     amount: str
     currency: str
 
     def __post_init__(self) -> None:
-        if not isinstance(self.amount, str) or not _AMOUNT.fullmatch(self.amount):
-            raise ValueError("not a decimal number")
-        if not isinstance(self.currency, str) or not _CURRENCY.fullmatch(self.currency):
-            raise ValueError("not a currency")
+        if not _AMOUNT.fullmatch(self.amount):
+            raise QuestionFormatError("not a decimal number")
+        if not _CURRENCY.fullmatch(self.currency):
+            raise QuestionFormatError("not a currency")
 
     @classmethod
     def of(cls, amount: Decimal, currency: str) -> Self:
         return cls(f"{amount:f}", currency)
 
     def __str__(self) -> str:
-        return written(Decimal(self.amount), self.currency)
-
-    def to_json(self) -> dict[str, str]:
-        return {"amount": self.amount, "currency": self.currency}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        """Raises ValueError."""
-        if set(value) != {"amount", "currency"}:
-            raise ValueError("not an amount and a currency")
-        return cls(**value)
+        return localised.money(Decimal(self.amount), self.currency)
 
 
-def written(amount: Decimal, currency: str) -> str:
-    """An amount in the language of the page, such as `1,234.50 EUR`; see `localised.money`."""
-    return localised.money(amount, currency)
-
-
-def number_written(number: int) -> str:
-    """A whole number in the language of the page, such as `1,200`."""
-    return localised.separated(f"{number:,}")
-
-
-def total(payments: tuple[Money, ...]) -> Money | None:
+def total(payments: Sequence[Money]) -> Money | None:
     """The sum, or None if the payments are in several currencies, or there are none."""
     if len({payment.currency for payment in payments}) != 1:
         return None
     return Money.of(sum((Decimal(payment.amount) for payment in payments), Decimal(0)), payments[0].currency)
 
 
+def _words_of(value: object) -> dict[str, str]:
+    if not isinstance(value, Mapping) or len(value) > MAX_ENTRIES:
+        raise QuestionFormatError("the words of a phrase are not an object")
+    return {text_of(name): text_of(word) for name, word in value.items()}
+
+
 @dataclass(frozen=True)
-class Phrase:
+class Phrase(Stored):
     """Words of this service around words of the requester: `phrase` has a place such as `%(rest)s` for each.
 
     `str` gives the translated text. The words of the requester are put in as they are.
     """
 
+    READ: ClassVar[Readers] = {"phrase": text_of, "words": _words_of}
     phrase: str
-    words: tuple[tuple[str, str], ...] = ()
+    words: Mapping[str, str]
 
     def __str__(self) -> str:
-        return filled(gettext(self.phrase), dict(self.words))
+        return filled(gettext(self.phrase), self.words)
 
-    def to_json(self) -> dict[str, Any]:
-        return {"phrase": self.phrase, "words": dict(self.words)}
 
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        members = members_of(value, {"phrase", "words"})
-        words = members["words"]
-        if not isinstance(words, Mapping) or len(words) > MAX_ENTRIES:
-            raise QuestionFormatError("the words of a phrase are not an object")
-        texts = tuple((text_of(name, "name"), text_of(word, "word")) for name, word in words.items())
-        return cls(text_of(members["phrase"], "phrase"), texts)
+def _number_of(value: object) -> int:
+    if type(value) is not int or abs(value) >= 10**15:
+        raise QuestionFormatError("not a whole number")
+    return value
 
 
 @dataclass(frozen=True)
-class Number:
-    """A whole number, such as a quantity."""
+class Number(Stored):
+    """A whole number, such as a quantity. `str` writes it in the language of the page, such as `1,200`."""
 
+    READ: ClassVar[Readers] = {"number": _number_of}
     number: int
 
     def __str__(self) -> str:
-        return number_written(self.number)
-
-    def to_json(self) -> dict[str, int]:
-        return {"number": self.number}
-
-    @classmethod
-    def from_json(cls, value: Mapping[str, Any]) -> Self:
-        number = members_of(value, {"number"})["number"]
-        if type(number) is not int or abs(number) >= 10**15:
-            raise QuestionFormatError("not a whole number")
-        return cls(number)
+        return localised.separated(f"{self.number:,}")
 
 
 Value = str | Phrase | Number | Money  # what `str` turns into the text of a cell
@@ -126,31 +125,30 @@ def filled(text: str, words: Mapping[str, str]) -> str:
     return _PLACE.sub(lambda place: words.get(place[1], place[0]), text)
 
 
+def tuple_of(read: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
+    """Reads a list whose entries `read` reads."""
+    return lambda value: tuple(map(read, entries_of(value)))
+
+
 def pair_of(value: object) -> tuple[str, Value]:
     """A label and a value."""
     pair = entries_of(value)
     if len(pair) != 2:
         raise QuestionFormatError("not a label and a value")
-    return text_of(pair[0], "label"), value_of(pair[1])
+    return text_of(pair[0]), value_of(pair[1])
 
 
 def value_of(value: object) -> Value:
     """A text, phrase, number or amount of money."""
     if not isinstance(value, Mapping):
-        return text_of(value, "value")
+        return text_of(value)
     if "phrase" in value:
         return Phrase.from_json(value)
-    return Number.from_json(value) if "number" in value else money_of(value)
+    return Number.from_json(value) if "number" in value else Money.from_json(value)
 
 
-def money_of(value: Mapping[str, Any]) -> Money:
-    """An amount of money."""
-    try:
-        return Money.from_json(value)
-    except ValueError as error:
-        raise QuestionFormatError(str(error)) from error
-
-
-def stored(value: Value) -> Any:
+def stored(value: Any) -> Any:
     """The value as JSON."""
-    return value if isinstance(value, str) else value.to_json()
+    if isinstance(value, tuple):
+        return [stored(each) for each in value]
+    return value.to_json() if isinstance(value, Stored) else value

@@ -24,7 +24,7 @@ from wallet.models import Wallet
 
 
 def payment(payee: str = "Mary Landlady", amount: str = "950.00", currency: str = "USD") -> Transaction:
-    paid = Payment(Money(amount, currency), payee)
+    paid = Payment(amount, currency, payee)
     return Transaction("urn:example:wire", "Approve a bank transfer", (), True, paid)
 
 
@@ -91,9 +91,9 @@ def test_the_sum_is_exact(amounts: list[Any]) -> None:
 
 def test_our_words_are_translated_and_theirs_are_not() -> None:
     with translation.override("de"):  # Django's own catalogue knows these
-        assert str(Phrase("Yes", ())) == "Ja"
-        assert filled(str(Phrase("Monday")), {}) == "Montag"
-    assert str(Phrase("%(who)s says", (("who", "%(who)s <b>"),))) == "%(who)s <b> says"
+        assert str(Phrase("Yes", {})) == "Ja"
+        assert filled(str(Phrase("Monday", {})), {}) == "Montag"
+    assert str(Phrase("%(who)s says", {"who": "%(who)s <b>"})) == "%(who)s <b> says"
 
 
 # --- On the page ------------------------------------------------------------------------------------------
