@@ -115,7 +115,8 @@ def take_decision(
     if chosen == SHARE and (refused := _confirm(request, consent, session, now=now)):
         return refused
     names = request.POST.getlist(switches.FIELD) if chosen == SHARE else []
-    consent.switched_on = _switched_on(names, consent) if names else []
+    optional = map(tuple, consent.optional_claims)
+    consent.switched_on = list(map(list, switches.switched_on(names, optional))) if names else []
     try:
         if chosen != SHARE:
             decisions.decline(consent.id, session.wallet, now=now)
@@ -129,14 +130,6 @@ def take_decision(
         consent.switched_on = error.switched_on  # a second click on the same button continues with the first
     consent.decision = decision
     return None
-
-
-def _switched_on(names: list[str], consent: Consent) -> Paths:
-    """The optional claims that the form switches on; raises BadRequest for others."""
-    try:
-        return [list(path) for path in switches.switched_on(names, map(tuple, consent.optional_claims))]
-    except switches.SwitchError as error:
-        raise BadRequest(str(error)) from None
 
 
 def _confirm(

@@ -26,7 +26,7 @@ from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import encode_segment, sign_segments
 from presentation.machine_errors import (
     InvalidTokenError,
-    MalformedRequestError,
+    MachineError,
     MissingTokenError,
     RefusedRequestError,
     UnavailableError,
@@ -99,7 +99,7 @@ def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> di
     if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
         raise RefusedRequestError("unauthorized_client", "This client is not registered for OpenID Connect.")
     if "code" not in form:
-        raise MalformedRequestError("code is missing.")
+        raise MachineError("code is missing.")
     digest = sha256_hex(form["code"])
     rows = AuthorizationCode.objects.filter(digest=digest, interaction__relying_party=party)
     row = rows.select_related("interaction").first()

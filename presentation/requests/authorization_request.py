@@ -16,7 +16,6 @@ from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.evaluation import Offer
-from presentation.dcql.parsing import DcqlError
 from presentation.dcql.queries import ClaimPath, CredentialQuery, Query
 from presentation.errors import (
     InvalidRequestError,
@@ -27,7 +26,7 @@ from presentation.errors import (
 )
 from presentation.openid_connect import translation
 from presentation.openid_connect.translation import SHORTEST_NONCE, VISIBLE, OpenIDRequest
-from presentation.requests.encryption import NoRecipientError, Recipient, recipient
+from presentation.requests.encryption import Recipient, recipient
 from presentation.requests.parameters import CODE, DIRECT_POST_JWT, POSTED, QUERY, RESPONSE_MODES, Parameters
 from presentation.scopes.records import ONLY_BASIC, Scopes
 from presentation.transaction_data import entries
@@ -157,10 +156,7 @@ def _transaction_data(
 def _recipient(values: Mapping[str, str], allowance: Allowance) -> Recipient | None:
     if values.get("response_mode") != DIRECT_POST_JWT:
         return None
-    try:
-        return recipient(values.get("client_metadata"), allowance.recipients)
-    except NoRecipientError as error:
-        raise InvalidRequestError(str(error)) from None
+    return recipient(values.get("client_metadata"), allowance.recipients)
 
 
 def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
@@ -190,10 +186,7 @@ def _of_scope(urn: str, allowance: Allowance) -> CredentialQuery:
 
 
 def _dcql_query(text: str, allowance: Allowance) -> Query:
-    try:
-        query = parsing.parse(text)
-    except DcqlError as error:
-        raise InvalidRequestError(str(error)) from None
+    query = parsing.parse(text)
     if not query.in_our_format:
         raise VpFormatsNotSupportedError(f"dcql_query asks for no credential of the format {queries.FORMAT}")
     offer = offered(query)

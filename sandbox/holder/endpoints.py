@@ -12,7 +12,7 @@ from infra import browser
 from infra.again import SHORTLY
 from infra.waiting import NoThreadFreeError
 from presentation.endpoints import MachineView
-from presentation.machine_errors import MalformedRequestError, UnavailableError
+from presentation.machine_errors import MachineError, UnavailableError
 from sandbox.holder import driving as holder
 from sandbox.holder.call import HolderCall, HolderCallError
 
@@ -34,7 +34,7 @@ class HolderView(MachineView):
             call = HolderCall.from_json(self.body(request), endpoint=endpoint)
             ending = holder.answer(call, client=client)
         except HolderCallError as error:
-            raise MalformedRequestError(str(error)) from error
+            raise MachineError(str(error)) from error
         except NoThreadFreeError as error:
             raise UnavailableError(ANOTHER_WAITS, seconds=1) from error
         except holder.BusyError as error:

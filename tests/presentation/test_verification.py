@@ -18,10 +18,10 @@ from keys import issuer_key, key_set
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves
 from presentation import verification
+from presentation.machine_errors import MachineError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
 from presentation.transaction_data import entries
-from presentation.verification import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
@@ -453,7 +453,7 @@ def test_it_takes_posts_only(bank: RelyingParty, method: str) -> None:
 def test_any_body_is_a_request_or_refused(body: bytes) -> None:
     try:
         asked = verification.parse(body)
-    except VerificationRequestError as error:
+    except MachineError as error:
         said = str(error)
     else:
         said = asked.nonce

@@ -8,10 +8,10 @@ import structlog
 from django.conf import settings
 
 from infra.outbound.calls import Outbound, OutboundError
+from infra.registering import NotRegistrableError
 from infra.waiting import NoThreadFreeError, waiting_for
 from presentation.relying_parties.metadata.public_keys import (
     ClientKeys,
-    ClientKeysError,
     from_json,
     read_published,
 )
@@ -49,7 +49,7 @@ class _Fetched:
         self.tried_at = now = monotonic()
         try:
             self.keys, self.fetched_at = _fetch(uri), now
-        except (OutboundError, ClientKeysError) as error:
+        except (OutboundError, NotRegistrableError) as error:
             log.warning("client_keys_not_fetched", reason=str(error))
             if not self.is_fresh():
                 self.keys = {}
@@ -111,5 +111,5 @@ def _fetch(uri: str) -> ClientKeys:
     try:
         text = answer.body.decode("utf-8-sig")  # with a byte order mark or without (RFC 8259 §8.1)
     except UnicodeDecodeError:
-        raise ClientKeysError("It did not answer in UTF-8.") from None
+        raise NotRegistrableError("It did not answer in UTF-8.") from None
     return read_published(from_json(text))

@@ -5,8 +5,8 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.registering import NotRegistrableError
 from presentation.relying_parties.metadata import certificates
-from presentation.relying_parties.metadata.certificates import CertificatesError
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT, RelyingParty
 
 
@@ -105,7 +105,7 @@ class CertifiedClientID(models.Model):
             return  # the field's own validation reports it
         try:
             self.client_id = certificates.fitting(self.client_id, self.certificates)
-        except CertificatesError as error:
+        except NotRegistrableError as error:
             raise ValidationError({"certificates": ValidationError(error.reason)}) from None
         if self.relying_party.wire_format == OPENID_CONNECT:
             raise ValidationError(_("OpenID Connect knows no such client IDs."))

@@ -22,7 +22,7 @@ from presentation.errors import (
 )
 from presentation.machine_errors import (
     InsufficientScopeError,
-    MalformedRequestError,
+    MachineError,
     RefusedRequestError,
     UnavailableError,
 )
@@ -74,7 +74,7 @@ def push(
         carried = _with_handle(_carried(form, party, now=now), handle)
         client = _checked(carried, party)
     except UntrustedRequestError as error:
-        raise MalformedRequestError(error.hint) from error
+        raise MachineError(error.hint) from error
     except RequestObjectError as error:
         raise RefusedRequestError("invalid_request_object", str(error)) from error
     except KeysUnderWayError as error:
@@ -146,7 +146,7 @@ def _authenticated(form: Mapping[str, str], authorization: str, *, now: datetime
     if scheme.lower() != "bearer":
         return authenticate(form, authorization, now=now)
     if _OF_A_CLIENT & form.keys():
-        raise MalformedRequestError("Use one method of client authentication, not several.")
+        raise MachineError("Use one method of client authentication, not several.")
     access = access_by(token, now=now)
     if grants.PUSH not in access.grants:
         raise InsufficientScopeError(grants.PUSH)

@@ -11,11 +11,11 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.registering import NotRegistrableError
 from infra.waiting import most_for_applications, waiting_for
 from presentation.relying_parties.authentication import fetched_keys
 from presentation.relying_parties.metadata.public_keys import (
     MOST,
-    ClientKeysError,
     problem_with,
     read,
     read_published,
@@ -150,7 +150,7 @@ def test_keys_of_other_kinds_are_passed_over_where_they_are_published() -> None:
     assert read_published({"keys": [*others, good]}).keys() == {"one"}
     assert read_published({"keys": others}) == {}
     for other in others:
-        with pytest.raises(ClientKeysError):
+        with pytest.raises(NotRegistrableError):
             read({"keys": [good, other]})
 
 
@@ -173,7 +173,7 @@ def test_keys_that_could_not_be_used_are_not_registered(jwks: Any) -> None:
 
 
 def test_a_private_key_spoils_a_published_set_too() -> None:
-    with pytest.raises(ClientKeysError, match="private"):
+    with pytest.raises(NotRegistrableError, match="private"):
         read_published({"keys": [{"kid": "one", **public_jwk(new_key()), "d": "AAAA"}]})
 
 
@@ -190,7 +190,7 @@ def test_a_private_key_spoils_a_published_set_too() -> None:
 )
 def test_any_value_is_a_key_set_or_refused(value: Any) -> None:
     for reader in (read, read_published):
-        with suppress(ClientKeysError):
+        with suppress(NotRegistrableError):
             assert len(reader(value)) <= MOST
 
 

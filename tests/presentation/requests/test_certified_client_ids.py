@@ -18,10 +18,11 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.registering import NotRegistrableError
 from keys.certificates.path import MOST_IN_CHAIN, PathError
 from presentation.models import CertifiedClientID, Interaction, RelyingParty
 from presentation.relying_parties.metadata import certificates
-from presentation.relying_parties.metadata.certificates import LONGEST_PEM, CertificatesError
+from presentation.relying_parties.metadata.certificates import LONGEST_PEM
 from presentation.requests.carriers import signed_requests
 from presentation.requests.interactions import path_of
 from tests.forgery import Key, new_key
@@ -363,7 +364,7 @@ def test_certificates_must_fit_the_client_id(bank: Bank, case: str) -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_other_text_is_refused_for_the_operator(client_id: str, text: str) -> None:
-    with pytest.raises(CertificatesError):
+    with pytest.raises(NotRegistrableError):
         certificates.fitting(client_id, text)
 
 

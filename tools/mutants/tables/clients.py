@@ -28,7 +28,7 @@ MUTANTS = (
         "client assertion: without an end",
         f"{_PACKAGE}/assertion.py",
         '        if "exp" not in moments:\n'
-        '            raise AssertionRefusedError("The client assertion has no end (exp).")\n',
+        '            raise InvalidClientError("The client assertion has no end (exp).")\n',
         '        moments.setdefault("exp", now.timestamp() + 60)\n',
         _WRONG_ASSERTIONS,
     ),
