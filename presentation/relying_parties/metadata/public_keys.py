@@ -34,7 +34,7 @@ def from_json(text: str) -> Any:
 
 
 def read(value: Any) -> ClientKeys:
-    """The signature keys of a set that an operator entered; raises NotRegistrableError for an unusable one."""
+    """The signature keys of a set that an operator entered, all usable; raises NotRegistrableError."""
     keys: dict[str, ec.EllipticCurvePublicKey] = {}
     members, kids = _members(value), set()
     for jwk in members:
