@@ -182,9 +182,9 @@ def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
     return still_open.update(expires_at=Greatest("expires_at", until)) == 1
 
 
-def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
-    """Store that nothing was shared although the holder agreed, so that the receipt says so."""
-    granted = Consent.objects.filter(id=consent_id, decision=Consent.Decision.GRANTED, undelivered_at=None)
+def note_undelivered(*consents: uuid.UUID, now: datetime) -> None:
+    """Store that nothing was shared although the holder agreed, so that the receipts say so."""
+    granted = Consent.objects.filter(id__in=consents, decision=Consent.Decision.GRANTED, undelivered_at=None)
     granted.update(undelivered_at=now)
 
 

@@ -1,15 +1,17 @@
 """The personal data in this app's tables, why it is stored, and for how long."""
 
-from datetime import datetime, timedelta
+from datetime import timedelta
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from consent import clearing, decisions
-from consent.models import Report
-from infra.retention import Clearing, Due, ForPeople, expired, table
+from consent.models import Consent, Report
+from infra.retention import Clearing, ForPeople, expired, table
 
+UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 REPORTS_KEPT = timedelta(days=365)
 
 
@@ -62,19 +64,8 @@ PEOPLE = {
 }
 
 
-def _transactions(*, now: datetime, batch: int) -> int:
-    return clearing.erase_transactions(asked_before=_years_ago(now), now=now, batch=batch)
-
-
-def _old_transactions(now: datetime) -> list[Due]:
-    old = _years_ago(now)
-    return [Due(clearing.with_transactions(old), "asked_at", old)]
-
-
-def _years_ago(now: datetime) -> datetime:
-    return clearing.years_before(now, settings.TRANSACTION_RETENTION_YEARS)
-
-
+# A question to which another table refers is kept until the reference is gone.
+_UNREFERENCED = Q(**{f"{relation.name}__isnull": True for relation in Consent._meta.related_objects})
 ENTRIES = table(
     """
 consent.Consent: requester_id requester requester_sought claims optional_claims switched_on request_hash
@@ -98,13 +89,17 @@ consent.Report: requester_id reason sealed_text | report about a requester: the 
 """,
     periods={
         "email_kept": decisions.EMAIL_DUE_FOR,
-        "unanswered_kept": clearing.UNANSWERED_KEPT,
+        "unanswered_kept": UNANSWERED_KEPT,
         "years": "TRANSACTION_RETENTION_YEARS",
         "reports_kept": REPORTS_KEPT,
     },
     clear={
-        "questions": Clearing(clearing.clear_unanswered, clearing.unanswered),
-        "transactions": Clearing(_transactions, _old_transactions),
+        "questions": expired(
+            Consent.objects.filter(decision=Consent.Decision.ASKED),
+            kept=UNANSWERED_KEPT,
+            where=_UNREFERENCED,
+        ),
+        "transactions": Clearing(clearing.erase_transactions, clearing.old_transactions),
         "reports": expired(Report.objects.all(), kept=REPORTS_KEPT, by="reported_at"),
     },
     people=PEOPLE,

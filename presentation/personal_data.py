@@ -41,8 +41,8 @@ def _forget(ids: list[Any], now: datetime) -> int:
     rows = Interaction.objects.filter(id__in=ids)
     unanswered, not_posted = Q(outcome=Interaction.Outcome.NONE), Q(delivery__delivered_at=None)
     never = rows.filter(unanswered | (not_posted & ~Q(delivery=None)))
-    for consent_id in never.exclude(consent=None).values_list("consent_id", flat=True):
-        decisions.note_undelivered(consent_id, now=now)
+    consents = never.exclude(consent=None).values_list("consent_id", flat=True)
+    decisions.note_undelivered(*consents, now=now)
     rows.filter(outcome=Interaction.Outcome.NONE).update(
         outcome=Interaction.Outcome.ERROR, error=AccessDeniedError.error, answered_at=now
     )

@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from consent import clearing
+from consent import decisions
 from consent.models import Consent
 from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, table
 from presentation.figures import counting
@@ -83,8 +83,7 @@ def note_never_answered(*, now: datetime, batch: int) -> None:
             consent__decision=Consent.Decision.GRANTED,
             consent__undelivered_at=None,
         )
-        if found := list(granted.values_list("consent", flat=True)):
-            clearing.note_undelivered(found, now=now)
+        decisions.note_undelivered(*granted.values_list("consent", flat=True), now=now)
 
 
 def _without_token(*, before: datetime) -> QuerySet[Interaction]:

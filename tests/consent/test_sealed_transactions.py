@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
@@ -40,8 +41,10 @@ def answered(wallet: Wallet, *, ago: timedelta = timedelta(0), **changes: Any) -
 
 
 def erase(*, older_than: timedelta, batch: int = 100) -> int:
-    now = timezone.now()
-    return erase_transactions(asked_before=now - older_than, now=now, batch=batch)
+    """What is erased when the retention time of what was asked that long ago has passed."""
+    then = timezone.now() - older_than
+    over = then.replace(year=then.year + settings.TRANSACTION_RETENTION_YEARS)
+    return erase_transactions(now=over, batch=batch)
 
 
 def test_what_was_shown_is_read_back_exactly(alice: Wallet) -> None:
