@@ -97,49 +97,29 @@ class Sharing:
 def question(
     *,
     wallet: Wallet,
-    requester_id: str,
     requester: Requester,
     claims: Iterable[Sequence[str]],
+    optional: Iterable[Sequence[str]] = (),
     transactions: Iterable[object],
     transaction_hashes: Sequence[str],
-    request_hash: str,
-    return_to: str,
     now: datetime,
-    expires_at: datetime,
-    optional: Iterable[Sequence[str]] = (),
-    alternatives: bool = False,
-    extendable_until: datetime | None = None,
-    requester_since: date | None = None,
-    requester_is_unchecked: bool = False,
-    fresh_since: datetime | None = None,
+    **facts: Any,
 ) -> Consent:
     """A question to the holder of `wallet`, to be stored by `NEW`; its page is `consent_review` with its ID.
 
-    transactions: `blocks.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
-    received. request_hash: identifies the request; the answer counts for no other request. optional: those of
-    `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
-    extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked:
-    when it was registered, and whether by itself. fresh_since: only a holder who proved a factor at or after
-    this moment may share.
+    optional: those of `claims` that the holder may leave off. transactions: `blocks.Transaction`s as JSON.
+    transaction_hashes: the hash of the value of each, as received. facts: further columns of `Consent`.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
         wallet=wallet,
-        requester_id=requester_id,
         **requester.columns(),
         claims=[list(path) for path in claims],
         optional_claims=[list(path) for path in optional],
-        alternatives=alternatives,
-        request_hash=request_hash,
-        return_to=return_to,
         email_due=wallet.share_emails,
         asked_at=now,
-        expires_at=expires_at,
-        extendable_until=extendable_until,
-        requester_since=requester_since,
-        requester_is_unchecked=requester_is_unchecked,
-        fresh_since=fresh_since,
         transactions=[],
+        **facts,
     )
     if transaction_hashes:
         seal_in(consent, transactions, transaction_hashes)

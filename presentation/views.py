@@ -47,13 +47,7 @@ from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, identify
 from presentation.requests.delivery import deliveries, posting
-from presentation.requests.interactions import (
-    COUNTED_ALREADY,
-    LIFETIME,
-    InteractionGoneError,
-    OpenInteraction,
-    path_of,
-)
+from presentation.requests.interactions import InteractionGoneError, OpenInteraction
 from presentation.requests.next_step import NextStep, Step, longest_end, next_step, prepare
 from presentation.requests.parameters import LONGEST_QUERY, Parameters
 from wallet import errands
@@ -97,7 +91,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         if request.method == "HEAD":
             return HttpResponse(headers={"Cache-Control": "no-store"})
         session = sessions.current(request, now=now)
-        counted = session is None and COUNTED_ALREADY not in request.META
+        counted = session is None and interactions.COUNTED_ALREADY not in request.META
         opened = interactions.begin(
             carried,
             client,
@@ -190,7 +184,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             if given and not asked_on and opened.row.consent_id:
                 asked_on = path_with_id("consent_review", opened.row.consent_id)
             given_there = f"{asked_on}?{MORE_TIME}=1" if given and asked_on else ""
-            return _on_to(given_there or asked_on or path_of(opened.row))
+            return _on_to(given_there or asked_on or interactions.path_of(opened.row))
         try:
             stopped = _decided_at_once(request, opened, session, *places, now=now)
         except CodeWantedError:
@@ -333,7 +327,7 @@ def _address(opened: OpenInteraction, following: NextStep) -> str:
         case Step.CONSENT:
             return path_with_id("consent_review", opened.row.consent_id)  # type: ignore[arg-type]
         case _:
-            return path_of(opened.row)
+            return interactions.path_of(opened.row)
 
 
 def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> HttpResponse:
@@ -430,10 +424,6 @@ def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     return error_pages.gone(request, gone)
 
 
-class _TooLateError(Exception):
-    """The question was answered, or the request ended, meanwhile."""
-
-
 def give_more_time(opened: OpenInteraction, *, now: datetime) -> bool:
     """Gives another `LIFETIME` from now, but never beyond `longest_end`; returns whether it could.
 
@@ -441,18 +431,15 @@ def give_more_time(opened: OpenInteraction, *, now: datetime) -> bool:
     so that neither waits for the other.
     """
     row = opened.row
-    until = min(now + LIFETIME, longest_end(opened))
+    until = min(now + interactions.LIFETIME, longest_end(opened))
     still_open = Interaction.objects.filter(
         id=row.id, outcome=Interaction.Outcome.NONE, expires_at__gt=now, expires_at__lt=until
     )
-    try:
-        with transaction.atomic():
-            if still_open.update(expires_at=until) != 1:
-                raise _TooLateError
-            if row.consent_id and not decisions.extend(row.consent_id, until=until, now=now):
-                raise _TooLateError
-            if row.errand_id:
-                errands.extend(row.errand_id, until=until)
-    except _TooLateError:
-        return False
-    return True
+    with transaction.atomic():
+        given = still_open.update(expires_at=until) == 1
+        if given and row.consent_id:
+            given = decisions.extend(row.consent_id, until=until, now=now)
+        if given and row.errand_id:
+            errands.extend(row.errand_id, until=until)
+        transaction.set_rollback(not given)
+    return given

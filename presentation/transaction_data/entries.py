@@ -47,14 +47,12 @@ class TransactionData:
 
 
 def parse(
-    parameter: str | None, *, credential_ids: Collection[str], allowed_types: Collection[str]
+    parameter: str, *, credential_ids: Collection[str], allowed_types: Collection[str]
 ) -> tuple[TransactionData, ...]:
-    """The values of the parameter, in their order; none if the parameter was left out.
+    """The values of the parameter, in their order.
 
     Raises InvalidTransactionDataError naming the value's position (from 1) and the field.
     """
-    if parameter is None:
-        return ()
     if len(parameter) > LONGEST_IN_ALL:
         raise InvalidTransactionDataError(f"transaction_data must not exceed {LONGEST_IN_ALL} characters")
     values = separate(parameter)

@@ -5,6 +5,7 @@ from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.models import InternalRow
 from infra.registering import NotRegistrableError
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT, RelyingParty
@@ -49,17 +50,11 @@ class ClientSecret(models.Model):
         return f"client secret {self.pk}"
 
 
-class UsedAssertion(models.Model):
+class UsedAssertion(InternalRow):
     """A client assertion that was accepted. Its `jti` is refused until the assertion has expired."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)  # of client ID and jti
     expires_at = models.DateTimeField(db_index=True, editable=False)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return "used assertion"
 
 
 class CertifiedClientID(models.Model):

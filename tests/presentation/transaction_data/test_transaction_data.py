@@ -372,10 +372,6 @@ def test_all_values_together_have_a_limit() -> None:
         read("A" * 32769)
 
 
-def test_left_out_means_none() -> None:
-    assert parse(None, credential_ids=["basic"], allowed_types=[]) == ()
-
-
 def test_amounts_are_decimals_exactly_as_written() -> None:
     payload = json.dumps(FULL[MANDATE])
     for written, amount in [
