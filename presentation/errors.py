@@ -103,7 +103,9 @@ class AccessDeniedError(AuthorizationError):
     """
 
     error = "access_denied"
-    description = "The request was not granted."
+
+    def __init__(self) -> None:
+        super().__init__("The request was not granted.")
 
 
 class LoginRequiredError(AuthorizationError):

@@ -29,9 +29,9 @@ from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.requests import interactions
-from presentation.requests.authorization_request import Allowance, parse
+from presentation.requests.authorization_request import parse
 from presentation.requests.parameters import Parameters
-from presentation.transaction_data.types import TYPES
+from presentation.scopes.records import ONLY_BASIC
 from tests.people import ALICE, NORA, register
 from tests.presentation.clients import ask as post_as_client
 from tests.presentation.clients import assertion, by_assertion, with_key
@@ -323,7 +323,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
 
 def test_the_repr_of_a_request_contains_none_of_its_values(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
-    request = parse(parameters, Allowance(scopes=[BASIC], transaction_data_types=TYPES))
+    request = parse(parameters, acme_bank, ONLY_BASIC)
 
     printed = repr([parameters, request, request.transaction_data])
 
