@@ -9,7 +9,6 @@ import consent.views
 import keys.endpoints
 import presentation.endpoints
 import presentation.metadata
-import presentation.relying_parties.views
 import presentation.views
 import wallet.account.what_is_kept
 import wallet.credential.endpoints
@@ -58,7 +57,7 @@ urlpatterns = [
     path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
     path(
         "relying-parties/<str:client_id>/begin-again/",
-        presentation.relying_parties.views.begin_again,
+        presentation.views.begin_again,
         name="begin_again",
     ),
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),

@@ -7,7 +7,7 @@ class ConsentConfig(AppConfig):
 
     def ready(self) -> None:
         """Registers how receipts go along when a wallet is merged into another."""
-        from consent.merging import bring_receipts
+        from consent.receipts import bring_receipts
         from wallet.account import merging
 
         merging.register(bring_receipts)

@@ -1,4 +1,4 @@
-"""Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
+"""Views for browsers: the authorization endpoint, the interaction, its delivery, logos, beginning again."""
 
 import re
 import uuid
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import transaction
 from django.http import (
@@ -16,10 +17,10 @@ from django.http import (
     HttpResponseRedirect,
     UnreadablePostError,
 )
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.views.decorators.cache import cache_control
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -249,6 +250,17 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     return HttpResponse(logo, content_type=logos.content_type(logo))
 
 
+@never_cache
+@only_read
+def begin_again(request: HttpRequest, client_id: str) -> HttpResponse:
+    """Redirects to its `initiate_login_uri` (OpenID Connect Core 1.0 §4), or names it if it has none."""
+    party = get_object_or_404(RelyingParty, client_id=client_id, state=RelyingParty.State.ACTIVE)
+    if not (address := party.initiate_login_uri):
+        return render(request, "presentation/begin_again.html", {"relying_party": party.name})
+    mark = "&" if "?" in address else "?"
+    return HttpResponseRedirect(f"{address}{mark}{urlencode(answers.issuer())}", status=303)
+
+
 def _asks_for_more_time(request: HttpRequest) -> bool:
     return request.method == "POST" and request.POST.get("decision") == MORE_TIME
 
@@ -384,7 +396,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
             party, address, refusal, network_address=browser.address(request), now=timezone.now()
         )
     except NoThreadFreeError:
-        return error_pages.refused_later(request, party, error)
+        return error_pages.refused(request, party, error, accepted=False, status=503)
     except OutboundError:
         accepted = False
     if onward:

@@ -14,7 +14,7 @@ from infra import base64url, strict_json
 from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
-from presentation.transaction_data import line_items, money
+from presentation.transaction_data import money
 from presentation.transaction_data.display import blocks, payment
 from presentation.transaction_data.fields import MOST_MONEY, Amount, FieldError
 from presentation.transaction_data.types import TYPES, TransactionDataType
@@ -171,5 +171,5 @@ def _check_money(declared: TransactionDataType, payload: dict[str, Any]) -> None
             money.in_minor_units(payload[name], payload["currency"])
         except ValueError as error:
             raise FieldError(f"payload.{name} {error}") from None
-    elif not 0 <= line_items.total(payload[name], payload["currency"]) < MOST_MONEY:
+    elif not 0 <= money.total(payload[name], payload["currency"]) < MOST_MONEY:
         raise FieldError(f"payload.{name} must come to zero or more, and less than {MOST_MONEY}")

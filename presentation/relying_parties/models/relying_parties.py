@@ -1,4 +1,4 @@
-"""Relying parties and their registered metadata."""
+"""Relying parties, their registered metadata, and the history of commands on them."""
 
 import secrets
 from collections.abc import Collection
@@ -15,6 +15,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses
 from infra.characters import is_legible
+from infra.database.append_only import AppendOnly
 from infra.outbound import targets
 from infra.words import Words
 from presentation.dcql.queries import ClaimPath
@@ -255,35 +256,25 @@ class RelyingParty(models.Model):
 
     def clean(self) -> None:
         """Validates every field whose rule Django's fields do not have; raises ValidationError by field."""
-        errors = self._errors_in_lists()
-        if not self.allowed_scopes:
-            errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
-        if self.logo and (reason := logos.problem_with(bytes(self.logo))):
-            errors["__all__"] = ValidationError(reason)
-        loopback = settings.LOOPBACK_CALLS
-        if problem := public_keys.problem_with(self.jwks, self.jwks_uri, loopback=loopback):
-            errors["jwks_uri" if self.jwks is None else "jwks"] = ValidationError(problem)
-        if self.request_uri_prefix and (
-            problem := request_uris.problem_with(self.request_uri_prefix, loopback=loopback)
-        ):
-            errors["request_uri_prefix"] = ValidationError(problem)
+        loopback, starts = settings.LOOPBACK_CALLS, self.request_uri_prefix
         has_keys = self.jwks or self.jwks_uri or (self.pk and self.certified_client_ids.exists())
-        if self.requires_signed_requests and not has_keys:
-            errors["requires_signed_requests"] = ValidationError(
-                _("Its requests need its public keys first.")
-            )
-        if problem := _problem_with_minimum(self.minimum_assurance):
-            errors["minimum_assurance"] = ValidationError(problem)
-        for name in ("contact", "privacy_contact"):
-            address = getattr(self, name)
-            if address and not email_addresses.is_accepted(address.lower()):
-                errors[name] = ValidationError(
-                    _("E-mail to this address would not arrive there. Enter another one.")
-                )
-        if problem := self._sector_problem():
-            errors["sector"] = ValidationError(problem)
-        if problem := self._webhook_problem():
-            errors["webhook_url"] = ValidationError(problem)
+        needs_keys = self.requires_signed_requests and not has_keys
+        problems = {
+            "allowed_scopes": None if self.allowed_scopes else _("Choose at least one scope."),
+            "__all__": logos.problem_with(bytes(self.logo)) if self.logo else None,
+            ("jwks_uri" if self.jwks is None else "jwks"): public_keys.problem_with(
+                self.jwks, self.jwks_uri, loopback=loopback
+            ),
+            "request_uri_prefix": starts and request_uris.problem_with(starts, loopback=loopback),
+            "requires_signed_requests": needs_keys and _("Its requests need its public keys first."),
+            "minimum_assurance": _problem_with_minimum(self.minimum_assurance),
+            "contact": _problem_with_contact(self.contact),
+            "privacy_contact": _problem_with_contact(self.privacy_contact),
+            "sector": self._sector_problem(),
+            "webhook_url": self._webhook_problem(),
+        }
+        errors = self._errors_in_lists()
+        errors |= {field: ValidationError(problem) for field, problem in problems.items() if problem}
         if errors:
             raise ValidationError(errors)
 
@@ -348,6 +339,39 @@ class RelyingParty(models.Model):
             return frozenset(chosen) - {SUBJECT} | own
         known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
         return frozenset(path for scope in known for path in scope.claims) - {SUBJECT} | own
+
+
+class RelyingPartyEvent(AppendOnly):
+    """An action of a management command on a relying party, and who ran the command. Append-only.
+
+    The admin's own history knows operators only.
+    """
+
+    relying_party = models.ForeignKey(
+        RelyingParty, on_delete=models.CASCADE, related_name="done_by_command", editable=False
+    )
+    action = models.CharField(_("what"), max_length=200, editable=False)
+    actor = models.CharField(_("who"), max_length=150, editable=False)  # shell user
+    at = models.DateTimeField(_("when"), editable=False)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        default_permissions = []  # the permissions of relying parties count
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(actor="") & ~Q(action=""), name="presentation_event_says_who_and_what"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.at}"
+
+
+def _problem_with_contact(address: str) -> Words:
+    """Why no e-mail would arrive there; empty if one would, or if there is no address."""
+    if not address or email_addresses.is_accepted(address.lower()):
+        return ""
+    return _("E-mail to this address would not arrive there. Enter another one.")
 
 
 def _problem_with_minimum(value: object) -> Words:

@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     mutant(
         "operator: figures of a relying party that they may not see",
-        "presentation/relying_parties/admin/pages.py",
+        "presentation/relying_parties/admin/relying_parties.py",
         """        if not self.has_view_permission(request):
             raise PermissionDenied
         party""",
