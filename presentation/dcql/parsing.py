@@ -8,15 +8,7 @@ from typing import Any
 
 from infra import strict_json
 from infra.strict_json import StrictJsonError
-from presentation.dcql.queries import (
-    FORMAT,
-    ClaimsQuery,
-    CredentialQuery,
-    CredentialSet,
-    PathPointer,
-    Query,
-    Value,
-)
+from presentation.dcql import queries
 from presentation.errors import InvalidRequestError
 
 DEEPEST = 12
@@ -31,7 +23,7 @@ LONGEST_TEXT = 500
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
-def parse(text: str) -> Query:
+def parse(text: str) -> queries.Query:
     """The query in `text`; raises InvalidRequestError, which names the property and the rule."""
     try:
         members = _object(strict_json.loads(text, deepest=DEEPEST), "dcql_query")
@@ -44,18 +36,18 @@ def parse(text: str) -> Query:
     ids = [query.id for query in credentials]
     _check_unique(ids, "credentials")
     sets = _optional_list(members, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
-    return Query(
+    return queries.Query(
         credentials,
         tuple(_credential_set(value, ids, f"credential_sets[{index}]") for index, value in enumerate(sets)),
     )
 
 
-def _credential_query(value: Any, where: str) -> CredentialQuery:
+def _credential_query(value: Any, where: str) -> queries.CredentialQuery:
     members = _object(value, where)
     format = _text(members.get("format"), f"{where}.format")
     _flag(members, "multiple", where, default=False)  # checked only: a wallet has one credential
     claims, claim_sets = _claims(members, where)
-    return CredentialQuery(
+    return queries.CredentialQuery(
         id=_id(members, where),
         claims=claims,
         claim_sets=claim_sets,
@@ -70,7 +62,7 @@ def _vct_values(members: dict[str, Any], format: str, where: str) -> frozenset[s
     """The accepted types; None for other formats, which have other members in `meta` (§6.1, Appendix B)."""
     where = f"{where}.meta"
     meta = _object(members.get("meta"), where)
-    if format != FORMAT:
+    if format != queries.FORMAT:
         return None
     types = _list(meta, "vct_values", f"{where}.vct_values", most=MOST_VALUES)
     return frozenset(_text(vct, f"{where}.vct_values") for vct in types)
@@ -78,7 +70,7 @@ def _vct_values(members: dict[str, Any], format: str, where: str) -> frozenset[s
 
 def _claims(
     members: dict[str, Any], where: str
-) -> tuple[tuple[ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
+) -> tuple[tuple[queries.ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
     if "claims" not in members:
         if "claim_sets" in members:
             raise InvalidRequestError(f"{where}.claim_sets needs claims")
@@ -93,17 +85,17 @@ def _claims(
     return claims, sets
 
 
-def _claims_query(value: Any, where: str, *, named: bool) -> ClaimsQuery:
+def _claims_query(value: Any, where: str, *, named: bool) -> queries.ClaimsQuery:
     members = _object(value, where)
     values = _optional_list(members, "values", f"{where}.values", most=MOST_VALUES)
-    return ClaimsQuery(
+    return queries.ClaimsQuery(
         path=_path(members, where),
         id=_id(members, where) if named or "id" in members else None,
         values=tuple(_value(member, f"{where}.values") for member in values),
     )
 
 
-def _path(members: dict[str, Any], where: str) -> PathPointer:
+def _path(members: dict[str, Any], where: str) -> queries.PathPointer:
     path = _list(members, "path", f"{where}.path", most=LONGEST_PATH)
     for element in path:
         if element is None or (type(element) is int and element >= 0):
@@ -113,12 +105,12 @@ def _path(members: dict[str, Any], where: str) -> PathPointer:
     return tuple(path)
 
 
-def _value(value: Any, where: str) -> Value:
+def _value(value: Any, where: str) -> queries.Value:
     if type(value) not in (str, int, bool) or (isinstance(value, str) and len(value) > LONGEST_TEXT):
         raise InvalidRequestError(
             f"{where} must be strings of at most {LONGEST_TEXT} characters, integers or booleans"
         )
-    known: Value = value
+    known: queries.Value = value
     return known
 
 
@@ -137,9 +129,9 @@ def _authority_key_ids(members: dict[str, Any], where: str) -> frozenset[str] | 
     return frozenset(named)
 
 
-def _credential_set(value: Any, ids: list[str], where: str) -> CredentialSet:
+def _credential_set(value: Any, ids: list[str], where: str) -> queries.CredentialSet:
     members = _object(value, where)
-    return CredentialSet(
+    return queries.CredentialSet(
         options=_options(members, "options", ids, where),
         required=_flag(members, "required", where, default=True),
     )

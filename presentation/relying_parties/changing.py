@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from infra.reasons import visible
-from presentation.models import RelyingParty
-from presentation.relying_parties import history, registration
+from presentation.models import RelyingParty, RelyingPartyEvent
+from presentation.relying_parties import registration
 from presentation.relying_parties.as_json import ADDRESSES, FIELDS, FIXED, STATE, as_json
 
 LONGEST_REASON = 300  # characters, as in the admin
@@ -36,7 +36,7 @@ def change(client_id: str, wanted: Mapping[str, Any], *, command: str, now: date
     if "state" in changed:
         _move(party, wanted)
     if changed:
-        history.record(party, f"Changed: {', '.join(changed)}", command=command, now=now)
+        RelyingPartyEvent.record(party, f"Changed: {', '.join(changed)}", command=command, now=now)
     return changed
 
 

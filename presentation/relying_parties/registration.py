@@ -28,6 +28,7 @@ def register(
     relying_party.save(force_insert=True)
     set_addresses(relying_party, "redirect_uris", redirect_uris)
     set_addresses(relying_party, "response_uris", response_uris)
+    check_start(relying_party, redirect_uris)
     return relying_party
 
 
@@ -47,8 +48,6 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
             except ValidationError as error:
                 raise ValidationError({name: [f"{uri}: {text}" for text in error.messages]}) from None
             row.save(force_insert=True)
-    if name == "redirect_uris":
-        check_start(relying_party, uris)
 
 
 def check_start(relying_party: RelyingParty, uris: Iterable[str]) -> None:

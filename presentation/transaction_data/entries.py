@@ -22,7 +22,7 @@ from wallet.sd_jwt.issuance import digest
 
 MOST_VALUES = 10
 LONGEST_VALUE = 8192
-LONGEST_IN_ALL = 32768
+LONGEST_IN_ALL = 32768  # as `parameters.LIMITS` has checked
 HASH_ALGORITHM = "sha-256"
 
 
@@ -53,8 +53,6 @@ def parse(
 
     Raises InvalidTransactionDataError naming the value's position (from 1) and the field.
     """
-    if len(parameter) > LONGEST_IN_ALL:
-        raise InvalidTransactionDataError(f"transaction_data must not exceed {LONGEST_IN_ALL} characters")
     values = separate(parameter)
     if not 1 <= len(values) <= MOST_VALUES:
         raise InvalidTransactionDataError(f"transaction_data must have from 1 to {MOST_VALUES} values")

@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from infra.audit.commands import RecordedCommand
 from presentation.dcql.queries import BASIC
-from presentation.models import RelyingParty
-from presentation.relying_parties import history, integration, registration
+from presentation.models import RelyingParty, RelyingPartyEvent
+from presentation.relying_parties import integration, registration
 from presentation.relying_parties.as_json import FIELDS, as_json
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -81,7 +81,7 @@ class Command(RecordedCommand):
                 relying_party = registration.register(
                     name=name, wire_format=wire_format, jwks=keys, **lists, **others
                 )
-                history.record(
+                RelyingPartyEvent.record(
                     relying_party, _("Registered"), command="register_relying_party", now=timezone.now()
                 )
         except ValidationError as error:

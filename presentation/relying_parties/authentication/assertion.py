@@ -5,7 +5,6 @@ The caller checks that the `jti` was not used before.
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -30,14 +29,6 @@ _CLIENT_ID = re.compile(f"[!-~]{{1,{LIMITS['client_id']}}}")
 _TYPES = (None, "JWT", "client-authentication+jwt")
 
 
-@dataclass(frozen=True)
-class Assertion:
-    """A verified assertion, valid if its `jti` was not used before."""
-
-    jti: str
-    expires_at: datetime
-
-
 def unverified_subject(assertion: str) -> str:
     """The client ID in `sub`, before the signature is verified; raises InvalidClientError."""
     if len(assertion) > LONGEST or assertion.count(".") != 2:
@@ -54,8 +45,10 @@ def unverified_subject(assertion: str) -> str:
 
 def verify(
     assertion: str, *, client_id: str, find_keys: FindKeys, audiences: Collection[str], now: datetime
-) -> Assertion:
+) -> tuple[str, datetime]:
     """Verifies signature, times, issuer, subject and audience; raises InvalidClientError.
+
+    Gives its `jti`, which must not have been used before, and when the assertion expires.
 
     audiences: accepted values of `aud`. With one of them `aud` must be a string; with several, for older
     clients, it may also be an array.
@@ -75,7 +68,7 @@ def verify(
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
         raise InvalidClientError("A jti of at most 256 characters, without NUL, is needed.")
-    return Assertion(jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY)
+    return jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY
 
 
 def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:

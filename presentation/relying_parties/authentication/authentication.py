@@ -108,7 +108,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
         relying_party = active_party(client_id)
         if relying_party is None:
             raise InvalidClientError("The client is not known.")
-        verified = assertion.verify(
+        jti, expires_at = assertion.verify(
             form["client_assertion"],
             client_id=client_id,
             find_keys=partial(keys_of, relying_party),
@@ -117,7 +117,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
         )
     except fetched_keys.KeysUnderWayError as error:
         raise UnavailableError(seconds=fetched_keys.SOON) from error
-    _use_up(client_id, verified)
+    _use_up(client_id, jti, expires_at)
     return relying_party
 
 
@@ -137,10 +137,10 @@ def _audiences(relying_party: RelyingParty) -> list[str]:
     return [settings.BASE_URL, *(settings.BASE_URL + path for path in endpoints)]
 
 
-def _use_up(client_id: str, assertion: assertion.Assertion) -> None:
+def _use_up(client_id: str, jti: str, expires_at: datetime) -> None:
     """Stores that the assertion was used; raises InvalidClientError if it was used before."""
-    digest = sha256_hex(f"{client_id}\n{assertion.jti}")
+    digest = sha256_hex(f"{client_id}\n{jti}")
     with connection.cursor() as cursor:
-        cursor.execute(_USE, [digest, connection.ops.adapt_datetimefield_value(assertion.expires_at)])
+        cursor.execute(_USE, [digest, connection.ops.adapt_datetimefield_value(expires_at)])
         if cursor.rowcount != 1:
             raise InvalidClientError("The client assertion was used before (jti).")

@@ -10,11 +10,7 @@ from django.conf import settings
 from infra.outbound.calls import Outbound, OutboundError
 from infra.registering import NotRegistrableError
 from infra.waiting import NoThreadFreeError, waiting_for
-from presentation.relying_parties.metadata.public_keys import (
-    ClientKeys,
-    from_json,
-    read_published,
-)
+from presentation.relying_parties.metadata import public_keys
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +31,7 @@ class _Fetched:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.keys: ClientKeys = {}
+        self.keys: public_keys.ClientKeys = {}
         self.fetched_at = self.tried_at = float("-inf")  # on the monotonic clock
 
     def is_fresh(self) -> bool:
@@ -59,7 +55,7 @@ _fetched: OrderedDict[str, _Fetched] = OrderedDict()
 _lock = Lock()
 
 
-def published_at(uri: str, *, kid: str | None) -> ClientKeys:
+def published_at(uri: str, *, kid: str | None) -> public_keys.ClientKeys:
     """The keys at this address, at most five minutes old; none if it does not answer correctly.
 
     kid: the key that is needed. If it is missing, the keys are fetched again, at most once a minute. While
@@ -104,7 +100,7 @@ def _fetched_now(entry: _Fetched, uri: str) -> bool:
     return True
 
 
-def _fetch(uri: str) -> ClientKeys:
+def _fetch(uri: str) -> public_keys.ClientKeys:
     answer = outbound.get(uri, accept="application/jwk-set+json, application/json")
     if answer.status != 200:
         raise OutboundError(f"It answered with status {answer.status}.")
@@ -112,4 +108,4 @@ def _fetch(uri: str) -> ClientKeys:
         text = answer.body.decode("utf-8-sig")  # with a byte order mark or without (RFC 8259 §8.1)
     except UnicodeDecodeError:
         raise NotRegistrableError("It did not answer in UTF-8.") from None
-    return read_published(from_json(text))
+    return public_keys.read_published(public_keys.from_json(text))

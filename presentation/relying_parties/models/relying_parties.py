@@ -2,6 +2,7 @@
 
 import secrets
 from collections.abc import Collection
+from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -18,6 +19,7 @@ from infra.characters import is_legible
 from infra.database.append_only import AppendOnly
 from infra.outbound import targets
 from infra.words import Words
+from keys.rotation.key_events import shell_user
 from presentation.dcql.queries import ClaimPath
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -365,6 +367,15 @@ class RelyingPartyEvent(AppendOnly):
 
     def __str__(self) -> str:
         return f"{self.action} {self.at}"
+
+    @classmethod
+    def record(cls, party: RelyingParty, action: str, *, command: str, now: datetime) -> None:
+        """Inserts one row, in the transaction of the change. The action must name no secret and no address.
+
+        command: the name of the management command.
+        """
+        actor = str(_("%(user)s, by %(command)s") % {"user": shell_user(), "command": command})
+        cls.objects.create(relying_party=party, action=action[:200], actor=actor[:150], at=now)
 
 
 def _problem_with_contact(address: str) -> Words:

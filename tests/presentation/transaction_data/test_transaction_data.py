@@ -367,11 +367,6 @@ def test_a_value_may_have_eight_kilobytes_and_no_more() -> None:
         read(longest + "AAAA")
 
 
-def test_all_values_together_have_a_limit() -> None:
-    with pytest.raises(InvalidTransactionDataError, match="must not exceed 32768"):
-        read("A" * 32769)
-
-
 def test_amounts_are_decimals_exactly_as_written() -> None:
     payload = json.dumps(FULL[MANDATE])
     for written, amount in [

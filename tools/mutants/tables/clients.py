@@ -49,8 +49,8 @@ MUTANTS = (
     mutant(
         "client assertion: its jti belongs to every client",
         f"{_PACKAGE}/authentication.py",
-        'f"{client_id}\\n{assertion.jti}"',
-        "assertion.jti",
+        'f"{client_id}\\n{jti}"',
+        "jti",
         f"{_TESTS}/test_client_assertion.py::test_a_jti_is_the_clients_own",
     ),
     mutant(
