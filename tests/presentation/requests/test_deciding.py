@@ -49,17 +49,6 @@ def test_a_signed_in_holder_needs_two_requests(client: Client, interaction_url: 
     assert decision() == "granted"
 
 
-def test_both_forms_of_the_page_go_to_the_interaction(client: Client, interaction_url: str) -> None:
-    assert interaction_url == url_of_interaction()
-
-
-def test_declining_redirects_with_access_denied(client: Client, interaction_url: str) -> None:
-    answer = client.post(interaction_url, {"decision": "decline"})
-
-    assert fragment(answer.headers["Location"])["error"] == "access_denied"
-    assert decision() == "declined"
-
-
 def test_not_you_signs_out_and_asks_who_it_is(client: Client, interaction_url: str) -> None:
     response = client.post(interaction_url, {"decision": "not_me"})
 

@@ -19,7 +19,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.consent.questions import last_shared
 from tests.infra.django_versions import either_django  # noqa: F401
-from tests.people import ALICE, BOB, enroll
+from tests.people import BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
 from wallet.models import Credential, Wallet
 
@@ -175,16 +175,6 @@ def test_the_same_nonce_of_another_relying_party_is_no_replay(
     assert page.startswith("/consent/")
 
 
-def test_a_reload_before_the_answer_is_fine(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
-    second = ask(client, acme_bank)
-
-    assert "vp_token" in fragment(client.get(decide(client, second)).headers["Location"])
-
-
 @pytest.mark.django_db(transaction=True)  # the refused statement ends the transaction of the test
 def test_of_two_browsers_with_one_nonce_only_one_gets_a_token(
     alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
@@ -258,14 +248,6 @@ def test_another_wallet_than_the_hinted_one_is_asked_to_sign_in(
     sign_in(alice)
 
     assert ask(client, acme_bank, login_hint=email).startswith("/wallet/errands/")
-
-
-def test_the_hinted_address_is_compared_without_case(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-
-    assert ask(client, acme_bank, login_hint=ALICE.upper()).startswith("/consent/")
 
 
 def test_a_holder_without_a_credential_is_sent_to_verification(

@@ -14,8 +14,6 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
 from infra.limits import Limit
 from presentation.models import Interaction, PushedRequest, RelyingParty
@@ -297,19 +295,6 @@ def test_as_much_as_all_parameters_may_have_can_be_pushed(
     values = " ".join([large] * 10)
 
     assert pushed(client, bank, transaction_data=values, state="s" * 2048, nonce="n" * 512)
-
-
-@given(st.binary(max_size=300))
-def test_any_body_is_answered(body: bytes) -> None:
-    from presentation.machine_errors import MachineError
-    from presentation.requests.carriers.posted_form import read
-
-    try:
-        form = read(body)
-    except MachineError:
-        return
-    with pytest.raises(MachineError):
-        pushed_requests.push(form, "", network_address="192.0.2.1", now=timezone.now())
 
 
 def test_too_many_pushes_get_retry_after(

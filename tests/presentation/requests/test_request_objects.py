@@ -1042,11 +1042,3 @@ def test_any_value_of_any_member_works_or_is_reported_to_the_client(
     proof = by_assertion(assertion(bank[0].client_id, bank[1], issuer=settings.BASE_URL))
     pushed = send(client, {"request": text} | proof)
     assert pushed.status_code == (201 if where.startswith("/wallet/") else 400), pushed.content
-
-
-@given(st.text(max_size=80))
-def test_any_text_is_refused(text: str) -> None:
-    with pytest.raises(RequestObjectError):
-        read(
-            text, client_id="bank", find_keys=lambda _kid: {}, issuer="https://x.example", now=timezone.now()
-        )
