@@ -154,14 +154,13 @@ def test_the_database_refuses_content_that_is_said_to_be_erased(alice: Wallet) -
 # --- Pages -----------------------------------------------------------------------------------------------
 
 
-def test_a_receipt_says_that_its_details_were_erased_and_when(client: Client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_receipt_says_that_its_details_were_erased_and_when(holder: Client, alice: Wallet) -> None:
     receipt = f"{HISTORY}{answered(alice, ago=timedelta(days=7 * 366)).id}/"
-    assert "12,500.00" in client.get(HISTORY).content.decode()
-    assert ACCOUNT in client.get(receipt).content.decode()
+    assert "12,500.00" in holder.get(HISTORY).content.decode()
+    assert ACCOUNT in holder.get(receipt).content.decode()
 
     erase(older_than=timedelta(days=7 * 365.25))
-    for page in (client.get(address).content.decode() for address in (HISTORY, receipt)):
+    for page in (holder.get(address).content.decode() for address in (HISTORY, receipt)):
         assert "Wire transfer" in page
         assert "after 7 years. That you were asked, and what you answered, stays on record." in page
         assert "Shared" in page
@@ -171,9 +170,8 @@ def test_a_receipt_says_that_its_details_were_erased_and_when(client: Client, al
 
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_a_receipt_whose_details_do_not_open_says_so_and_the_others_are_shown(
-    client: Client, alice: Wallet, sign_in, settings: Any, caplog, forgotten: bool
+    holder: Client, alice: Wallet, settings: Any, caplog, forgotten: bool
 ) -> None:
-    sign_in(alice)
     settings.KEY_SEALING_KEYS = [OLD]
     lost = answered(alice)
     settings.KEY_SEALING_KEYS = [NEW]
@@ -181,11 +179,11 @@ def test_a_receipt_whose_details_do_not_open_says_so_and_the_others_are_shown(
     if forgotten:
         Consent.objects.filter(id=lost.id).update(sealed_transactions=b"")
 
-    page = client.get(HISTORY).content.decode()
+    page = holder.get(HISTORY).content.decode()
 
     assert page.count("The details cannot be shown.") == 1
     assert page.count("12,500.00 EUR") == 1
-    assert "The details cannot be shown." in client.get(f"{HISTORY}{lost.id}/").content.decode()
+    assert "The details cannot be shown." in holder.get(f"{HISTORY}{lost.id}/").content.decode()
     assert str(lost.id) in page
     assert "transaction_does_not_open" in caplog.text
     assert ACCOUNT not in caplog.text
@@ -294,13 +292,10 @@ def test_what_is_old_is_found_by_an_index(alice: Wallet) -> None:
     assert "consent_transactions_by_age" in old.order_by("asked_at").values_list("id")[:10].explain()
 
 
-def test_a_record_that_an_older_release_wrote_meanwhile_breaks_no_page(
-    client: Client, alice: Wallet, sign_in
-) -> None:
-    sign_in(alice)
+def test_a_record_that_an_older_release_wrote_meanwhile_breaks_no_page(holder: Client, alice: Wallet) -> None:
     consent = answered(alice)
     Consent.objects.filter(id=consent.id).update(transactions=[WIRE], sealed_transactions=None)
 
-    page = client.get(HISTORY).content.decode()
+    page = holder.get(HISTORY).content.decode()
 
     assert "The details cannot be shown." in page

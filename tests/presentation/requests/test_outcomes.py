@@ -161,20 +161,13 @@ def test_a_request_without_an_answer_expires_and_is_deleted(bank: RelyingParty, 
 
 @pytest.mark.parametrize(("status", "delivery"), [(200, "delivered"), (500, "waiting")])
 def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
-    client: Client,
-    bank: RelyingParty,
-    alice: Wallet,
-    sign_in: SignIn,
-    settings: Any,
-    status: int,
-    delivery: str,
+    holder: Client, bank: RelyingParty, settings: Any, status: int, delivery: str
 ) -> None:
-    sign_in(alice)
     with listening() as receiver:
         receiver.status = status
         ResponseURI.objects.create(relying_party=bank, uri=receiver.uri)
         posted = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
-        share(client, ask(client, bank, nonce=NONCE, **posted))
+        share(holder, ask(holder, bank, nonce=NONCE, **posted))
 
     assert (told(bank)["state"], told(bank)["delivery"]) == ("completed", delivery)
     if delivery == "waiting":
