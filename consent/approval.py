@@ -8,9 +8,8 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from consent.blocks import Payment, Transaction
+from consent.blocks import Money, Payment, Transaction, filled, total
 from consent.question import Requester
-from consent.values import Money, filled, total
 
 # They keep a name from changing the order of the words around it (Unicode UAX 9 §2.4.2).
 _ISOLATE, _END = "\u2068", "\u2069"

@@ -16,7 +16,7 @@ from django.db.models.lookups import Exact
 from django.utils.timezone import localdate
 
 from consent.models import Consent
-from consent.question import Requester
+from consent.question import Requester, sought
 from consent.transactions import seal_in
 from infra.database.prepared.composition import WithoutIndex
 from infra.database.prepared.reads import PreparedRead
@@ -113,7 +113,8 @@ def question(
     """
     consent = Consent(
         wallet=wallet,
-        **requester.columns(),
+        requester=requester.to_json(),
+        requester_sought=sought(f"{requester.name}\n{requester.domain}"),
         claims=[list(path) for path in claims],
         optional_claims=[list(path) for path in optional],
         email_due=wallet.share_emails,

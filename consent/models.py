@@ -17,7 +17,7 @@ class Consent(AppendOnly, NumberedRow):
 
     * `decisions`, when the holder asks for more time, when the holder answers, and when nothing could be
       shared although the holder agreed, or only later;
-    * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
+    * `retention`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `requesters`, which stores when the holder asked the requester to delete what was shared;
     * `presentation.share_emails`, which takes back `email_due` when it sends the e-mail;

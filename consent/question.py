@@ -86,13 +86,6 @@ class Requester:
     def to_json(self) -> dict[str, str]:
         return {name: text for name, text in vars(self).items() if text or name not in _LEFT_OUT}
 
-    def columns(self) -> dict[str, Any]:
-        """The columns of a question: the requester as shown, and its name and domain for the search."""
-        return {
-            "requester": self.to_json(),
-            "requester_sought": sought(f"{self.name}\n{self.domain}"),
-        }
-
     @classmethod
     def from_json(cls, value: object) -> Self:
         if isinstance(value, Mapping):

@@ -104,12 +104,8 @@ class Parameters:
         """Which of CARRIERS the request has, usable or not."""
         return CARRIERS & (self.values.keys() | self.problems.keys())
 
-    def problem(self, name: str) -> str | None:
-        """Why the value of the parameter cannot be used; None if it can, or was left out."""
-        return self.problems.get(name)
-
     def first_problem(self) -> str | None:
-        """The first `problem` of any parameter, in the order of LIMITS, or None."""
+        """The first problem of any parameter, in the order of LIMITS, or None."""
         return next((self.problems[name] for name in LIMITS if name in self.problems), None)
 
 

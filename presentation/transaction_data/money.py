@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from decimal import ROUND_HALF_UP, Decimal
 from typing import Any
 
-from consent.values import Money
+from consent.blocks import Money
 
 # ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
 _CODES = (

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from consent import decisions
 from consent.approval import Approval
-from consent.blocks import Amount, Payment, Rows, Transaction
+from consent.blocks import Amount, Money, Payment, Phrase, Rows, Transaction, filled, total
 from consent.models import Consent
 from consent.question_page import Question
-from consent.values import Money, Phrase, filled, total
 from infra.characters import is_legible, legible
 from tests.consent.questions import ACME, WIRE, put
 from wallet.deadlines import Deadline

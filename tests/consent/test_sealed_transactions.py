@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 
 from consent import decisions, transactions
 from consent.blocks import Transaction
-from consent.clearing import erase_transactions, years_before
 from consent.models import Consent
+from consent.retention import erase_transactions, years_before
 from infra.sealing import SealError
 from keys.resealing import reseal
 from keys.sealed_columns import sealed_columns

@@ -1,6 +1,7 @@
 """The keys that relying parties publish at their `jwks_uri`: fetched when needed, cached for minutes."""
 
 from collections import OrderedDict
+from contextlib import suppress
 from threading import Lock
 from time import monotonic
 
@@ -66,7 +67,10 @@ def published_at(uri: str, *, kid: str | None) -> public_keys.ClientKeys:
     if entry.is_due(kid) and entry.lock.acquire(blocking=False):
         try:
             if entry.is_due(kid):  # another request may have fetched before we had the lock
-                under_way = not _fetched_now(entry, uri)
+                under_way = True
+                with suppress(NoThreadFreeError), waiting_for(("keys", uri)):
+                    entry.fetch(uri)
+                    under_way = False
         finally:
             entry.lock.release()
     under_way = under_way or entry.lock.locked()
@@ -88,16 +92,6 @@ def _entry(uri: str) -> _Fetched:
         if len(_fetched) > MOST:
             _fetched.popitem(last=False)
         return entry
-
-
-def _fetched_now(entry: _Fetched, uri: str) -> bool:
-    """Fetches the keys; returns False without a call if too many threads wait for relying parties."""
-    try:
-        with waiting_for(("keys", uri)):
-            entry.fetch(uri)
-    except NoThreadFreeError:
-        return False
-    return True
 
 
 def _fetch(uri: str) -> public_keys.ClientKeys:

@@ -84,7 +84,7 @@ def test_a_repeated_name_is_remembered_and_its_value_is_not_used(name: str) -> N
         parameters = Parameters.from_query(with_type(name) + query)
         assert parameters.problems.keys() == {name}
         assert parameters.values.get(name) is None
-        assert parameters.problem(name) == f"{name} must not be sent more than once"
+        assert parameters.problems[name] == f"{name} must not be sent more than once"
 
 
 def test_a_name_that_is_spelt_with_escapes_is_the_same_name() -> None:
@@ -115,7 +115,7 @@ def test_a_value_that_cannot_be_read_unambiguously_is_remembered(value: str) -> 
 
     assert parameters.problems.keys() == {"state"}
     assert parameters.values.get("state") is None
-    assert "percent-encoded UTF-8" in str(parameters.problem("state"))
+    assert "percent-encoded UTF-8" in parameters.problems["state"]
 
 
 @pytest.mark.parametrize(("name", "limit"), [(n, m) for n, m in LIMITS.items() if m < LONGEST_QUERY])
@@ -125,7 +125,7 @@ def test_each_parameter_has_its_limit(name: str, limit: int) -> None:
 
     assert at_limit.values.get(name) == "a" * limit
     assert over.values.get(name) is None
-    assert over.problem(name) == f"{name} must not be longer than {limit} characters"
+    assert over.problems[name] == f"{name} must not be longer than {limit} characters"
 
 
 def test_limits_count_characters_and_not_escapes() -> None:

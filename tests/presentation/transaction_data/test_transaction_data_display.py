@@ -10,8 +10,7 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consent.blocks import Transaction
-from consent.values import Money, Number, Phrase
+from consent.blocks import Money, Number, Phrase, Transaction
 from infra import strict_json
 from presentation.errors import InvalidTransactionDataError
 from presentation.transaction_data import money
