@@ -9,7 +9,6 @@ from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
 from consent.blocks import Money, Payment, Transaction, filled, total
-from consent.question import Requester
 
 # They keep a name from changing the order of the words around it (Unicode UAX 9 §2.4.2).
 _ISOLATE, _END = "\u2068", "\u2069"
@@ -17,23 +16,22 @@ _ISOLATE, _END = "\u2068", "\u2069"
 
 @dataclass(frozen=True)
 class Approval:
-    """What is approved: at least one payment, each with its amount, and who asks for it.
+    """What is approved: at least one payment, each with its amount.
 
     sum: of all payments; None if they are in several currencies.
     """
 
-    requester: Requester
     payments: tuple[Payment, ...]
     sum: Money | None
 
     @classmethod
-    def of(cls, requester: Requester, transactions: Sequence[Transaction]) -> Self | None:
+    def of(cls, transactions: Sequence[Transaction]) -> Self | None:
         """None if there is no payment, or one without its facts, as earlier releases stored them."""
         moving = [transaction for transaction in transactions if transaction.consequential]
         payments = tuple(transaction.payment for transaction in moving if transaction.payment)
         if not payments or len(payments) < len(moving):
             return None
-        return cls(requester, payments, total(payments))
+        return cls(payments, total(payments))
 
     @property
     def single(self) -> Payment | None:

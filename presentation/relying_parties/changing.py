@@ -73,14 +73,10 @@ def _set_fields(party: RelyingParty, values: Mapping[str, Any]) -> None:
         try:
             party.full_clean()
         except ValidationError as error:
-            raise ValidationError(_by_member(error)) from None
+            members = {field: member for member, field in FIELDS.items()}
+            by_member = {members.get(field, field): texts for field, texts in error.message_dict.items()}
+            raise ValidationError(by_member) from None
         party.save(update_fields=[FIELDS[member] for member in values])
-
-
-def _by_member(error: ValidationError) -> dict[str, list[str]]:
-    """The messages under the names that the JSON has."""
-    members = {field: member for member, field in FIELDS.items()}
-    return {members.get(field, field): texts for field, texts in error.message_dict.items()}
 
 
 def _move(party: RelyingParty, wanted: Mapping[str, Any]) -> None:

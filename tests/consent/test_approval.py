@@ -28,7 +28,7 @@ def payment(payee: str = "Mary Landlady", amount: str = "950.00", currency: str 
 
 
 def approval(*transactions: Transaction) -> Approval:
-    found = Approval.of(ACME, transactions)
+    found = Approval.of(transactions)
     assert found is not None
     return found
 
@@ -75,9 +75,9 @@ def test_heading_and_button_say_what_is_approved(
 def test_without_the_facts_of_every_payment_no_heading_is_made_up() -> None:
     old = Transaction.from_json(WIRE)
 
-    assert Approval.of(ACME, [old]) is None
-    assert Approval.of(ACME, [old, payment()]) is None
-    assert Approval.of(ACME, []) is None
+    assert Approval.of([old]) is None
+    assert Approval.of([old, payment()]) is None
+    assert Approval.of([]) is None
 
 
 @given(st.lists(st.decimals(0, 10**11, places=2), min_size=1, max_size=10))

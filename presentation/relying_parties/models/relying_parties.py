@@ -65,14 +65,14 @@ def _switch(label: Words, help_text: Words) -> "models.BooleanField[Any, bool]":
 
 
 class RelyingParty(models.Model):
-    """A registered relying party. Its identifier on the wire is `client_id`."""
+    """A registered relying party. Its identifier on the wire is `client_id`.
+
+    active ──(an operator suspends it and says why)──► suspended ──(reinstated)──► active
+    """
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
-
-    # active ──(an operator suspends it and says why)──► suspended ──(reinstated)──► active
-    MOVES = {State.ACTIVE: {State.SUSPENDED}, State.SUSPENDED: {State.ACTIVE}}
 
     class WireFormat(models.TextChoices):
         STRING = "string", _("the contract: vp_token is the SD-JWT VC string")
