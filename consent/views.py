@@ -56,11 +56,11 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None or consent.expires_at <= now:
         return _onwards(consent)  # the page there has the way back
-    page = _page(request, consent, credential, session, last_shared, now=now)
+    page = ask(request, consent, credential, session, last_shared, now=now)
     return page or _onwards(consent)  # the view there meets the same error and ends the request
 
 
-def ask_at_once(
+def ask(
     request: HttpRequest,
     consent: Consent,
     credential: Credential,
@@ -69,17 +69,32 @@ def ask_at_once(
     *,
     now: datetime,
 ) -> HttpResponse | None:
-    """The page of a question that was stored just now, at the address whose request led to it.
+    """The page of an open question, at its own address, or at that of the request that led to it.
 
-    A script puts the page's own address into the bar, and all forms lead there. None if the page has to be
-    opened at its own address: to confirm with a passkey, or because something does not unseal.
-    last_shared: what `decisions.LAST_SHARED_WITH` read.
+    In the second case a script puts the page's own address into the bar, and all forms lead there. None if
+    something does not unseal, and in the second case if the holder has to confirm with a passkey.
+    last_shared: what `decisions.LAST_SHARED` or `LAST_SHARED_WITH` read.
     """
-    if _needs_factor(consent, session):
+    own_address, needs_factor = path_with_id("consent_review", consent.id), _needs_factor(consent, session)
+    headers = {"Cache-Control": "no-store"}
+    if request.path != own_address:
+        headers["Content-Location"] = own_address  # RFC 9110 §8.7
+        if needs_factor:
+            return None
+    try:
+        question = Question.of(consent, credential, decisions.last_sharing(last_shared))
+    except SealError:
         return None
-    if page := _page(request, consent, credential, session, last_shared, now=now):
-        page.headers["Content-Location"] = path_with_id("consent_review", consent.id)  # RFC 9110 §8.7
-    return page
+    page = question_page.rendered(
+        request,
+        question,
+        signed_in_email=session.wallet.email,
+        asks_passkey=needs_factor,
+        now=now,
+    )
+    response = HttpResponse(page, headers=headers)
+    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
 
 
 def take_decision(
@@ -153,32 +168,6 @@ def _needs_factor(consent: Consent, session: HolderSession) -> bool:
     return consent.fresh_since is not None and session.signed_in_at < consent.fresh_since
 
 
-def _page(
-    request: HttpRequest,
-    consent: Consent,
-    credential: Credential,
-    session: HolderSession,
-    last_shared: tuple[Any, ...] | None,
-    *,
-    now: datetime,
-) -> HttpResponse | None:
-    """The page of an open question; None if something does not unseal."""
-    try:
-        question = Question.of(consent, credential, decisions.last_sharing(last_shared))
-    except SealError:
-        return None
-    page = question_page.rendered(
-        request,
-        question,
-        signed_in_email=session.wallet.email,
-        asks_passkey=_needs_factor(consent, session),
-        now=now,
-    )
-    response = HttpResponse(page, headers={"Cache-Control": "no-store"})
-    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
-
-
 def _closed(
     request: HttpRequest,
     consent: Consent,
@@ -197,7 +186,9 @@ def _closed(
 
 
 def _onwards(consent: Consent, query: str = "") -> HttpResponse:
-    """To `return_to`."""
-    return HttpResponseRedirect(
-        consent.return_to + query, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
-    )
+    return on_to(consent.return_to + query)
+
+
+def on_to(address: str) -> HttpResponse:
+    """303 to a page of ours."""
+    return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})

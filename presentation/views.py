@@ -26,7 +26,7 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from consent import decisions
 from consent.decisions import Paths
-from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask_at_once, take_decision
+from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask, on_to, take_decision
 from infra import browser, languages, log_context
 from infra.database.prepared.reads import Joinable
 from infra.outbound.calls import OutboundError
@@ -115,7 +115,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return error_pages.untrusted(request, error)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
     response = _asked_at_once(request, carried, opened, following, session, last_shared, now=now)
-    response = response or _on_to(_address(opened, following))
+    response = response or on_to(_address(opened, following))
     browser.remember(response, secret)
     languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
     return response
@@ -158,7 +158,7 @@ def _asked_at_once(
     language = languages.requested(request, carried.parameters.values.get("ui_locales", ""))
     if language != translation.get_language():
         translation.activate(language)
-    return ask_at_once(request, consent, following.match.credential, session, last_shared, now=now)
+    return ask(request, consent, following.match.credential, session, last_shared, now=now)
 
 
 @require_http_methods(["GET", "POST"])
@@ -178,14 +178,14 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         opened = interactions.recall(row, browser=browser.digest(request), now=now)
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
-            return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
+            return on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
         if _asks_for_more_time(request):
             given = give_more_time(opened, now=now)  # where it cannot, the page says why
             asked_on = page_of(opened.row.errand_id, request.POST.get("page", ""))
             if given and not asked_on and opened.row.consent_id:
                 asked_on = path_with_id("consent_review", opened.row.consent_id)
             given_there = f"{asked_on}?{MORE_TIME}=1" if given and asked_on else ""
-            return _on_to(given_there or asked_on or interactions.path_of(opened.row))
+            return on_to(given_there or asked_on or interactions.path_of(opened.row))
         try:
             stopped = _decided_at_once(request, opened, session, *places, now=now)
         except CodeWantedError:
@@ -325,8 +325,8 @@ def _go_on(
     if opened.row.consent_id != asked_before:
         log_context.bind(asked=True, client_id=opened.relying_party.client_id)
     if following.step is Step.SIGN_IN and NOT_ME in request.GET:
-        return _on_to(f"{_address(opened, following)}?{NOT_ME}=1")
-    return _on_to(_address(opened, following))
+        return on_to(f"{_address(opened, following)}?{NOT_ME}=1")
+    return on_to(_address(opened, following))
 
 
 def _address(opened: OpenInteraction, following: NextStep) -> str:
@@ -360,12 +360,7 @@ def _after_delivery(interaction: Interaction) -> HttpResponse:
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
         return _redirect_to(onward)
-    return _on_to(reverse("delivery", args=[interaction.id]))
-
-
-def _on_to(address: str) -> HttpResponse:
-    """303 to a page of ours."""
-    return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
+    return on_to(reverse("delivery", args=[interaction.id]))
 
 
 def _redirect_to(address: str) -> HttpResponse:
