@@ -1,8 +1,7 @@
-"""Relying parties, their registered metadata, and the history of commands on them."""
+"""Relying parties and their registered metadata."""
 
 import secrets
 from collections.abc import Collection
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -16,10 +15,8 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import email_addresses
 from infra.characters import is_legible
-from infra.database.append_only import AppendOnly
 from infra.outbound import targets
 from infra.words import Words
-from keys.rotation.key_events import shell_user
 from presentation.dcql.queries import ClaimPath
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -341,41 +338,6 @@ class RelyingParty(models.Model):
             return frozenset(chosen) - {SUBJECT} | own
         known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
         return frozenset(path for scope in known for path in scope.claims) - {SUBJECT} | own
-
-
-class RelyingPartyEvent(AppendOnly):
-    """An action of a management command on a relying party, and who ran the command. Append-only.
-
-    The admin's own history knows operators only.
-    """
-
-    relying_party = models.ForeignKey(
-        RelyingParty, on_delete=models.CASCADE, related_name="done_by_command", editable=False
-    )
-    action = models.CharField(_("what"), max_length=200, editable=False)
-    actor = models.CharField(_("who"), max_length=150, editable=False)  # shell user
-    at = models.DateTimeField(_("when"), editable=False)
-
-    class Meta:
-        ordering = ["-at", "-id"]
-        default_permissions = []  # the permissions of relying parties count
-        constraints = [
-            models.CheckConstraint(
-                condition=~Q(actor="") & ~Q(action=""), name="presentation_event_says_who_and_what"
-            )
-        ]
-
-    def __str__(self) -> str:
-        return f"{self.action} {self.at}"
-
-    @classmethod
-    def record(cls, party: RelyingParty, action: str, *, command: str, now: datetime) -> None:
-        """Inserts one row, in the transaction of the change. The action must name no secret and no address.
-
-        command: the name of the management command.
-        """
-        actor = str(_("%(user)s, by %(command)s") % {"user": shell_user(), "command": command})
-        cls.objects.create(relying_party=party, action=action[:200], actor=actor[:150], at=now)
 
 
 def _problem_with_contact(address: str) -> Words:
