@@ -67,15 +67,15 @@ def _checked_application() -> Application:
     """The application; prints one sentence and exits if the settings or the database are wrong."""
     try:
         django.setup(set_prefix=False)
-        from config import direct_access  # imported here, because Django has to be set up first
-
-        direct_access.install()
         # The checks that every command runs first. Without them gunicorn would start with faulty settings.
         errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
+        # Imported here, because Django has to be set up first.
+        from config import direct_access
         from infra.database.database_mark import refuse_foreign_database
 
+        direct_access.install()
         refuse_foreign_database()
     except ImproperlyConfigured as error:
         sys.stderr.write(f"Cannot start: {error}\n")
