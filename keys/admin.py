@@ -18,7 +18,7 @@ from infra.moments import moment
 from keys.certificates.authority import fingerprint
 from keys.certificates.chain import extension
 from keys.models import Authority, Key, KeyEvent, SigningKey, StatementKey
-from keys.operations import FOR_STATEMENTS, OPERATIONS, REFUSALS
+from keys.operations import OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
 
@@ -104,8 +104,6 @@ class SigningKeyAdmin(OperationsAdmin):
 @admin.register(StatementKey)
 class StatementKeyAdmin(SigningKeyAdmin):
     """The same for the keys for statements, with the permissions for signing keys."""
-
-    operations = FOR_STATEMENTS
 
 
 @admin.register(Authority)

@@ -12,12 +12,12 @@ from django.db import Error as DatabaseError
 from django.db import transaction
 from django.utils.timezone import now
 
+from infra.files import FileError, others_can_read, secret_in
 from keys.certificates import command
 from keys.certificates.authority import SubjectError, requested_subject
 from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
 from keys.private_keys.backup import in_hardware
-from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.plan import in_use, spare
 from keys.sealed_columns import sealed_columns
 
@@ -83,7 +83,7 @@ def _faults_of_hardware_settings() -> Iterator[str]:
     if settings.PKCS11_PIN_FILE:
         try:
             secret_in(settings.PKCS11_PIN_FILE)
-        except SecretFileError as error:
+        except FileError as error:
             yield f"PKCS11_PIN_FILE: {error}"
 
 

@@ -216,12 +216,12 @@ def test_what_cannot_be_read_or_has_no_reason_is_refused(command: str, keys: byt
     binary.write_bytes(b"\xff\xfe")
     target = str(tmp_path / "keys.jwe")
     for words, reason in (
-        (["--reason", " "], "Say why the keys are"),
+        (["--reason", " "], "Say why, for the record"),
         (
             ["--reason", "x", "--passphrase-file", "/nowhere"],
             "/nowhere cannot be read|keys.jwe cannot be read",
         ),
-        (["--reason", "x", "--passphrase-file", str(binary)], "does not hold a passphrase|cannot be read"),
+        (["--reason", "x", "--passphrase-file", str(binary)], "is not text in UTF-8"),
     ):
         with pytest.raises(CommandError, match=reason):
             run(command, target, *words)
