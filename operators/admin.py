@@ -30,7 +30,7 @@ class ServiceAdminConfig(AdminConfig):
     def ready(self) -> None:
         """Sets the sign-in form and registers a check, which need the models to be loaded."""
         from operators.sign_in import OperatorSignInForm
-        from operators.single_sign_on import checks  # noqa: F401, registers itself
+        from operators.single_sign_on import provider  # noqa: F401, registers its check
 
         super().ready()
         site.login_form = OperatorSignInForm

@@ -118,7 +118,7 @@ def next_page(request: HttpRequest) -> str:
     return wanted if own and wanted.startswith(index) else index
 
 
-def sign_in_step(request: HttpRequest, template: str, *, status: int, **shown: Any) -> TemplateResponse:
+def sign_in_step(request: HttpRequest, template: str, *, status: int = 200, **shown: Any) -> TemplateResponse:
     """A page of the sign-in, without the navigation of the admin, which this session may not use yet."""
     site = {**admin.site.each_context(request), "has_permission": False, "is_nav_sidebar_enabled": False}
     return TemplateResponse(request, template, {**site, **shown}, status=status)
