@@ -24,7 +24,6 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from infra import second_factors
-from infra.again import again_after
 from infra.audit.recording import record
 from infra.limits import LimitReachedError
 from infra.reasons import ReasonField
@@ -150,10 +149,7 @@ def _page(
         shown |= {"picture": segno.make_qr(uri, error="m").svg_data_uri(scale=5, light="#fff")}
     if form.errors:
         shown["title"] = _("Error: %(title)s") % {"title": shown["title"]}
-    response = sign_in_step(request, TEMPLATE, status=status, **shown)
-    if seconds:
-        again_after(seconds, response)
-    return response
+    return sign_in_step(request, TEMPLATE, status=status, seconds=seconds, **shown)
 
 
 def _secret(request: HttpRequest, operator: AbstractUser) -> bytes:

@@ -23,6 +23,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from infra import browser
+from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from wallet.sign_in import known_browsers
 from wallet.sign_in.known_browsers import OPERATOR
@@ -118,10 +119,16 @@ def next_page(request: HttpRequest) -> str:
     return wanted if own and wanted.startswith(index) else index
 
 
-def sign_in_step(request: HttpRequest, template: str, *, status: int = 200, **shown: Any) -> TemplateResponse:
-    """A page of the sign-in, without the navigation of the admin, which this session may not use yet."""
+def sign_in_step(
+    request: HttpRequest, template: str, *, status: int = 200, seconds: int = 0, **shown: Any
+) -> TemplateResponse:
+    """A page of the sign-in, without the navigation of the admin, which this session may not use yet.
+
+    seconds: after which the client may try again, if it has to wait.
+    """
     site = {**admin.site.each_context(request), "has_permission": False, "is_nav_sidebar_enabled": False}
-    return TemplateResponse(request, template, {**site, **shown}, status=status)
+    response = TemplateResponse(request, template, {**site, **shown}, status=status)
+    return again_after(seconds, response) if seconds else response
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
@@ -18,7 +19,6 @@ from wallet.sign_in import links, sessions
 KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
 _LINK = "/wallet/link/"
-_CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 
 class EmailBackend(BaseEmailBackend):
@@ -59,15 +59,17 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
 
 def newest_code(errand: Errand, *, now: datetime) -> str:
     """The code that was last sent to the errand's address, or an empty string."""
-    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - timedelta(minutes=10))
-    letter = fresh.exclude(text__contains=_LINK).order_by("-id").first()
-    found = _CODE.search(letter.text) if letter else None
-    return found.group() if found else ""
+    sent = Letter.objects.exclude(text__contains=_LINK).filter(sent_at__gt=now - timedelta(minutes=10))
+    return _newest(sent, errand, r"(?<!\d)\d{6}(?!\d)")
 
 
 def newest_link(errand: Errand, *, now: datetime) -> str:
     """The sign-in link that was last sent to the errand's address, or an empty string."""
-    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - links.LIFETIME)
-    letter = fresh.filter(text__contains=_LINK).order_by("-id").first()
-    found = re.search(re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/", letter.text) if letter else None
+    sent = Letter.objects.filter(text__contains=_LINK, sent_at__gt=now - links.LIFETIME)
+    return _newest(sent, errand, re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/")
+
+
+def _newest(sent: QuerySet[Letter], errand: Errand, pattern: str) -> str:
+    letter = sent.filter(recipient=errand.email).order_by("-id").first()
+    found = re.search(pattern, letter.text) if letter else None
     return found.group() if found else ""

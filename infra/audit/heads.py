@@ -7,6 +7,7 @@ Each day has `audit-<day>.json`, the number and hash of its last line signed wit
 import json
 import os
 from base64 import b64decode, b64encode
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -32,24 +33,22 @@ class SignedHead(NamedTuple):
 
 def private_key(path: str) -> Ed25519PrivateKey:
     """The key that signs heads; raises FileError."""
-    try:
-        key = load_pem_private_key(content(path, most=_LARGEST), password=None)
-    except (ValueError, TypeError):
-        raise FileError(f"{path} is not a private key in PEM without a passphrase.") from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise FileError(f"{path} is not an Ed25519 key.")
-    return key
+    pem = content(path, most=_LARGEST)
+    with suppress(ValueError, TypeError):
+        key = load_pem_private_key(pem, password=None)
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+    raise FileError(f"{path} is not an Ed25519 private key in PEM without a passphrase.")
 
 
 def public_key(path: str) -> Ed25519PublicKey:
     """The key that verifies heads, where the private key is not at hand; raises FileError."""
-    try:
-        key = load_pem_public_key(content(path, most=_LARGEST))
-    except ValueError:
-        raise FileError(f"{path} is not a public key in PEM.") from None
-    if not isinstance(key, Ed25519PublicKey):
-        raise FileError(f"{path} is not an Ed25519 key.")
-    return key
+    pem = content(path, most=_LARGEST)
+    with suppress(ValueError):
+        key = load_pem_public_key(pem)
+        if isinstance(key, Ed25519PublicKey):
+            return key
+    raise FileError(f"{path} is not an Ed25519 public key in PEM.")
 
 
 def write(folder: Path, signed: SignedHead, key: Ed25519PrivateKey, texts: list[str]) -> None:

@@ -5,7 +5,7 @@ sandbox database would present identities that nobody verified.
 """
 
 from collections.abc import Callable
-from threading import Thread
+from contextlib import closing
 from typing import Any
 
 from django.apps import apps
@@ -15,6 +15,7 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.utils import timezone
 
 from infra.database.outages import means_no_table
+from infra.in_time import in_time
 from infra.models import DatabaseMark
 
 _compared: set[tuple[str, ...]] = set()  # databases whose mark this process has found to be right
@@ -60,24 +61,18 @@ def refuse_foreign_database(*, within: float = 5) -> None:
     Waits at most `within` seconds, because the service must start even while the database is away or hangs;
     the first connection compares again.
     """
-    refused: list[ForeignDatabaseError] = []
     connections[DEFAULT_DB_ALIAS]  # imports the driver outside the time limit
 
-    def compare_in_thread() -> None:
-        try:
+    def connect() -> None:
+        with closing(connection):
             connection.ensure_connection()
-        except ForeignDatabaseError as error:
-            refused.append(error)
-        except Exception:  # noqa: S110 - requests meet the same error and report it
-            pass
-        finally:
-            connection.close()
 
-    thread = Thread(target=compare_in_thread, daemon=True)
-    thread.start()
-    thread.join(within)
-    if refused:
-        raise refused[0]
+    try:
+        in_time(connect, within)
+    except ForeignDatabaseError:
+        raise
+    except Exception:  # noqa: S110 - requests meet the same error and report it
+        pass
 
 
 def register(check: Callable[[Any], str]) -> None:

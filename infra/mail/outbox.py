@@ -29,15 +29,6 @@ class Standing(Enum):
     FAILED = "failed"
 
 
-class Outcome(Enum):
-    """The result of sending an e-mail, for use cases that depend on it."""
-
-    WAITING = "waiting"
-    SENT = "sent"
-    NO_MAILBOX = "no mailbox"  # the mail server refuses the recipient for good
-    NOT_SENT = "not sent"
-
-
 def put(
     letter: Letter, *, purpose: str, urgent: bool = False, expires_at: datetime | None = None
 ) -> uuid.UUID:
@@ -73,15 +64,16 @@ def standing(email: uuid.UUID | None, *, now: datetime) -> Standing:
     return Standing.DELAYED if found.reason else Standing.SENDING
 
 
-def outcome(email: uuid.UUID | None) -> Outcome:
-    """The result for this e-mail; unknown for one that is no longer in the queue."""
+def is_done(email: uuid.UUID | None) -> bool | None:
+    """Whether this e-mail was sent, or its mailbox does not exist; None while it waits.
+
+    False for one that is no longer in the queue.
+    """
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
-    if found is None:
-        return Outcome.NOT_SENT
-    if found.state == State.REFUSED and failures.is_of_recipient(found.reason):
-        return Outcome.NO_MAILBOX
-    known = {State.WAITING.value: Outcome.WAITING, State.SENT.value: Outcome.SENT}
-    return known.get(found.state, Outcome.NOT_SENT)
+    if found is None or found.state == State.WAITING:
+        return None if found else False
+    no_mailbox = found.state == State.REFUSED and failures.is_of_recipient(found.reason)
+    return found.state == State.SENT or no_mailbox
 
 
 def drop(email: uuid.UUID | None, *, now: datetime) -> bool:

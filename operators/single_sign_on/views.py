@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from infra import browser
-from infra.again import again_after
 from infra.audit.recording import record
 from infra.limits import LimitReachedError
 from operators.second_factor import PROVED_AT_PROVIDER
@@ -102,8 +101,5 @@ def _not_reached(request: HttpRequest, found: Provider, error: ProviderError) ->
 
 
 def _refusal(request: HttpRequest, words: str, status: int, *, seconds: int = 0) -> HttpResponse:
-    title = _("You are not signed in")
-    response = sign_in_step(request, "admin/single_sign_on.html", status=status, title=title, words=words)
-    if seconds:
-        again_after(seconds, response)
-    return response
+    shown = {"title": _("You are not signed in"), "words": words}
+    return sign_in_step(request, "admin/single_sign_on.html", status=status, seconds=seconds, **shown)

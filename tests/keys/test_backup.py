@@ -149,7 +149,7 @@ def test_another_implementation_of_the_key_derivation_opens_it(file: Path) -> No
         (lambda text: text[:-1] + ("A" if text[-1] != "A" else "Q"), "cut off or changed"),
         (lambda text: text.replace(text.split(".")[1][9], "-", 1), "cut off|changed"),
         (lambda text: "é" + text, "is not a backup of keys"),
-        (lambda text: "A" * (MAX_FILE + 1), "too long for a backup"),
+        (lambda text: "A" * (MAX_FILE + 1), "has more than 4000000 bytes"),
     ],
 )
 def test_a_damaged_file_is_one_sentence_and_changes_nothing(

@@ -37,7 +37,8 @@ class Command(migrate.Command):
         connection = connections[options["database"]]
         if settings.DATABASE_POOLER == "transaction":
             return self._through_pooler(connection)
-        with alone(connection, on_wait=self._say_that_it_waits):
+        lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
+        with lock(connection, self._say_that_it_waits):
             refuse_older_database(connection)
             if not adopt:
                 refuse_to_adopt(connection)
@@ -74,18 +75,11 @@ def refuse_older_database(connection: Any) -> None:
 
 
 @contextmanager
-def alone(connection: Any, *, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds the lock of `migrate`; calls `on_wait` once if it has to wait."""
-    lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
-    with lock(connection, on_wait):
-        yield
-
-
-@contextmanager
 def _advisory_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
     """Holds a lock of the database session, which ends even if the process is killed.
 
-    Polls for the lock, because a wait inside PostgreSQL would end at `lock_timeout`.
+    Calls `on_wait` once if it has to wait. Polls for the lock, because a wait inside PostgreSQL would end at
+    `lock_timeout`.
     """
     with connection.cursor() as cursor:
         first = True
