@@ -1,7 +1,8 @@
 """System checks of the database, most of them only in `manage.py check --deploy`."""
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
 import django
 from django.conf import settings
@@ -16,6 +17,7 @@ from infra.database.database_mark import ForeignDatabaseError, compare
 from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
 
+Row = TypeVar("Row")
 HOUR = timedelta(hours=1)
 TESTED_WITH = (5, 2)  # Django; change this once the tests have passed with another version
 
@@ -87,17 +89,22 @@ def regular_commands(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
     Gives no warning, because `deploy/systemd` would not start the service with one.
     """
-    try:
-        with transaction.atomic():
-            ages = runs.ages(now=now())
-    except (ImproperlyConfigured, DatabaseError):
-        return []  # other checks report it
-    overdue = {name: age for name, age in ages.items() if age > runs.OVERDUE}
+    ages = from_database(lambda: list(runs.ages(now=now()).items()))
     return [
         Info(
             f"{command} has not run for {age // HOUR} hours: {runs.COMMANDS[command]}.",
             hint="Does manage.py worker run? See docs/reference.md.",
             id="infra.I002",
         )
-        for command, age in overdue.items()
+        for command, age in ages or ()
+        if age > runs.OVERDUE
     ]
+
+
+def from_database(query: Callable[[], list[Row]]) -> list[Row] | None:
+    """The result of a query; None if there is no database or no table, which other checks report."""
+    try:
+        with transaction.atomic():
+            return query()
+    except (DatabaseError, ImproperlyConfigured):
+        return None
