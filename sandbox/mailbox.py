@@ -1,24 +1,20 @@
 """The sandbox's mailbox: e-mails are stored in a table and shown on a page. None is sent."""
 
-import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
-from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from infra import browser
 from sandbox.models import Letter
 from wallet.models import EmailChange, Errand
-from wallet.sign_in import links, sessions
+from wallet.sign_in import sessions
 
 KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
-_LINK = "/wallet/link/"
 
 
 class EmailBackend(BaseEmailBackend):
@@ -55,21 +51,3 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
     if session := sessions.current(request, now=now):
         addresses.add(session.wallet.email)
     return list(Letter.objects.filter(recipient__in=addresses).order_by("-id")[:50])
-
-
-def newest_code(errand: Errand, *, now: datetime) -> str:
-    """The code that was last sent to the errand's address, or an empty string."""
-    sent = Letter.objects.exclude(text__contains=_LINK).filter(sent_at__gt=now - timedelta(minutes=10))
-    return _newest(sent, errand, r"(?<!\d)\d{6}(?!\d)")
-
-
-def newest_link(errand: Errand, *, now: datetime) -> str:
-    """The sign-in link that was last sent to the errand's address, or an empty string."""
-    sent = Letter.objects.filter(text__contains=_LINK, sent_at__gt=now - links.LIFETIME)
-    return _newest(sent, errand, re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/")
-
-
-def _newest(sent: QuerySet[Letter], errand: Errand, pattern: str) -> str:
-    letter = sent.filter(recipient=errand.email).order_by("-id").first()
-    found = re.search(pattern, letter.text) if letter else None
-    return found.group() if found else ""
