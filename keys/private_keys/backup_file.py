@@ -2,6 +2,8 @@
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from jwcrypto import jwa, jwe, jwk
@@ -12,8 +14,6 @@ from infra import base64url, strict_json
 ALG, ENC = "PBES2-HS512+A256KW", "A256GCM"
 ROUNDS = 600_000  # of PBKDF2 with HMAC-SHA-512: half a second each, which makes guessing slow
 FEWEST_ROUNDS, MOST_ROUNDS = 200_000, 2_000_000
-# jwcrypto's own limit is lower. `unlock` checks the rounds, and nothing else here takes a JWE with PBES2.
-jwa.default_max_pbkdf2_iterations = MOST_ROUNDS
 MAX_FILE = 4_000_000
 SHORTEST, FEWEST_CHARACTERS = 20, 8
 
@@ -37,8 +37,9 @@ def lock(content: bytes, passphrase: str) -> str:
     """`content` as an encrypted JWE in compact form; raises BackupError when the passphrase is weak."""
     require_strong(passphrase)
     header = {"alg": ALG, "enc": ENC, "p2c": ROUNDS, "p2s": base64url.encode(os.urandom(16))}
-    locked = jwe.JWE(content, json.dumps(header), algs=[ALG, ENC])
-    locked.add_recipient(jwk.JWK.from_password(passphrase))
+    with _many_rounds():
+        locked = jwe.JWE(content, json.dumps(header), algs=[ALG, ENC])
+        locked.add_recipient(jwk.JWK.from_password(passphrase))
     return str(locked.serialize(compact=True))
 
 
@@ -56,7 +57,8 @@ def unlock(text: str, passphrase: str) -> bytes:
         raise BackupError("This is not a backup of keys, or it was changed.")
     locked = jwe.JWE(algs=[ALG, ENC])
     try:
-        locked.deserialize(text, jwk.JWK.from_password(passphrase))
+        with _many_rounds():
+            locked.deserialize(text, jwk.JWK.from_password(passphrase))
     except (JWException, ValueError, TypeError):
         reason = "The backup does not open: the passphrase is wrong, or the file was cut off or changed."
         raise BackupError(reason) from None
@@ -72,3 +74,14 @@ def _header(text: str) -> dict[str, Any]:
     except ValueError:
         pass
     raise BackupError("This is not a backup of keys, or it was cut off.")
+
+
+@contextmanager
+def _many_rounds() -> Iterator[None]:
+    """Lets jwcrypto accept our many rounds, which `unlock` has checked; its own limit is lower."""
+    before = jwa.default_max_pbkdf2_iterations
+    jwa.default_max_pbkdf2_iterations = MOST_ROUNDS
+    try:
+        yield
+    finally:
+        jwa.default_max_pbkdf2_iterations = before
