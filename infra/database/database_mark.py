@@ -4,7 +4,6 @@ A sandbox with a production database would show people's sign-in codes to the pu
 sandbox database would present identities that nobody verified.
 """
 
-from collections.abc import Callable
 from contextlib import closing
 from typing import Any
 
@@ -19,7 +18,6 @@ from infra.in_time import in_time
 from infra.models import DatabaseMark
 
 _compared: set[tuple[str, ...]] = set()  # databases whose mark this process has found to be right
-_checks: list[Callable[[Any], str]] = []
 
 
 class ForeignDatabaseError(ImproperlyConfigured):
@@ -73,28 +71,6 @@ def refuse_foreign_database(*, within: float = 5) -> None:
         raise
     except Exception:  # noqa: S110 - requests meet the same error and report it
         pass
-
-
-def register(check: Callable[[Any], str]) -> None:
-    """Adds an app's check of databases without a mark.
-
-    The check takes the connection. It gives the reason why the database belongs to the other environment, as
-    half a sentence; empty if there is none.
-    """
-    _checks.append(check)
-
-
-def refuse_to_adopt(connection: Any) -> None:
-    """For `migrate`: raises ForeignDatabaseError when a check refuses a database without a mark."""
-    tables = connection.introspection.table_names()
-    if DatabaseMark._meta.db_table in tables and DatabaseMark.objects.using(connection.alias).exists():
-        return  # compared when the connection was opened
-    for check in _checks:
-        if reason := check(connection):
-            raise ForeignDatabaseError(
-                f"This database does not say which environment it belongs to, and {reason}. "
-                f"If it belongs to {settings.DATABASE_MARK} all the same, run: manage.py migrate --adopt"
-            )
 
 
 def write(sender: Any, using: str, apps: Any = apps, **_: Any) -> None:

@@ -11,37 +11,25 @@ from time import sleep
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from infra.database.database_mark import refuse_to_adopt
-
 LOCK = 0x6D696772617465  # "migrate" in ASCII; each PostgreSQL database has its own advisory locks
 BETWEEN_TRIES = 0.2  # seconds
 
 
 class Command(migrate.Command):
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument(
-            "--adopt",
-            action="store_true",
-            help="Mark a database without a mark as belonging to this environment, whatever it contains.",
-        )
-
-    def handle(self, *args: Any, adopt: bool = False, **options: Any) -> Any:
+    def handle(self, *args: Any, **options: Any) -> Any:
         connection = connections[options["database"]]
         if settings.DATABASE_POOLER == "transaction":
             return self._through_pooler(connection)
         lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
         with lock(connection, self._say_that_it_waits):
             refuse_older_database(connection)
-            if not adopt:
-                refuse_to_adopt(connection)
             return super().handle(*args, **options)
 
     def _through_pooler(self, connection: Any) -> None:
