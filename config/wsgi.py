@@ -45,16 +45,12 @@ def _documents_before(handler: Application) -> Application:
     from infra.database import hung_database, kept_connections
 
     kept_connections.receive_signals()
-    documents: dict[str, Application] = {
-        f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
-    }
-    families: dict[str, Application] = {
-        f"/{path}/": family.wsgi for path, family in PUBLISHED_FAMILIES.items()
-    }
+    documents: dict[str, Application] = {f"/{path}": each.wsgi for path, each in PUBLISHED_DOCUMENTS.items()}
+    documents |= {f"/{path}/": family.wsgi for path, family in PUBLISHED_FAMILIES.items()}
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
-        published = documents.get(path) or families.get(path[: path.rfind("/") + 1])
+        published = documents.get(path) or documents.get(path[: path.rfind("/") + 1])
         if published is not None:
             return published(environ, start_response)
         hung_database.begin(settings.DATABASE_ANSWER_TIMEOUT)

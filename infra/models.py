@@ -57,7 +57,7 @@ class LastRun(InternalRow):
     leased_until = models.DateTimeField(null=True, editable=False)  # no other worker runs it before (`jobs`)
 
 
-class DatabaseMark(models.Model):
+class DatabaseMark(InternalRow):
     """The environment that this database belongs to, written once by `migrate` (`database_mark`)."""
 
     environment = models.CharField(_("environment"), max_length=10, editable=False)
@@ -76,9 +76,6 @@ class DatabaseMark(models.Model):
                 condition=Q(environment__in=["sandbox", "production"]), name="keys_database_mark_known"
             ),
         ]
-
-    def __str__(self) -> str:
-        return self.environment
 
 
 class AuditLine(AppendOnly):

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 from django.contrib import admin
@@ -41,17 +41,12 @@ _checking, _waiting = Lock(), Lock()
 LONGEST_WAIT = 3.0  # seconds
 
 
-class Refusal(NamedTuple):
-    """The HTTP status of an attempt whose password was not checked, and the seconds to wait."""
-
-    status: int
-    seconds: int
-
-
 class OperatorSignInForm(AdminAuthenticationForm):
     """Django's form with limits, which are the same whether or not the account exists."""
 
-    refusal: Refusal | None = None
+    refusal: tuple[int, int] | None = (
+        None  # the status if the password was not checked, and the seconds to wait
+    )
 
     def clean(self) -> dict[str, Any]:
         """Counts the attempt before it checks the password."""
@@ -77,7 +72,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
             yield
 
     def _busy(self) -> ValidationError:
-        self.refusal = Refusal(503, 2)
+        self.refusal = (503, 2)
         text = _("Another operator is signing in. Please try again in a few seconds.")
         return ValidationError(text, code="busy")
 
@@ -89,7 +84,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
                 limit.take(subject, now=now)
         except LimitReachedError as reached:
             seconds = max(1, int((reached.retry_at - now).total_seconds()) + 1)
-            self.refusal = Refusal(429, seconds)
+            self.refusal = (429, seconds)
             text = _("Too many attempts. Wait %(count)d minutes and try again.")
             raise ValidationError(text, params={"count": -(-seconds // 60)}, code="limit") from None
         return known

@@ -143,8 +143,8 @@ class ServiceAdminSite(AdminSite):
             remember_browser(request, response, now=timezone.now())
         form = (getattr(response, "context_data", None) or {}).get("form")
         if refusal := getattr(form, "refusal", None):
-            response.status_code = refusal.status
-            again_after(refusal.seconds, response)
+            response.status_code, seconds = refusal
+            again_after(seconds, response)
         return response
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:

@@ -31,10 +31,7 @@ _LONGEST_NAME = 64  # characters of a common name (RFC 5280 appendix A.1)
 
 
 class SubjectError(Exception):
-    """CERTIFICATE_SUBJECT is no distinguished name."""
-
-    def __str__(self) -> str:
-        return "CERTIFICATE_SUBJECT is no distinguished name such as “O=Example Ltd,C=GB”."
+    """CERTIFICATE_SUBJECT is no distinguished name; the text says so."""
 
 
 def authority(*, now: datetime) -> Authority:
@@ -103,7 +100,8 @@ def requested_subject() -> x509.Name:
     try:
         subject = x509.Name.from_rfc4514_string(settings.CERTIFICATE_SUBJECT)
     except ValueError as error:
-        raise SubjectError from error
+        text = "CERTIFICATE_SUBJECT is no distinguished name such as “O=Example Ltd,C=GB”."
+        raise SubjectError(text) from error
     if subject.get_attributes_for_oid(NameOID.COMMON_NAME):
         return subject
     common_name = x509.NameAttribute(NameOID.COMMON_NAME, _host()[:_LONGEST_NAME])

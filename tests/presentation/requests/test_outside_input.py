@@ -29,6 +29,7 @@ from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, take_apart
 from presentation import verification as verification_endpoint
+from presentation.machine_errors import MalformedRequestError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens, assertion
 from presentation.relying_parties.authentication.access_tokens import TokenRefusedError
@@ -45,7 +46,7 @@ from presentation.requests.carriers.posted_form import UnreadableFormError
 from presentation.requests.carriers.posted_form import read as read_form
 from presentation.transaction_data import entries
 from presentation.verification import VerificationRequestError
-from sandbox.holder.call import HolderCall, HolderCallError
+from sandbox.holder.call import HolderCall
 from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, by_assertion, registered, with_key
@@ -409,7 +410,9 @@ def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[st
 def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
     only(VerificationRequestError, lambda: verification_endpoint.parse(body))
     only(UnreadableFormError, lambda: read_form(body))
-    only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
+    only(
+        MalformedRequestError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize")
+    )
     only(NotAnAnswerError, lambda: _handle_of(body))
     only(NotAnAnswerError, lambda: _handle_of(b"response=" + body.hex().encode()))
 
@@ -417,7 +420,9 @@ def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
 @given(JSON | st.fixed_dictionaries({"authorize_url": JSON, "persona": JSON, "decision": JSON}))
 def test_whatever_json_plays_the_holder_is_read_or_refused(value: Any) -> None:
     body = json.dumps(value).encode()
-    only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
+    only(
+        MalformedRequestError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize")
+    )
 
 
 @pytest.mark.django_db
