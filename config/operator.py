@@ -2,12 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 from config.variables import text
 from infra import email_addresses
+from infra.files import FileError, content
 from presentation.relying_parties.metadata import logos
 
 MOST = 100  # characters of a name
@@ -132,10 +132,9 @@ def _logo() -> bytes:
     if not path:
         return b""
     try:
-        with Path(path).open("rb") as file:
-            picture = file.read(logos.LARGEST + 1)
-    except OSError as error:
-        raise ImproperlyConfigured(f"OPERATOR_LOGO_FILE cannot be read: {error.strerror}.") from None
+        picture = content(path, most=logos.LARGEST)
+    except FileError as error:
+        raise ImproperlyConfigured(f"OPERATOR_LOGO_FILE: {error}") from None
     if logos.problem_with(picture) is not None:
         raise ImproperlyConfigured(
             "OPERATOR_LOGO_FILE must be a PNG, JPEG or WebP picture of at most 64 kB and 2048 pixels a side."

@@ -151,7 +151,7 @@ INSTALLED_APPS = [
     *(["sandbox"] if _sandbox else []),
     "config",
     "operators",
-    "operators.admin.ServiceAdminConfig",
+    "operators.config.ServiceAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

@@ -13,7 +13,7 @@ import presentation.views
 import wallet.account.what_is_kept
 import wallet.credential.endpoints
 import wallet.status_lists.endpoints
-from config import health, languages, views
+from config import health, views
 from config.metrics import metrics
 from consent import requester_pages
 from infra.published.documents import PublishedDocument
@@ -46,7 +46,7 @@ urlpatterns = [
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("", views.home, name="home"),
-    path("language/", languages.choose, name="language"),
+    path("language/", views.choose_language, name="language"),
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
     path(

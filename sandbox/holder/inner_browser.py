@@ -75,14 +75,7 @@ class Words(HTMLParser):
         self._inside: list[str] = []
         self._found: dict[str, list[str]] = {"h1": [], "main": []}
         self.feed(html)
-
-    @property
-    def heading(self) -> str:
-        return " ".join(" ".join(self._found["h1"]).split())
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self._found["main"]).split())
+        self.heading, self.text = (" ".join(" ".join(parts).split()) for parts in self._found.values())
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in self._found:

@@ -117,7 +117,7 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("OPERATOR_HELP", "javascript:alert(1)", "must be an e-mail address in small letters, or https://"),
         ("OPERATOR_COLOUR", "green", "must be a colour such as #0b6250"),
         ("OPERATOR_COLOUR", "#ffd95e", "its contrast with white is 1.4, and text needs 4.5 or more"),
-        ("OPERATOR_LOGO_FILE", "/nowhere.png", "OPERATOR_LOGO_FILE cannot be read"),
+        ("OPERATOR_LOGO_FILE", "/nowhere.png", "OPERATOR_LOGO_FILE: /nowhere.png cannot be read"),
         ("OPERATOR_LOGO_FILE", "/etc/hostname", "must be a PNG, JPEG or WebP picture"),
         ("TRUSTED_PROXY_COUNT", "-1", "whole number from 0 to 20"),
         ("TRUSTED_PROXY_COUNT", "one", "whole number from 0 to 20"),

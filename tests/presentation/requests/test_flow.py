@@ -18,12 +18,11 @@ from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.consent.questions import last_shared
-from tests.infra.django_versions import either_django  # noqa: F401
 from tests.people import BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
 from wallet.models import Credential, Wallet
 
-pytestmark = pytest.mark.usefixtures("signing_key", "either_django")
+pytestmark = pytest.mark.usefixtures("signing_key")
 SignIn = Callable[..., Any]
 
 

@@ -42,7 +42,7 @@ from presentation.relying_parties.metadata.public_keys import (
 )
 from presentation.requests.carriers.posted_form import read as read_form
 from presentation.transaction_data import entries
-from sandbox.holder.call import HolderCall, HolderCallError
+from sandbox.holder.call import HolderCall
 from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, by_assertion, registered, with_key
@@ -406,7 +406,7 @@ def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[st
 def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
     only(MachineError, lambda: verification_endpoint.parse(body))
     only(MachineError, lambda: read_form(body))
-    only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
+    only(MachineError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
     only(NotAnAnswerError, lambda: _handle_of(body))
     only(NotAnAnswerError, lambda: _handle_of(b"response=" + body.hex().encode()))
 
@@ -414,7 +414,7 @@ def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
 @given(JSON | st.fixed_dictionaries({"authorize_url": JSON, "persona": JSON, "decision": JSON}))
 def test_whatever_json_plays_the_holder_is_read_or_refused(value: Any) -> None:
     body = json.dumps(value).encode()
-    only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
+    only(MachineError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
 
 
 @pytest.mark.django_db

@@ -17,7 +17,6 @@ from django.urls import reverse
 from django.utils.timezone import localtime
 
 from infra.mail import outbox
-from infra.mail.outbox import Outcome
 from infra.retention import Due, delete
 from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
@@ -94,12 +93,12 @@ def _count(recovery: Recovery, *, now: datetime) -> bool:
 
     If it was not sent for another reason, the next sweep sends it again.
     """
-    outcome = outbox.outcome(recovery.outgoing)
-    if outcome is Outcome.WAITING:
+    done = outbox.is_done(recovery.outgoing)
+    if done is None:
         return False
-    told = {"notices": F("notices") + 1, "notified_at": now} if outcome is not Outcome.NOT_SENT else {}
+    told = {"notices": F("notices") + 1, "notified_at": now} if done else {}
     counted = _waiting(recovery).filter(outgoing=recovery.outgoing).update(outgoing=None, **told)
-    return counted == 1 and bool(told)
+    return counted == 1 and done
 
 
 def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid.UUID:

@@ -2,13 +2,15 @@
 
 from collections.abc import Callable
 from functools import wraps
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 from django.conf import settings
-from django.contrib.admin import AdminSite, site
-from django.contrib.admin.apps import AdminConfig
+from django.contrib.admin import AdminSite
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.auth.models import AbstractUser
 from django.core.exceptions import BadRequest, FieldDoesNotExist
-from django.db import DataError, transaction
+from django.db import DataError, ProgrammingError, transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.template.response import TemplateResponse
 from django.urls import URLPattern, URLResolver, path, reverse
@@ -17,23 +19,31 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.cache import never_cache
 
 from infra.again import again_after
+from infra.audit.recording import record
+from operators import second_factor
+from operators.audited import audited, in_one_transaction, seen
+from operators.sign_in import OperatorSignInForm, remember_browser
+from operators.single_sign_on import views as single_sign_on
+from operators.single_sign_on.provider import configured
 
-if TYPE_CHECKING:
-    from django.contrib.auth.models import AbstractUser
+# Raised by Django, Python's dates and the databases for NUL, huge numbers and impossible dates.
+UNUSABLE = (ValueError, IndexError, OverflowError, DataError, ProgrammingError)
 
 
-class ServiceAdminConfig(AdminConfig):
-    """Installed in place of `django.contrib.admin`, so that all models register on `ServiceAdminSite`."""
+class CarefulChangeList(ChangeList):
+    """A list that redirects to itself without filters (`?e=1`) when a value in its URL is unusable.
 
-    default_site = "operators.admin.ServiceAdminSite"
+    Filters, search and page number come from the URL. Django does this for errors when it builds a filter,
+    but not when the database evaluates it.
+    """
 
-    def ready(self) -> None:
-        """Sets the sign-in form and registers a check, which need the models to be loaded."""
-        from operators.sign_in import OperatorSignInForm
-        from operators.single_sign_on import checks  # noqa: F401, registers itself
-
-        super().ready()
-        site.login_form = OperatorSignInForm
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().__init__(request, *args, **kwargs)
+        except UNUSABLE as error:
+            if not request.GET:
+                raise
+            raise IncorrectLookupParameters(error) from error
 
 
 class ServiceAdminSite(AdminSite):
@@ -44,6 +54,7 @@ class ServiceAdminSite(AdminSite):
     index_title = _("Today")
     index_template = "admin/start_page.html"
     empty_value_display = "–"
+    login_form = OperatorSignInForm
 
     def each_context(self, request: HttpRequest) -> dict[str, Any]:
         """Adds the environment banner to the context of every admin page."""
@@ -54,9 +65,7 @@ class ServiceAdminSite(AdminSite):
 
         Every change and every look goes into the audit record (`operators.audited`).
         """
-        from operators.audited import audited
-
-        own = {"get_changelist": _get_changelist, **options}
+        own = {"get_changelist": lambda admin, request, **kwargs: CarefulChangeList, **options}
         super().register(model_or_iterable, audited(admin_class), **own)
 
     def get_urls(self) -> list[URLResolver | URLPattern]:
@@ -64,9 +73,6 @@ class ServiceAdminSite(AdminSite):
 
         Leaves out "view on site", which raises an error for UUIDs.
         """
-        from operators import second_factor
-        from operators.single_sign_on import views as single_sign_on
-
         shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
         return [
             path("support/", self.admin_view(self.support), name="support"),
@@ -89,13 +95,11 @@ class ServiceAdminSite(AdminSite):
 
     def has_permission(self, request: HttpRequest) -> bool:
         """Staff who have proved their second factor in this session, where one is needed."""
-        from operators.second_factor import is_proved
-
-        return super().has_permission(request) and is_proved(request)
+        return super().has_permission(request) and second_factor.is_proved(request)
 
     def support(self, request: HttpRequest) -> HttpResponse:
         """The page that finds a holder or a request for operators who help."""
-        from presentation.admin.support.views import look_up
+        from presentation.admin.support.views import look_up  # registers models, so it needs this site
 
         return look_up(request, self)
 
@@ -107,8 +111,6 @@ class ServiceAdminSite(AdminSite):
 
         @wraps(view)
         def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
-            from operators.audited import in_one_transaction, seen
-
             try:
                 with in_one_transaction(view, request):
                     response = view(request, *args, **kwargs)
@@ -121,9 +123,9 @@ class ServiceAdminSite(AdminSite):
 
     def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
         """The start page (`operators.start_page`): open tasks of the operator, and recent failures."""
-        from operators.start_page import panels
+        from operators.start_page import panels  # as in `support`
 
-        found = panels(cast("AbstractUser", request.user), now=timezone.now())
+        found = panels(cast(AbstractUser, request.user), now=timezone.now())
         return super().index(request, {"panels": found, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
@@ -131,31 +133,22 @@ class ServiceAdminSite(AdminSite):
 
         A session that has shown the password goes on to the second step.
         """
-        from operators.single_sign_on.provider import configured
-
         if request.method == "GET" and super().has_permission(request) and not self.has_permission(request):
-            from operators.second_factor import address
-
-            return HttpResponseRedirect(address(request))
+            return HttpResponseRedirect(second_factor.address(request))
         if provider := configured():
             extra_context = {"single_sign_on": provider.settings.name, **(extra_context or {})}
         response = super().login(request, extra_context)
         if request.method == "POST" and response.status_code == 302:
-            from infra.audit.recording import record
-            from operators.sign_in import remember_browser
-
             record(request, "signed_in")
             remember_browser(request, response, now=timezone.now())
         form = (getattr(response, "context_data", None) or {}).get("form")
         if refusal := getattr(form, "refusal", None):
-            response.status_code = refusal.status
-            again_after(refusal.seconds, response)
+            response.status_code, seconds = refusal
+            again_after(seconds, response)
         return response
 
     def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Records the sign-out, of whoever was signed in."""
-        from infra.audit.recording import record
-
         if not request.user.is_authenticated:
             return HttpResponseRedirect(reverse("admin:index"))
         if request.method == "POST":
@@ -164,17 +157,8 @@ class ServiceAdminSite(AdminSite):
 
     def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
         """Records that an operator changed their own password, in the same transaction."""
-        from infra.audit.recording import record
-
         with transaction.atomic():
             response = super().password_change(request, extra_context)
             if request.method == "POST" and response.status_code == 302:
                 record(request, "password_changed")
         return response
-
-
-def _get_changelist(own: Any, request: HttpRequest, **kwargs: Any) -> type:
-    """Replaces `ModelAdmin.get_changelist`. Imports late, because Django's module needs the models."""
-    from operators.lists import CarefulChangeList
-
-    return CarefulChangeList

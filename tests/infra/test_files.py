@@ -7,8 +7,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from infra.files import LONGEST, FileError, others_can_read, secret_in, secrets_in
 from keys.checks import secret_files
-from keys.private_keys.secret_file import MAX_FILE, SecretFileError, others_can_read, secret_in, secrets_in
 
 
 def test_each_line_is_a_secret_and_empty_ones_are_none(tmp_path: Path) -> None:
@@ -26,7 +26,7 @@ def test_each_line_is_a_secret_and_empty_ones_are_none(tmp_path: Path) -> None:
         (b"", "is empty."),
         (b"\n \n", "is empty."),
         (b"\xff\xfe", "is not text in UTF-8."),
-        (b"x" * (MAX_FILE + 1), "is too long to hold secrets."),
+        (b"x" * (LONGEST + 1), "has more than 65536 bytes."),
         (b"one\ntwo\n", "holds more than one line."),
     ],
 )
@@ -36,13 +36,13 @@ def test_what_holds_no_secret_is_refused_in_one_sentence(
     file = tmp_path / "pin"
     if content is not None:
         file.write_bytes(content)
-    with pytest.raises(SecretFileError) as caught:
+    with pytest.raises(FileError) as caught:
         secret_in(str(file))
     assert str(caught.value) == f"{file} {said}"
 
 
 def test_a_folder_is_no_file(tmp_path: Path) -> None:
-    with pytest.raises(SecretFileError, match="Is a directory"):
+    with pytest.raises(FileError, match="Is a directory"):
         secrets_in(str(tmp_path))
 
 
@@ -53,7 +53,7 @@ def test_any_file_is_read_or_refused(tmp_path: Path, content: bytes) -> None:
     file.write_bytes(content)
     try:
         found = secrets_in(str(file))
-    except SecretFileError:
+    except FileError:
         return
     assert found
     assert all(secret and secret == secret.strip() for secret in found)
