@@ -3,7 +3,6 @@
 from datetime import datetime
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from wallet.decorators import for_signed_in, see_other
@@ -12,7 +11,6 @@ from wallet.models import HolderSession, Wallet
 ON = "on"
 
 
-@never_cache
 @require_POST
 @for_signed_in
 def switch(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:

@@ -145,7 +145,6 @@ def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     return see_other("wallet_identity", errand.id)
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def own_identity(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:

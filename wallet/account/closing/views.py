@@ -8,7 +8,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
@@ -25,7 +24,6 @@ from wallet.models import HolderSession
 CLOSINGS = Limit.from_settings("closings-per-wallet")
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
@@ -51,7 +49,6 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
     )
 
 
-@never_cache
 @require_POST
 @for_signed_in
 def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
