@@ -36,7 +36,7 @@ class AddressTakenError(Exception):
     """Another wallet has the address, or had it until a few days ago."""
 
 
-def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime) -> EmailChange:
+def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime) -> None:
     """Send a code to the new address. What was asked before ends.
 
     If the address belongs to another wallet, an e-mail there says so, and no code works. Nothing else
@@ -51,10 +51,9 @@ def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime)
         with transaction.atomic():
             code = f"{secrets.randbelow(1_000_000):06}"
             outgoing = _send(email, code, free=_is_free(email, wallet, now=now))
-            asked = _remember(wallet, email, code, browser=browser, outgoing=outgoing, now=now)
+            _remember(wallet, email, code, browser=browser, outgoing=outgoing, now=now)
         taken.pop_all()
     log.info("address_code_sent", wallet=str(wallet.id))
-    return asked
 
 
 def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChange | None:
@@ -138,7 +137,7 @@ def _send(email: str, code: str, *, free: bool) -> uuid.UUID:
 
 def _remember(
     wallet: Wallet, email: str, code: str, *, browser: str, outgoing: uuid.UUID, now: datetime
-) -> EmailChange:
+) -> None:
     facts = {
         "browser": browser,
         "email": email,
@@ -148,8 +147,7 @@ def _remember(
         "used_at": None,
         "outgoing": outgoing,
     }
-    asked, _new = EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
-    return asked
+    EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
 
 
 def _digest(wallet: Wallet, email: str, code: str) -> str:

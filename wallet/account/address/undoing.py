@@ -62,7 +62,7 @@ def undone(secret: str, *, now: datetime) -> FormerAddress | None:
     return _of(secret).exclude(closed_at=None).filter(expires_at__gt=now, wallet__email=F("email")).first()
 
 
-def undo(secret: str, *, now: datetime) -> FormerAddress:
+def undo(secret: str, *, now: datetime) -> None:
     """Put the address back, and end what came after: later changes, sessions, closing, new ways to sign in.
 
     Passkeys count as new if the session that changed the address can have added them.
@@ -84,7 +84,6 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
             closures.undo(wallet, now=now)
     log.info("address_change_undone", wallet=str(wallet.id))
     letters.send_notice(left, "address_put_back", wallet=wallet)
-    return former
 
 
 def _of(secret: str) -> QuerySet[FormerAddress]:

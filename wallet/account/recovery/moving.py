@@ -10,8 +10,9 @@ from datetime import datetime
 import structlog
 from django.db import transaction
 
+from infra import personal_data
 from infra.sealing import seal_column, unseal_column
-from wallet.account import merging, subjects, ways_in
+from wallet.account import subjects, ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.recovery import recoveries
 from wallet.credential import credentials
@@ -87,7 +88,7 @@ def _why_not(current: Recovery, old: Wallet, new: Wallet) -> str:
 def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:
     _end_open_attempts(into, now=now)
     _give_identity(source, into, now=now)
-    merging.bring_all(source, into)
+    personal_data.merge(source, into)
     subjects.bring(source, into)
     for wallet in (source, into):
         ways_in.remove_all(wallet)

@@ -27,25 +27,22 @@ def is_stopped(secret: str, *, now: datetime) -> bool:
     return _links(secret, State.STOPPED, now=now).exists()
 
 
-def by_link(secret: str, *, now: datetime) -> Recovery:
+def by_link(secret: str, *, now: datetime) -> None:
     """Stop the move with the link from an e-mail to the old mailbox. Raises `RecoveryOverError`."""
     recovery = find(secret, now=now)
     stop(recovery, by="old mailbox", reason="stopped by the link", now=now)
     _tell(recovery)
-    return recovery
 
 
-def by_holder(wallet: Wallet, *, now: datetime) -> Recovery:
+def by_holder(wallet: Wallet, *, now: datetime) -> None:
     """Stop the move of or to this wallet as its signed-in holder. Raises `RecoveryOverError`."""
     if away := waiting_for(wallet):
         stop(away, by="holder", reason="stopped in the wallet", now=now)
         _tell(away)
-        return away
-    to_it = latest(wallet)
-    if to_it is None:
+    elif to_it := latest(wallet):
+        stop(to_it, by="new wallet", reason="withdrawn", now=now)
+    else:
         raise RecoveryOverError
-    stop(to_it, by="new wallet", reason="withdrawn", now=now)
-    return to_it
 
 
 def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now: datetime) -> None:
