@@ -237,6 +237,5 @@ class Picture(InternalRow):
     sealed_jpeg = models.BinaryField(editable=False)
     uploaded_at = models.DateTimeField(editable=False)
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         constraints = [models.UniqueConstraint(fields=["verification", "kind"], name="wallet_picture_once")]
