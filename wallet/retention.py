@@ -165,7 +165,7 @@ PEOPLE = {
         _("To account for what was done."),
         _("For ever. Once your wallet is closed, the numbers lead to nobody."),
     ),
-    "closed wallet: when it was closed, by whom, why, and the address for the last e-mail": ForPeople(
+    "closed wallet: when it was closed, by whom, why, and its address": ForPeople(
         _("That a wallet was closed: when, by whom, and why. It names nobody."),
         _("To account for what was erased."),
         _("For ever. Your address goes with your data, within a few days."),
@@ -210,10 +210,9 @@ wallet.Wallet: language | the language the holder last used | in clear | to writ
 wallet.Subject: sealed_seed sector | number by which a requester recognises the holder: its seed, and whose it
     is | the seed sealed | to give the same requester the same number | until the holder has it forgotten; at
     most as long as the wallet
-wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why,
-    and the address for the last e-mail | the address sealed, the rest in clear | to
-    account for what was erased, and to tell the holder | the address until everything else is
-    erased, an hour at least; the rest, which names nobody, for ever
+wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why, and
+    its address | the address sealed, the rest in clear | to account for what was erased | the address until
+    everything else is erased, an hour at least; the rest, which names nobody, for ever
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
 wallet.HolderSession: public_id browser_name system_name time_zone | signed-in browser: its name, that of its

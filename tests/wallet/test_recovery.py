@@ -574,17 +574,6 @@ def test_an_email_counts_when_it_was_sent_and_not_when_it_was_written(old, new, 
     assert (recovery.notices, recovery.notified_at, recovery.outgoing) == (1, now + timedelta(hours=1), None)
 
 
-def test_an_email_that_another_sweep_writes_is_not_written_as_well_until_its_lease_ends(old, new, now):
-    recover(new, now)
-    Recovery.objects.update(notice_until=now + sweeping.LEASE)
-
-    sweeping.sweep(now=now + sweeping.LEASE - timedelta(microseconds=1))
-    assert subjects(to=ALICE) == []
-
-    sweeping.sweep(now=now + sweeping.LEASE)
-    assert len(subjects(to=ALICE)) == 1
-
-
 def test_nobody_can_flood_a_mailbox_with_recoveries(old, new, now):
     for _ in range(5):
         recoveries.ask(new, ALICE, now=now)

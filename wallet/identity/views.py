@@ -126,8 +126,9 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
             state_machine.submit(verification, now=now)
             progress.refresh(verification, now=now)
     elif verification.state == State.STARTED:
-        known = {"provider": provider, "verification": verification}
-        return page.show(request, "identity_in_person", errand, wallet, **known)
+        return page.show(
+            request, "identity_in_person", errand, wallet, provider=provider, verification=verification
+        )
     return see_other("wallet_identity", errand.id)
 
 

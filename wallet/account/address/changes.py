@@ -11,11 +11,14 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 from django.db import IntegrityError, transaction
 from django.db.models import F
+from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit, LimitReachedError, RollingLimit, take
+from infra.sealing import sha256_hex
 from wallet.account.address import reserved
 from wallet.account.address.reserved import AddressReservedError
 from wallet.letters import letters
@@ -62,7 +65,7 @@ def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChang
     return usable.filter(browser=browser).first() if browser else None
 
 
-def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> FormerAddress:
+def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> None:
     """Change the address if the code is right. Every browser is signed out.
 
     A try is counted before the code is compared. Raises `NoCodeError`, `WrongCodeError`,
@@ -84,11 +87,10 @@ def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now:
         locked = Wallet.objects.select_for_update().get(id=wallet.id)
         if the_same.update(used_at=now) != 1:
             raise NoCodeError
-        former = _change(locked, asked.email, now=now)
+        _change(locked, asked.email, now=now)
     if browser:
         known_browsers.remember(browser, asked.email, now=now)
     log.info("address_changed", wallet=str(wallet.id))
-    return former
 
 
 def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
@@ -112,13 +114,19 @@ def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     LoginLink.objects.filter(email=before).delete()
 
 
-def _change(wallet: Wallet, email: str, *, now: datetime) -> FormerAddress:
+def _change(wallet: Wallet, email: str, *, now: datetime) -> None:
+    """Change the address, and e-mail the old one the link that undoes it."""
     if not wallet.can_share:
         raise WalletSuspendedError
     CHANGES_PER_WALLET.take(str(wallet.id), now=now)
-    old = wallet.email
+    old, until, secret = wallet.email, now + UNDO_FOR, secrets.token_urlsafe(16)
+    link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
+    # Before the sessions end, of which one says the time zone.
+    letters.send_notice(old, "address_changed", wallet=wallet, link=link, until=until)
     set_address(wallet, email, now=now)
-    return FormerAddress.objects.create(wallet=wallet, email=old, left_at=now, expires_at=now + UNDO_FOR)
+    FormerAddress.objects.create(
+        wallet=wallet, email=old, left_at=now, expires_at=until, told_at=now, undo_digest=sha256_hex(secret)
+    )
 
 
 def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:

@@ -1,22 +1,17 @@
-"""The e-mail to the address that a wallet had before a change, and the link in it that undoes the change."""
+"""The link in the e-mail to the address that a wallet had before a change: it undoes the change."""
 
 import re
-import secrets
 from datetime import datetime
-from functools import partial
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.urls import reverse
 
 from infra.sealing import sha256_hex
 from wallet.account import ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.address.reserved import undoable
 from wallet.account.closing import closures
-from wallet.identity.batches import each
 from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 from wallet.sign_in import sessions
@@ -28,25 +23,6 @@ _SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 class UndoGoneError(Exception):
     """The link is unknown, was used, or has expired."""
-
-
-def tell(former: FormerAddress, *, now: datetime) -> bool:
-    """Put the e-mail to the old address into the outbox, once."""
-    row = FormerAddress.objects.filter(id=former.id, told_at=None, closed_at=None)
-    secret = secrets.token_urlsafe(16)
-    with transaction.atomic():
-        if row.update(told_at=now, undo_digest=sha256_hex(secret)) != 1:
-            return False
-        link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
-        wallet, until = former.wallet, former.expires_at
-        letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
-    return True
-
-
-def tell_all(*, now: datetime, batch: int = 500) -> int:
-    """Send the e-mails that are due; gives how many were sent."""
-    due = undoable(now=now).filter(told_at=None)
-    return sum(each(due, batch, partial(tell, now=now), failure="address_notice_not_sent"))
 
 
 def find(secret: str, *, now: datetime) -> FormerAddress:

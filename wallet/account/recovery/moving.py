@@ -116,7 +116,7 @@ def _give_identity(source: Wallet, into: Wallet, *, now: datetime) -> None:
     kept.sealed_identity = seal_column(kept, "sealed_identity", unseal_column(fresh, "sealed_identity"))
     for name in ("verification_id", "issued_at", "expires_at", "notice"):
         setattr(kept, name, getattr(fresh, name))
-    kept.revoked_at = kept.erased_at = kept.notice_until = None
+    kept.revoked_at = kept.erased_at = None
     kept.save()
     IdentityMark.objects.filter(credential=kept).delete()
     IdentityMark.objects.filter(credential=fresh).update(credential=kept)
