@@ -39,7 +39,7 @@ class WalletClosure(NumberedRow):
     finished_at = models.DateTimeField(_("everything erased"), null=True, editable=False)
     # The address of a closed wallet, until everything stored under it is erased.
     sealed_address = models.BinaryField(null=True, editable=False)
-    # The end of the lease of the process that erases. The other column is of the release before.
+    # Both are of the release before.
     notice_due = models.CharField(max_length=10, blank=True, default="", editable=False)
     taken_until = models.DateTimeField(null=True, editable=False)
 

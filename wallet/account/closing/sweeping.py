@@ -7,15 +7,12 @@ from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
 
-from django.db.models import Q, QuerySet
-
 from infra import personal_data, runs
 from infra.personal_data import Person
 from wallet.account.closing import closures
 from wallet.identity.batches import each
 from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
 
-LEASE = timedelta(minutes=10)  # of the process that erases; longer than that takes
 # Requests that began before the wallet was closed are over by then, so nothing refers to its row any more.
 ROW_KEPT = timedelta(hours=1)
 
@@ -34,19 +31,16 @@ def _go_on(closure: WalletClosure, *, now: datetime, batch: int) -> Counter[str]
 
 def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
     """Erase what is left of a closed wallet; True once nothing is."""
-    if closure.closed_at is None or not _take(closure, now=now):
+    if closure.closed_at is None:
         return False
-    try:
-        people = _people(closure, closure.closed_at)
-        erasures = [partial(erase, person) for person in people for erase in personal_data.erasers()]
-        left = len(erasures)
-        for erase in erasures:
-            with runs.isolated("person_not_erased", closure=str(closure.id)):
-                erase(now=now, batch=batch)
-                left -= 1
-        return not left and _delete_row(closure, now=now)
-    finally:
-        _rows(closure).update(taken_until=None)
+    people = _people(closure, closure.closed_at)
+    erasures = [partial(erase, person) for person in people for erase in personal_data.erasers()]
+    left = len(erasures)
+    for erase in erasures:
+        with runs.isolated("person_not_erased", closure=str(closure.id)):
+            erase(now=now, batch=batch)
+            left -= 1
+    return not left and _delete_row(closure, now=now)
 
 
 def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
@@ -69,13 +63,5 @@ def _delete_row(closure: WalletClosure, *, now: datetime) -> bool:
         return False
     Credential.objects.filter(wallet=wallet).delete()
     Wallet.objects.filter(id=wallet).exclude(closed_at=None).delete()
-    return _rows(closure).filter(finished_at=None).update(finished_at=now, sealed_address=None) == 1
-
-
-def _take(closure: WalletClosure, *, now: datetime) -> bool:
-    free = Q(taken_until=None) | Q(taken_until__lte=now)
-    return _rows(closure).filter(free).update(taken_until=now + LEASE) == 1
-
-
-def _rows(closure: WalletClosure) -> QuerySet[WalletClosure]:
-    return WalletClosure.objects.filter(id=closure.id)
+    unfinished = WalletClosure.objects.filter(id=closure.id, finished_at=None)
+    return unfinished.update(finished_at=now, sealed_address=None) == 1
