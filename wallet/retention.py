@@ -7,20 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from infra.retention import Clearing, ForPeople, expired, table
+from wallet import models
 from wallet.account.address import changes
 from wallet.account.recovery import recoveries
 from wallet.account.recovery import sweeping as recovery_sweeping
 from wallet.identity import erasure, pictures
-from wallet.models import (
-    EmailChange,
-    Errand,
-    FormerAddress,
-    HolderSession,
-    KnownBrowser,
-    LoginLink,
-    PasskeyChallenge,
-    StopLink,
-)
 from wallet.passkeys import assertion
 from wallet.sign_in import known_browsers, sessions
 from wallet.status_lists import clearing
@@ -268,15 +259,15 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "closed_for": clearing.CLOSED_FOR,
     },
     clear={
-        "challenges": expired(PasskeyChallenge.objects.all()),
-        "sessions": expired(HolderSession.objects.all()),
-        "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
-        "links": expired(LoginLink.objects.all()),
-        "address changes": expired(EmailChange.objects.all()),
-        "former addresses": expired(FormerAddress.objects.all()),
-        "stop links": expired(StopLink.objects.all()),
+        "challenges": expired(models.PasskeyChallenge.objects.all()),
+        "sessions": expired(models.HolderSession.objects.all()),
+        "sign-ins": expired(models.Errand.objects.all(), kept=ERRANDS_KEPT),
+        "links": expired(models.LoginLink.objects.all()),
+        "address changes": expired(models.EmailChange.objects.all()),
+        "former addresses": expired(models.FormerAddress.objects.all()),
+        "stop links": expired(models.StopLink.objects.all()),
         "recoveries": Clearing(recovery_sweeping.clear, recovery_sweeping.over),
-        "browsers": expired(KnownBrowser.objects.all()),
+        "browsers": expired(models.KnownBrowser.objects.all()),
         "ended identities": Clearing(erasure.erase_identities, erasure.ended),
         "documents": Clearing(erasure.erase_documents, erasure.replaced),
         "pictures": Clearing(pictures.clear, pictures.decided),

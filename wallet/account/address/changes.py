@@ -13,7 +13,6 @@ from datetime import datetime, timedelta
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
 from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
@@ -24,8 +23,8 @@ from wallet.account.address.reserved import AddressReservedError
 from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
 from wallet.sign_in import known_browsers
-from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, TRIES_PER_CLIENT, take_code
-from wallet.sign_in.codes import RESEND_AFTER, NoCodeError, WalletSuspendedError, WrongCodeError
+from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, take_code
+from wallet.sign_in.codes import RESEND_AFTER, NoCodeError, WalletSuspendedError, count_try
 
 log = structlog.get_logger(__name__)
 
@@ -68,20 +67,15 @@ def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChang
 def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> None:
     """Change the address if the code is right. Every browser is signed out.
 
-    A try is counted before the code is compared. Raises `NoCodeError`, `WrongCodeError`,
+    Raises `NoCodeError`, `WrongCodeError`,
     `AddressTakenError`, `WalletSuspendedError` or `LimitReachedError`.
     """
     asked = pending(wallet, browser=browser, now=now)
     if asked is None:
         raise NoCodeError
     the_same = EmailChange.objects.filter(id=asked.id, digest=asked.digest, used_at=None)
-    with ExitStack() as taken:  # only a wrong code counts for the client address
-        take(TRIES_PER_CLIENT, client, now=now, taken=taken)
-        if the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
-            raise NoCodeError
-        if not constant_time_compare(asked.digest, _digest(wallet, asked.email, code)):
-            taken.pop_all()
-            raise WrongCodeError(the_same.values_list("tries_left", flat=True).first() or 0)
+    is_right = constant_time_compare(asked.digest, _digest(wallet, asked.email, code))
+    count_try(the_same, is_right, client=client, now=now)
     with transaction.atomic():
         # First the wallet, then its rows: undoing a change locks in the same order.
         locked = Wallet.objects.select_for_update().get(id=wallet.id)

@@ -33,26 +33,25 @@ State = Recovery.State
 Attempt = IdentityVerification.State
 
 
-class MovedError(Exception):
-    """Another process has moved or stopped it."""
-
-
 class NotNowError(Exception):
-    """An identity check of one of the wallets is at a step that cannot be ended; a later sweep moves it."""
+    """Another process has moved or stopped it, or an identity check is at a step that cannot be ended.
+
+    In the second case a later sweep moves it.
+    """
 
 
 def move(waiting: Recovery, *, now: datetime) -> tuple[str, str] | None:
     """Move the wallet if nothing speaks against it; returns the old and the new address.
 
-    If something does, such as a suspension, the recovery is stopped, and None returned. Raises `MovedError`
-    or `NotNowError`, and then changes nothing.
+    If something does, such as a suspension, the recovery is stopped, and None returned. Raises `NotNowError`,
+    and then changes nothing.
     """
     with transaction.atomic():
         old, new = _lock(waiting)
         row = Recovery.objects.select_for_update().filter(id=waiting.id, state=State.WAITING, due_at__lte=now)
         current = row.first()
         if current is None:
-            raise MovedError
+            raise NotNowError
         why = "the new wallet is gone" if old is None or new is None else _why_not(current, old, new)
         if old is None or new is None or why:
             recoveries.stop(current, by="sweep", reason=why, now=now)

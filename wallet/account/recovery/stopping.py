@@ -1,6 +1,5 @@
 """Who can stop the move of a wallet: the old mailbox, its signed-in holder, the new wallet, and operators."""
 
-import re
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractUser
@@ -10,8 +9,6 @@ from infra.sealing import sha256_hex
 from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.letters import letters
 from wallet.models import Recovery, StopLink, Wallet
-
-_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def find(secret: str, *, now: datetime) -> Recovery:
@@ -52,8 +49,8 @@ def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now:
 
 
 def _links(secret: str, state: State, *, now: datetime) -> QuerySet[StopLink]:
-    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
-    return StopLink.objects.filter(digest=digest, expires_at__gt=now, recovery__state=state)
+    links = StopLink.objects.filter(digest=sha256_hex(secret), expires_at__gt=now)
+    return links.filter(recovery__state=state)
 
 
 def _tell(recovery: Recovery) -> None:

@@ -21,7 +21,7 @@ from infra.mail.outbox import Outcome
 from infra.retention import Due, delete
 from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
-from wallet.account.recovery.moving import MovedError, NotNowError
+from wallet.account.recovery.moving import NotNowError
 from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
@@ -113,7 +113,7 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
     """Move one wallet and tell both addresses."""
     try:
         addresses = moving.move(recovery, now=now)
-    except (MovedError, NotNowError):
+    except NotNowError:
         return False
     if addresses is None:
         return False
