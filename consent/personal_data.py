@@ -116,4 +116,10 @@ def _transactions(person: Person) -> str:
     return format_html(said, count)
 
 
+def _merge(source: Wallet, into: Wallet) -> None:
+    """Give all consent records of `source` to `into`; nothing else of them changes."""
+    Consent.objects.filter(wallet=source).update(wallet=into)
+
+
 COUNTS = (_receipts, _transactions)
+MERGERS = (_merge,)

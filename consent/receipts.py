@@ -183,11 +183,6 @@ def of(wallet: Wallet, consents: Sequence[Consent], *, now: datetime) -> list[Re
     return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
 
 
-def bring_receipts(source: Wallet, into: Wallet) -> None:
-    """Give all records of a wallet that is merged into another one to that; nothing else of them changes."""
-    Consent.objects.filter(wallet=source).update(wallet=into)
-
-
 def label(path: tuple[str, ...]) -> str:
     """The label of a claim; for one that is no longer issued, its name on the wire."""
     try:

@@ -64,7 +64,7 @@ def issue(
     credential.state = Credential.State.VALID
     credential.sealed_identity = seal_column(credential, "sealed_identity", identity.to_json())
     credential.issued_at = now
-    credential.revoked_at = credential.erased_at = credential.notice_until = None
+    credential.revoked_at = credential.erased_at = None
     credential.notice = ""
     # To the day, so that the last tokens before the end do not single anybody out by their `exp`.
     credential.expires_at = (now + settings.IDENTITY_VALIDITY).replace(

@@ -207,6 +207,15 @@ class Evidence:
             raise EvidenceError("not the fields of evidence") from error
 
 
+def read_day(text: Any) -> date | None:
+    """The day that is written YYYY-MM-DD; None for anything else, also other notations of ISO 8601."""
+    try:
+        day = date.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return day if day.isoformat() == text else None
+
+
 def is_text(value: Any) -> TypeGuard[str]:
     """Whether evidence can have it: at most MAX_TEXT printable characters."""
     return isinstance(value, str) and len(value) <= MAX_TEXT and value.isprintable()

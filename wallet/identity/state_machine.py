@@ -140,7 +140,7 @@ def move_to(
         if to not in MOVES[before] or (as_seen and seen != (verification.state, verification.changed_at)):
             raise ForbiddenMoveError(before, to)
         changes = {"sealed_claims": None, **changes, "state": to, "reason": reason, "changed_at": now}
-        changes |= {"notice_due": "", "notice_until": None}  # of the state before
+        changes["notice_due"] = ""  # of the state before
         if to not in WITH_MEMORY:
             changes["sealed_memory"] = None
         if to != State.REVIEW:

@@ -22,6 +22,7 @@ from webauthn.helpers.structs import (
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from infra import base64url
+from wallet.account import user_agents
 from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
@@ -118,16 +119,14 @@ def _insert(
 
 LONGEST_NAME = 60  # characters
 
-# What a User-Agent contains → the kind of device. The first match counts: Android's contains Linux too.
-_DEVICES = (
-    ("iPhone", _lazy("iPhone")),
-    ("iPad", _lazy("iPad")),
-    ("Android", _lazy("Android device")),
-    ("Windows", _lazy("Windows computer")),
-    ("Mac OS X", _lazy("Mac")),
-    ("CrOS", _lazy("Chromebook")),
-    ("Linux", _lazy("Linux computer")),
-)
+# What a device with one of these systems of `user_agents` is called; others are called as their system.
+_DEVICES = {
+    "Android": _lazy("Android device"),
+    "Windows": _lazy("Windows computer"),
+    "macOS": _lazy("Mac"),
+    "ChromeOS": _lazy("Chromebook"),
+    "Linux": _lazy("Linux computer"),
+}
 
 
 def default_name(
@@ -150,7 +149,5 @@ def _kind_of_device(transports: Collection[str], attached: bool, user_agent: str
             return _("Phone or tablet")
         if {"usb", "nfc", "ble", "smart-card"}.intersection(transports):
             return _("Security key")
-    for part, words in _DEVICES:
-        if part in user_agent:
-            return str(words)
-    return _("Passkey")
+    system = user_agents.parse(user_agent).system
+    return str(_DEVICES.get(system, system)) or _("Passkey")

@@ -12,7 +12,7 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.timezone import localtime
 
@@ -20,7 +20,7 @@ from infra.mail import outbox
 from infra.retention import Due, delete
 from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
-from wallet.account.recovery.moving import MovedError, NotNowError
+from wallet.account.recovery.moving import NotNowError
 from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
@@ -29,7 +29,6 @@ from wallet.models import Recovery, StopLink
 
 State = Recovery.State
 
-LEASE = timedelta(hours=1)  # longer than sending takes; it ends the lease of a process that was killed
 LAST_NOTICE = timedelta(days=1)  # at least that long before the move
 # The e-mails to the old address, and how long after the match each is due.
 NOTICES = (
@@ -75,12 +74,11 @@ def _notify(recovery: Recovery, *, now: datetime) -> bool:
     if recovery.matched_at + after > now:
         return False
     row = _waiting(recovery).filter(outgoing=None)
-    free = Q(notice_until=None) | Q(notice_until__lte=now)
-    if row.filter(free).update(notice_until=now + LEASE) != 1:
-        return False
     with transaction.atomic():
+        if row.update(notice_until=None) != 1:  # locks it, so that two sweeps do not send the same e-mail
+            return False
         recovery.outgoing = _send(recovery, recovery.old.email, notice, now=now)
-        row.update(outgoing=recovery.outgoing, notice_until=None)
+        row.update(outgoing=recovery.outgoing)
     return _count(recovery, now=now)
 
 
@@ -114,7 +112,7 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
     """Move one wallet and tell both addresses."""
     try:
         addresses = moving.move(recovery, now=now)
-    except (MovedError, NotNowError):
+    except NotNowError:
         return False
     if addresses is None:
         return False
