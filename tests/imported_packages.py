@@ -1,4 +1,4 @@
-"""Imports the packages that the modules of the project import, and none of these modules, for `warm_start`."""
+"""Imports the packages that the modules of the project import, but none of the modules: see `warm_start`."""
 
 import os
 import re

@@ -3,11 +3,8 @@
 import json
 import os
 import secrets
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -16,13 +13,13 @@ import pytest
 
 from tests.pgbouncer import pgbouncer
 from tests.pgcluster import Cluster, binaries
+from tests.warm_start import run
 from tools.benchmarks.browsers import ORIGIN, Browser
 from tools.benchmarks.flows import Holder, parallel_flows, service_holders
 from tools.benchmarks.servers import Prepared, Work
 from tools.benchmarks.sites import Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.pgbouncer]
-ROOT = Path(__file__).resolve().parents[1]
 JWKS = "/openid-connect/jwks"
 
 
@@ -64,12 +61,6 @@ def holders(environment: dict[str, str]) -> list[Holder]:
 
 def of_service(url: str) -> str:
     return url.replace("/postgres?", "/service?")
-
-
-def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-    )
 
 
 def got(environment: dict[str, str]) -> Counter[str]:

@@ -14,16 +14,18 @@ from collections.abc import Mapping, Sequence
 from multiprocessing import get_context
 from pathlib import Path
 from tempfile import NamedTemporaryFile
+from threading import Lock
 
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 120  # seconds; a longer wait never ends
 _forks = get_context("forkserver")
 _forks.set_forkserver_preload(["tests.imported_packages"])
+_one_at_a_time = Lock()  # `multiprocessing` may read the status of one process in two threads, and lose it
 
 
 def run(environment: Mapping[str, str], *words: str) -> subprocess.CompletedProcess[str]:
     """What Python does with these words: `-c` and a program, `-m` and a module, or the path of a script."""
-    with NamedTemporaryFile() as printed, NamedTemporaryFile() as complained:
+    with _one_at_a_time, NamedTemporaryFile() as printed, NamedTemporaryFile() as complained:
         files = [os.devnull, printed.name, complained.name]
         process = _forks.Process(target=_obey, args=(dict(environment), words, files))
         process.start()

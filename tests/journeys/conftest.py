@@ -181,4 +181,4 @@ def load(instances: list[int]) -> Load:
         return RelyingParty(registered.client_id, holders.REDIRECT_URI, ORIGIN, fetch=fetch)
 
     people = [holders.sign_in(f"holder{number}@example.org", timezone.now()) for number in range(3)]
-    return Load(instances, [(party(), email, cookies) for email, cookies in people])
+    return Load(instances, [(party(), email, cookies) for email, cookies in people], rest=0.2)
