@@ -86,7 +86,7 @@ APART = {
     "pgbouncer",
     "slow",
 }
-STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers"}
+STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers", "warm_start"}
 IMPORT = re.compile(r"^(?:from|import) [^(\n]*(?:\([^)]*\))?", re.MULTILINE)
 OF_THE_MODULE = re.compile(r"^pytestmark = (?:\[[^\]]*\]|.*)", re.MULTILINE)
 # `make test` also runs on SQLite the modules with one of these in their text or name: SQL of their own,
