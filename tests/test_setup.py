@@ -14,6 +14,7 @@ from urllib.parse import urlsplit
 import psycopg
 import pytest
 import yaml
+from psycopg.conninfo import make_conninfo
 
 from tests.environment_files import as_a_shell_reads, as_compose_reads, as_systemd_reads
 from tests.project_copy import ROOT
@@ -215,15 +216,13 @@ def test_the_role_and_the_database(setup: Setup, tmp_path: Path) -> None:
     role, database = (made / "database.sql").read_text().replace("presentation", name).splitlines()
     main = os.environ["DATABASE_URL"]
     url = urlsplit(as_a_shell_reads(made / "environment")["DATABASE_URL"].replace("presentation", name))
+    new = make_conninfo(main, user=url.username, password=url.password, dbname=url.path[1:])
     with psycopg.connect(main, autocommit=True) as superuser:
         try:
             superuser.execute(role.encode())
             superuser.execute(database.encode())
-            here = urlsplit(main)._replace(
-                netloc=f"{url.username}:{url.password}@127.0.0.1:{urlsplit(main).port}"
-            )
-            with psycopg.connect(here._replace(path=url.path).geturl()) as connection:
-                connection.execute("CREATE TABLE one ()")
+            with psycopg.connect(new) as connection:
+                connection.execute("CREATE SCHEMA of_the_owner")
                 assert connection.info.encoding == "utf-8"
         finally:
             superuser.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
