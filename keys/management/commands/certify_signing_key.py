@@ -12,6 +12,7 @@ from keys.certificates.chain import MAX_PEM
 from keys.management.key_command import RecordedKeyCommand
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, certify
+from keys.rotation.states import State
 
 
 class Command(RecordedKeyCommand):
@@ -19,15 +20,18 @@ class Command(RecordedKeyCommand):
         "Without --chain: print the certificate request (PKCS#10) of a staged or active key. "
         "With --chain: install the files that the authority sent: leaf, issuing CA and root, in any order."
     )
+    state, hint = State.STAGED, "stage_signing_key makes one."
 
     def add_arguments(self, parser: CommandParser) -> None:
         super().add_arguments(parser)
-        parser.add_argument("kid", help="the key's id")
         parser.add_argument(
             "--chain", metavar="FILE", nargs="+", help="one file or more; - is standard input"
         )
 
-    def handle(self, *args: Any, kid: str, chain: list[str] | None, reason: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, kid: str | None, chain: list[str] | None, reason: str, **options: Any
+    ) -> None:
+        kid = self.chosen(kid)
         if chain is None:
             self.stdout.write(certificate_request(kid), ending="")
             return
