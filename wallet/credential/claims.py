@@ -517,9 +517,8 @@ def _detail_in_words(path: ClaimPath, value: Any) -> Text:
 def _in_words(path: ClaimPath, verification: Verification) -> Text:
     match path[1]:
         case "trust_framework":
-            return TRUST_FRAMEWORKS.get(
-                verification.assurance.trust_framework, verification.assurance.trust_framework
-            )
+            framework = verification.assurance.trust_framework
+            return TRUST_FRAMEWORKS.get(framework, framework)
         case "assurance_level":
             return LEVELS.get(verification.assurance.level, verification.assurance.level)
         case "time":

@@ -175,18 +175,10 @@ class Evidence:
     def to_json(self) -> str:
         """As JSON, to be sealed."""
         expires_on = self.document_expires_on
-        facts = {
-            "method": self.method,
-            "trust_framework": self.assurance.trust_framework,
-            "level": self.assurance.level,
-            "verified_by": self.verified_by,
-            "verified_at": self.verified_at.astimezone(UTC).isoformat(),
-            "document_kind": self.document_kind,
-            "issuing_country": self.issuing_country,
-            "document_expires_on": expires_on.isoformat() if expires_on else None,
-            "document_number": self.document_number,
-            "subject": self.subject,
-        }
+        facts = vars(self) | vars(self.assurance)
+        facts["verified_at"] = self.verified_at.astimezone(UTC).isoformat()
+        facts["document_expires_on"] = expires_on.isoformat() if expires_on else None
+        del facts["assurance"]
         return json.dumps(facts, ensure_ascii=False)
 
     @classmethod

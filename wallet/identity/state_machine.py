@@ -43,15 +43,10 @@ MOVES: dict[State, frozenset[State]] = {
     State.REVIEW: frozenset({State.APPROVED, State.RESUBMIT, State.DECLINED}),
     State.APPROVED: frozenset({State.EXPIRED}),
     State.ERROR: frozenset({State.STARTED}),
-    State.DECLINED: frozenset(),
-    State.ABANDONED: frozenset(),
-    State.CANCELLED: frozenset(),
-    State.EXPIRED: frozenset(),
+    **dict.fromkeys((State.DECLINED, State.ABANDONED, State.CANCELLED, State.EXPIRED), frozenset()),
 }
 FINAL = frozenset(state for state, moves in MOVES.items() if not moves)
-OPEN = frozenset(
-    {State.CREATED, State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT, State.REVIEW}
-)
+OPEN = frozenset(State) - FINAL - {State.APPROVED, State.ERROR}
 IDLE_STATES = (State.CREATED, State.STARTED, State.RESUBMIT)
 WAITING = frozenset({State.STARTED, State.PROCESSING})  # a result of the provider is acted on
 WITH_MEMORY = frozenset({State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT})

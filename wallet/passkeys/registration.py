@@ -13,11 +13,7 @@ from webauthn.helpers import (
     decode_credential_public_key,
     decoded_public_key_to_cryptography,
     parse_attestation_object,
-)
-from webauthn.helpers.structs import (
-    AttestationFormat,
-    AuthenticatorAttestationResponse,
-    RegistrationCredential,
+    structs,
 )
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
@@ -34,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 MOST = 20  # passkeys of one wallet
 # No attestation is asked for, so a browser sends none, or that of a key which vouches for itself only.
-FORMATS = (AttestationFormat.NONE, AttestationFormat.PACKED)
+FORMATS = (structs.AttestationFormat.NONE, structs.AttestationFormat.PACKED)
 
 
 def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) -> Passkey:
@@ -58,10 +54,10 @@ def remove(passkey: Passkey) -> None:
 
 
 def _verified(read: PostedKey) -> VerifiedRegistration:
-    credential = RegistrationCredential(
+    credential = structs.RegistrationCredential(
         id=base64url.encode(read.credential_id),
         raw_id=read.credential_id,
-        response=AuthenticatorAttestationResponse(
+        response=structs.AuthenticatorAttestationResponse(
             client_data_json=read.client_data, attestation_object=read.attestation_object
         ),
     )
