@@ -182,6 +182,17 @@ def test_whoever_was_signed_in_is_out_and_the_person_is_found_no_more_from_that_
         assert not left.objects.exists(), left
 
 
+def test_a_wallet_closes_whose_address_takes_no_email_any_more(alice: Wallet, now: datetime) -> None:
+    Wallet.objects.update(email="no address")
+    alice.refresh_from_db()
+
+    closures.ask(alice, now=now)
+    sweeping.sweep(now=now + timedelta(days=1, minutes=1))
+
+    alice.refresh_from_db()
+    assert alice.closed_at is not None
+
+
 def test_a_wallet_that_has_closed_cannot_be_kept(alice: Wallet) -> None:
     then = timezone.now() + A_DAY
     closure = closures.ask(alice, now=then - A_DAY)

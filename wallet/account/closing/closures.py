@@ -10,12 +10,14 @@ nothing is left.
 
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils.translation import gettext as _t
 
+from infra.email_addresses import EmailAddressError
 from infra.operations import WrongStateError
 from infra.sealing import seal_column, unseal_column
 from wallet.account import ways_in
@@ -75,7 +77,7 @@ def ask(
             asked_at=now,
             closes_at=closes_at,
         )
-        letters.send_notice(wallet.email, "closing", wallet=wallet, when=closes_at)
+        _tell(wallet, "closing", when=closes_at)
     wallet.closes_at = closure.closes_at
     log.info("wallet_closing_asked", wallet=str(wallet.id), closure=str(closure.id))
     return closure
@@ -91,7 +93,7 @@ def undo(wallet: Wallet, *, now: datetime, operator_id: int | None = None) -> Wa
         closure = WalletClosure.objects.get(wallet=wallet.id, undone_at=None)
         closure.undone_at, closure.undone_by = now, operator_id
         closure.save(update_fields=["undone_at", "undone_by"])
-        letters.send_notice(wallet.email, "kept", wallet=wallet)
+        _tell(wallet, "kept")
     wallet.closes_at = None
     log.info("wallet_closing_undone", wallet=str(wallet.id), closure=str(closure.id))
     return closure
@@ -106,7 +108,7 @@ def close(closure: WalletClosure, *, now: datetime) -> bool:
         wallet = due.filter(id=closure.wallet).first()
         if wallet is None:
             return False
-        letters.send_notice(wallet.email, "closed", wallet=wallet)
+        _tell(wallet, "closed")
         if credential is not None:
             _end(credential, actor=_actor(closure), now=now)
         _end_ways_in(wallet, now=now)
@@ -120,6 +122,12 @@ def close(closure: WalletClosure, *, now: datetime) -> bool:
         wallet.save()
     log.info("wallet_closed", wallet=str(closure.wallet), closure=str(closure.id))
     return True
+
+
+def _tell(wallet: Wallet, notice: str, **facts: Any) -> None:
+    """Put an e-mail to the holder into the outbox; a wallet closes even if its address takes none."""
+    with suppress(EmailAddressError):
+        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
 
 
 def _end_ways_in(wallet: Wallet, *, now: datetime) -> None:
