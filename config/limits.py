@@ -111,8 +111,8 @@ self-registrations-by-owner self-registration-secrets | 10 in 1 day | nothing | 
     and new secrets, for each developer
 self-registrations-by-client | 20 in 1 day | LIMITS | sandbox only: registrations, for each client address |
     Developers in one office share it.
-self-registration-changes | 60 in 1 hour | nothing | sandbox only: changes of registrations, for each
-    developer
+self-registration-changes | 60 in 1 hour | nothing | sandbox only: changes of registrations, and test
+    webhooks, for each developer
 holder-calls-per-client | 3000 in 15 minutes | LIMITS | sandbox only: calls of `/sandbox/holder`, for each
     client address | Machines that run the tests of many developers share it.
 playground-answers | 300 in 15 minutes | LIMITS | sandbox only: answers that the playground receives, for

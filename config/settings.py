@@ -163,6 +163,7 @@ MIDDLEWARE = [
     "config.middleware.EveryRequest",
     "config.middleware.Entrance",
     "django.middleware.csrf.CsrfViewMiddleware",
+    *(["sandbox.desk.recording.Recording"] if _sandbox else []),
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

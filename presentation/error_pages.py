@@ -20,6 +20,7 @@ from presentation.requests.interactions import InteractionGoneError, OpenInterac
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """The page for a request without a proven return address; never a redirect (RFC 6749 §4.2.2.1)."""
+    request.refused_with = error  # type: ignore[attr-defined] # for the developer, and not for the log
     response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
     return response if error.seconds is None else again_after(error.seconds, response)
 

@@ -10,6 +10,7 @@ from typing import Any
 from django.db.models import Case, Value, When
 from django.db.models.functions import Coalesce
 
+from infra import log_context
 from infra.limits import Limit
 from infra.moments import iso
 from presentation.errors import AccessDeniedError
@@ -54,6 +55,12 @@ def outcome_of(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
         # It made none, or it is deleted, or no browser has brought it yet: the answer does not tell which.
         unknown = "No request of this client with this nonce is known."
         raise MachineError(unknown, error="unknown_request", status=404)
+    log_context.bind(interaction=str(interaction.id))
+    return told_about(interaction, now=now)
+
+
+def told_about(interaction: Interaction, *, now: datetime) -> dict[str, Any]:
+    """The members of the answer about this interaction."""
     members = {"state": _state(interaction, now), "begun_at": iso(interaction.created_at)}
     if interaction.answered_at:
         members["answered_at"] = iso(interaction.answered_at)

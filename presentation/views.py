@@ -100,6 +100,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             counted_by=browser.address(request) if counted else None,
             now=now,
         )
+        log_context.bind(interaction=str(opened.row.id))
         if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
             return _go_on(request, opened, session, now=now)
         following = next_step(opened, session, now=now)
@@ -381,6 +382,7 @@ def _redirect_to(address: str) -> HttpResponse:
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
     """Sends the relying party the error of a request for which no interaction was inserted."""
     party, address = client.relying_party, client.return_address
+    request.refused_with = error  # type: ignore[attr-defined] # for the developer, and not for the log
     log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
     refusal = answers.refusal(error)
     if not address.posted:

@@ -19,7 +19,7 @@ from django.conf import settings
 from django.db import transaction
 
 from consent import decisions
-from infra import base64url
+from infra import base64url, log_context
 from infra.limits import Limit
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
@@ -159,6 +159,7 @@ def _end(digest: str) -> None:
 
 def _opened(row: AuthorizationCode) -> dict[str, Any] | None:
     """The answer; None if it was erased, or its sealing key is lost."""
+    log_context.bind(interaction=str(row.interaction_id))
     if not row.sealed_answer:
         return None
     try:

@@ -57,7 +57,7 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     if by_header + by_secret + by_assertion > 1:
         raise MachineError("Use one method of client authentication, not several.")
     if by_header:
-        client_id, secret = _basic(authorization)
+        client_id, secret = basic(authorization)
         if form.get("client_id", client_id) != client_id:
             raise MachineError("client_id differs from that in the Authorization header.")
         return _by_secret(client_id, secret, now)
@@ -68,7 +68,7 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     raise InvalidClientError("Client authentication is needed.")
 
 
-def _basic(authorization: str) -> tuple[str, str]:
+def basic(authorization: str) -> tuple[str, str]:
     """Client ID and secret from HTTP Basic, where both are form-encoded (RFC 6749 §2.3.1)."""
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() != "basic":
