@@ -102,7 +102,7 @@ def test_the_page_has_the_newest_request_first_and_its_steps_in_order(
 
     page = text(developer.get(desk_of(own)))
 
-    in_order = ["completed", "Authorization request", "The person is asked", "Decision of the person"]
+    in_order = ["completed", "Authorization request", "The person is asked", "Way back from another page"]
     places = [page.index(words) for words in [*in_order, "Answer, with the length", "must have at least 16"]]
     assert places == sorted(places)
     assert ALICE not in page
