@@ -15,7 +15,7 @@ from consent import decisions, question_page, switches
 from consent.decisions import Paths
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
-from infra import browser
+from infra import browser, log_context
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
@@ -47,6 +47,8 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     session = sessions.current(request, now=now)
     if consent is None:
         raise Http404
+    kind = {"self_registered": True} if consent.requester_is_unchecked else {}
+    log_context.bind(client_id=consent.requester_id, **kind)
     if session is None:
         return _onwards(consent)
     if consent.wallet_id != session.wallet_id:

@@ -89,6 +89,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             address = browser.address(request)
             carried = receive(parameters, browser=digest, read=read, network_address=address, now=now)
         client = identify(carried, browser=digest, read=read)
+        client.relying_party.named_in_log()
         if request.method == "HEAD":
             return HttpResponse(headers={"Cache-Control": "no-store"})
         session = sessions.current(request, now=now)

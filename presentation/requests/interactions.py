@@ -177,6 +177,7 @@ def recall(row: Interaction | None, *, browser: str | None, now: datetime) -> Op
     """The open interaction of this browser, whose row `INTERACTION` read; raises `InteractionGoneError`."""
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
+    row.relying_party.named_in_log()
     if row.outcome or row.expires_at <= now:
         raise InteractionGoneError(row, own=True)
     registered: bool = row.still_registered  # type: ignore[attr-defined] # annotated by INTERACTION
@@ -195,6 +196,7 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     row = INTERACTION.first(id=interaction_id)
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
+    row.relying_party.named_in_log()
     if not row.answer_is_posted:
         raise InteractionGoneError(row, own=True)
     return row

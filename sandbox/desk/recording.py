@@ -19,7 +19,7 @@ from infra import log_context, runs
 from keys.jws import JwsError, decode_segment
 from presentation.machine_errors import MachineError
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties.authentication.assertion import AssertionRefusedError, unverified_subject
+from presentation.relying_parties.authentication.assertion import unverified_subject
 from presentation.relying_parties.authentication.authentication import basic
 from presentation.requests.carriers import posted_form
 from sandbox.models import Step
@@ -31,7 +31,6 @@ MOST = 500  # steps of one relying party, because everybody who knows its client
 KEPT = timedelta(days=1)
 _PAGES_OF = {"interaction_id": "pk", "errand_id": "errand", "consent_id": "consent"}
 _ANSWER = {"vp_token", "code", "error", "error_description", "state", "iss"}
-_not_self_registered: set[str] = set()  # client IDs, so that their requests cost no query
 
 
 class Recording:
@@ -52,8 +51,10 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
     if match is None or not match.url_name or not (match.url_name in ROUTES or "errand_id" in match.kwargs):
         return
     refused = getattr(request, "refused_with", None)
-    if facts.get("client_id") in _not_self_registered or (response.status_code == 503 and not refused):
-        return  # 503: the database is away
+    if "client_id" in facts and "self_registered" not in facts:
+        return  # an operator registered it
+    if response.status_code == 503 and not refused:
+        return  # the database is away
     with runs.isolated("step_not_recorded"):
         if about := _about(request, match.kwargs, facts):
             members = _members(response)
@@ -78,26 +79,23 @@ def keep(step: Step) -> None:
 
 def _about(request: HttpRequest, kwargs: dict[str, Any], facts: dict[str, Any]) -> tuple[Any, Any] | None:
     """The self-registered relying party and the interaction of the request; None for all others."""
-    row: Any = None
     page_of = {field: kwargs[name] for name, field in _PAGES_OF.items() if name in kwargs}
     if by := page_of or ({"pk": facts["interaction"]} if "interaction" in facts else {}):
-        about = ("relying_party", "relying_party__client_id", "relying_party__self_registered", "pk")
-        row = Interaction.objects.filter(**by).values_list(*about).first()
-    if row is None and not page_of:
-        client_id = facts.get("client_id") or _claimed(request)
-        if client_id not in _not_self_registered and client_id.isascii() and client_id.isprintable():
-            parties = RelyingParty.objects.filter(client_id=client_id)
-            row = parties.values_list("pk", "client_id", "self_registered").first()
-    if row and not row[2]:
-        _not_self_registered.add(row[1])
-    return (row[0], row[3] if row[3:] else None) if row and row[2] else None
+        rows = Interaction.objects.filter(**by, relying_party__self_registered=True)
+        if found := rows.values_list("relying_party", "pk").first():
+            return found
+    client_id = "" if page_of else facts.get("client_id") or _claimed(request)
+    if not client_id or not client_id.isascii() or not client_id.isprintable():
+        return None
+    party = RelyingParty.objects.filter(client_id=client_id, self_registered=True).first()
+    return (party.pk, None) if party else None
 
 
 def _claimed(request: HttpRequest) -> str:
     """The client ID that the request names, not proven; empty if there is none."""
     authorization = request.headers.get("Authorization", "")
     scheme, _space, token = authorization.partition(" ")
-    with suppress(MachineError, AssertionRefusedError, JwsError, posted_form.UnreadableFormError, IndexError):
+    with suppress(MachineError, JwsError, posted_form.UnreadableFormError, IndexError):
         if scheme.lower() == "bearer":
             return str(decode_segment(token.split(".")[1]).get("client_id"))
         form = posted_form.read(vars(request).get("_body", b""))  # if the view has read it

@@ -90,7 +90,7 @@ def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
         raise InvalidClientError(_NO_SECRET)
     if row.last_used_at is None or now - row.last_used_at >= _NOTED_EVERY:
         ClientSecret.objects.filter(pk=row.pk).update(last_used_at=now)
-    return row.relying_party
+    return row.relying_party.named_in_log()
 
 
 def active_party(client_id: str) -> RelyingParty | None:
@@ -118,7 +118,7 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
     except fetched_keys.KeysUnderWayError as error:
         raise UnavailableError(seconds=fetched_keys.SOON) from error
     _use_up(client_id, jti, expires_at)
-    return relying_party
+    return relying_party.named_in_log()
 
 
 def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:

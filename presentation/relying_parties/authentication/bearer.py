@@ -46,7 +46,7 @@ def access_by(token: str, *, now: datetime) -> Bearer:
     party = active_party(client_id)
     if party is None:
         raise InvalidTokenError("The client of the access token may not use it any more.")
-    return Bearer(party, grants.intersection(party.grants))
+    return Bearer(party.named_in_log(), grants.intersection(party.grants))
 
 
 class BearerAuthentication(BaseAuthentication):

@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -13,7 +13,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from infra import email_addresses
+from infra import email_addresses, log_context
 from infra.characters import is_legible
 from infra.outbound import targets
 from infra.words import Words
@@ -299,6 +299,12 @@ class RelyingParty(models.Model):
         """The path of the logo; empty if there is none that can be shown."""
         shown = self.logo and logos.is_shown(bytes(self.logo))
         return reverse("relying_party_logo", args=[self.client_id]) if shown else ""
+
+    def named_in_log(self) -> Self:
+        """This relying party, which the log lines of the HTTP request name from now on."""
+        kind = {"self_registered": True} if self.self_registered else {}
+        log_context.bind(client_id=self.client_id, **kind)
+        return self
 
     @property
     def recognises_in(self) -> str:
