@@ -11,8 +11,8 @@ ENTRIES = table(
 sandbox.SelfRegistration: owner | sandbox only: a developer’s e-mail address | in clear | to know whose the
     registration is | as long as the registration: {registered} after it was last saved or used |
     registrations
-sandbox.Step: error sentence answer | sandbox only: what an application was answered, without values | in
-    clear | its developer reads what went wrong | {steps}; 500 for each relying party at most | steps
+sandbox.Step: error sentence answer | sandbox only: steps of requests, without values | in clear | their
+    developer reads what went wrong | {steps}; 500 for each relying party at most | steps
 sandbox.PlaygroundAnswer: code_digest handle sealed_form | sandbox only: an answer that the playground
     received | sealed | the page of the playground fetches it | until it is read, {posted} at most |
     received answers

@@ -177,9 +177,9 @@ def recall(row: Interaction | None, *, browser: str | None, now: datetime) -> Op
     """The open interaction of this browser, whose row `INTERACTION` read; raises `InteractionGoneError`."""
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
-    row.relying_party.named_in_log()
     if row.outcome or row.expires_at <= now:
         raise InteractionGoneError(row, own=True)
+    row.relying_party.named_in_log()
     registered: bool = row.still_registered  # type: ignore[attr-defined] # annotated by INTERACTION
     return OpenInteraction(row, return_address_of(row), still_registered=registered)
 
@@ -196,7 +196,6 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     row = INTERACTION.first(id=interaction_id)
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
-    row.relying_party.named_in_log()
     if not row.answer_is_posted:
         raise InteractionGoneError(row, own=True)
     return row

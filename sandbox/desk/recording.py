@@ -48,23 +48,21 @@ class Recording:
 def record(request: HttpRequest, response: HttpResponse) -> None:
     """Stores the step, if the request is one of a self-registered relying party."""
     match, facts = request.resolver_match, log_context.facts()
-    if match is None or not match.url_name or not (match.url_name in ROUTES or "errand_id" in match.kwargs):
-        return
+    route, kwargs = (match.url_name or "", match.kwargs) if match else ("", {})
     refused = getattr(request, "refused_with", None)
-    if "client_id" in facts and "self_registered" not in facts:
-        return  # an operator registered it
-    if response.status_code == 503 and not refused:
-        return  # the database is away
+    is_anothers = "client_id" in facts and "self_registered" not in facts
+    is_database_away = response.status_code == 503 and not refused
+    if is_anothers or is_database_away or not (route in ROUTES or "errand_id" in kwargs):
+        return
     with runs.isolated("step_not_recorded"):
-        if about := _about(request, match.kwargs, facts):
-            members = _members(response)
-            step = Step(reference=facts.get("reference", ""), route=match.url_name, at=timezone.now())
+        if about := _about(request, kwargs, facts):
+            said = _members(response)
+            step = Step(reference=facts.get("reference", ""), route=route, at=timezone.now())
             step.relying_party_id, step.interaction = about
             step.method, step.status = str(request.method)[:7], response.status_code
-            step.error = getattr(refused, "error", members.get("error", ""))[:60]
-            sentence = str(refused or members.get("error_description", ""))
-            step.sentence = re.sub(r"[^\s@]+@[^\s@]+", "…", sentence)[:300]
-            step.answer = ", ".join(f"{name} ({len(value)})" for name, value in members.items())[:300]
+            step.error = getattr(refused, "error", said.get("error", ""))[:60]
+            step.sentence = re.sub(r"\S+@\S+", "…", str(refused or said.get("error_description", "")))[:300]
+            step.answer = ", ".join(f"{name} ({len(value)})" for name, value in said.items())[:300]
             keep(step)
 
 
@@ -95,7 +93,7 @@ def _claimed(request: HttpRequest) -> str:
     """The client ID that the request names, not proven; empty if there is none."""
     authorization = request.headers.get("Authorization", "")
     scheme, _space, token = authorization.partition(" ")
-    with suppress(MachineError, JwsError, posted_form.UnreadableFormError, IndexError):
+    with suppress(MachineError, JwsError, IndexError):
         if scheme.lower() == "bearer":
             return str(decode_segment(token.split(".")[1]).get("client_id"))
         form = posted_form.read(vars(request).get("_body", b""))  # if the view has read it

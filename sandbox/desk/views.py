@@ -27,8 +27,9 @@ def desk(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
     own = own_or_404(owner, client_id) if client_id else None
     if request.method == "POST":
         try:
-            sent = send_test(active_or_404(owner, client_id), owner, now=now)
-            return see_other(reverse("desk", args=[client_id], query={"reference": sent}))
+            reference = getattr(request, "reference", "")
+            send_test(active_or_404(owner, client_id), owner, reference=reference, now=now)
+            return see_other(reverse("desk", args=[client_id], query={"reference": reference}))
         except LimitReachedError as limit:
             problem, status = how_long(limit, now), 429
     found = requests_of([own] if own else self_registrations.registered_by(owner), now=now)

@@ -4,7 +4,6 @@ import json
 import uuid
 from datetime import datetime
 
-from infra import log_context
 from infra.moments import iso
 from infra.waiting import NoThreadFreeError, waiting_for
 from presentation.models import RelyingParty
@@ -15,23 +14,17 @@ from sandbox.desk.recording import keep
 from sandbox.models import Step
 from sandbox.self_service.self_registrations import CHANGES_BY_OWNER
 
-TYPE = "webhook.test"
 
-
-def send_test(party: RelyingParty, owner: str, *, now: datetime) -> str:
-    """Posts a webhook of the type `webhook.test`, which is not tried again; returns the step's reference.
-
-    Raises LimitReachedError.
-    """
+def send_test(party: RelyingParty, owner: str, *, reference: str, now: datetime) -> None:
+    """Posts a webhook of the type `webhook.test`, which is not tried again; raises LimitReachedError."""
     CHANGES_BY_OWNER.take(owner, now=now)
-    message = {"type": TYPE, "timestamp": iso(now), "data": {"client_id": party.client_id}}
+    message = {"type": "webhook.test", "timestamp": iso(now), "data": {"client_id": party.client_id}}
     event = WebhookEvent(id=uuid.uuid4(), body=json.dumps(message))
     try:
         with waiting_for(party.pk):
             went = delivery.send(event, party, posting.outbound, now)
     except NoThreadFreeError as error:
         went = delivery.Try(None, str(error))
-    step = Step(relying_party=party, at=now, route=TYPE, method="POST", status=went.status)
-    step.reference, step.sentence = log_context.facts().get("reference", ""), went.problem[:300]
+    step = Step(relying_party=party, at=now, route="webhook.test", method="POST", status=went.status)
+    step.reference, step.sentence = reference, went.problem[:300]
     keep(step)
-    return step.reference
