@@ -158,7 +158,7 @@ def _desk(recorder: Recorder) -> None:
         browser.get(desk)
         browser.follow(browser.post(desk))
         browser.get(f"{OWN}requests/")
-        for reference in (refused.header("X-Request-ID")[:8], "x"):
+        for reference in (refused.header("X-Request-ID")[:8].upper(), "x"):
             browser.get(f"{OWN}requests/", {"reference": reference})
         browser.send("HEAD", desk)
         browser.send("DELETE", desk)
