@@ -24,7 +24,8 @@ Colour = tuple[int, int, int]
 class Operator:
     """What the footer of every page and the page before an identity check say about the operator.
 
-    help: an e-mail address or a web address. place: where people can come, or empty.
+    help: an e-mail address or a web address. place: where people can come, or empty. alerts: the e-mail
+    address that `infra.doctor` writes to, or empty.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Operator:
     place: str = ""
     logo: bytes = b""
     colour: str = ""
+    alerts: str = ""
 
     @property
     def help_address(self) -> str:
@@ -64,7 +66,10 @@ def from_environment(name: str, privacy_notice: str, help_address: str, *, sandb
         _WEB_ADDRESS.fullmatch(help_address) or email_addresses.is_accepted(help_address)
     ):
         raise ImproperlyConfigured("OPERATOR_HELP must be an e-mail address in small letters, or https://.")
-    return Operator(name, privacy_notice, help_address, place, _logo(), _colour())
+    alerts = text("OPERATOR_ALERTS")
+    if alerts and not email_addresses.is_accepted(alerts):
+        raise ImproperlyConfigured("OPERATOR_ALERTS must be an e-mail address in small letters.")
+    return Operator(name, privacy_notice, help_address, place, _logo(), _colour(), alerts)
 
 
 def style(colour: str) -> str:

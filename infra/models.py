@@ -10,7 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from infra.database.append_only import AppendOnly
 from infra.mail.models import OutgoingEmail
 
-__all__ = ["Allowance", "AuditLine", "DatabaseMark", "InternalRow", "LastRun", "NumberedRow", "OutgoingEmail"]
+__all__ = [
+    *("Allowance", "AuditLine", "DatabaseMark", "Diagnosis", "InternalRow", "LastRun", "NumberedRow"),
+    "OutgoingEmail",
+]
 
 
 class InternalRow(models.Model):
@@ -55,6 +58,16 @@ class LastRun(InternalRow):
     at = models.DateTimeField(editable=False)
     failures = models.PositiveIntegerField(db_default=0, editable=False)  # of the last run; 0: it ended well
     leased_until = models.DateTimeField(null=True, editable=False)  # no other worker runs it before (`jobs`)
+
+
+class Diagnosis(InternalRow):
+    """What a check of the doctor saw, and what to do: no personal value, no text of an exception."""
+
+    name = models.CharField(primary_key=True, max_length=40, editable=False)
+    state = models.PositiveSmallIntegerField(editable=False)
+    seen = models.TextField(editable=False)
+    todo = models.TextField(editable=False)
+    at = models.DateTimeField(editable=False)
 
 
 class DatabaseMark(InternalRow):

@@ -34,6 +34,7 @@ IMPERSONAL = {
         ("root_pem", "issuing_pem", "sealed_root_key", "sealed_issuing_key"), KEY
     ),
     "infra.DatabaseMark": {"environment": STATES},
+    "infra.Diagnosis": {"name": STATES, **dict.fromkeys(("seen", "todo"), "sentences about the service")},
     "infra.OutgoingEmail": {"state": STATES},
     "infra.LastRun": {"command": STATES},
     "keys.KeyEvent": {"action": STATES},

@@ -44,8 +44,8 @@ MUTANTS = (
     mutant(
         "database: a machine whose clock is behind works on",
         "infra/database/clocks.py",
-        "if abs(ahead) <= MOST:",
-        "if ahead <= MOST:",
+        "if abs(off) <= MOST:",
+        "if off <= MOST:",
         "infra/test_clocks.py::test_with_a_clock_that_is_off_no_connection_is_opened",
     ),
     mutant(
