@@ -13,7 +13,6 @@ from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
-from cryptography.hazmat.primitives.serialization import Encoding
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
@@ -26,7 +25,6 @@ from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import READ
 from tests.conftest import NODE_PACKAGES
-from tests.forgery import HONEST, NOW, TAMPERINGS, Forger, Tampering
 from tests.people import register
 from tests.ports import free_port
 from tests.presentation.clients import access_token
@@ -106,7 +104,7 @@ def test_the_versions_that_the_guide_names_are_those_it_was_tried_with() -> None
         for package in packages.split()
     }
 
-    assert len(installed) >= 7
+    assert len(installed) >= 4
     assert installed <= tried
 
 
@@ -115,7 +113,7 @@ def test_there_is_no_snippet_that_nothing_executes() -> None:
     languages = set(re.findall(r"^```(.*)\n.+", GUIDE.read_text(), re.MULTILINE)) - {""}
 
     assert languages == {"python", "js", "html", "sh", "json"}
-    assert [len(printed(language)) for language in ("js", "html")] == [2, 1]
+    assert [len(printed(language)) for language in ("js", "html")] == [1, 1]
 
 
 def test_the_guide_asks_and_verifies(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> None:
@@ -251,15 +249,6 @@ def test_the_guide_asks_how_a_request_went(answered: dict[str, str]) -> None:
         assert f"`{member}`" in rows, member
 
 
-def test_the_guide_proves_itself_by_key_with_authlib(answered: dict[str, str]) -> None:
-    code, base_url, jwk = printed_code(), answered["BASE_URL"], own_key(answered["CLIENT_ID"])
-    token = code["access_token_by_key"](base_url, answered["CLIENT_ID"], jwk)
-    answer = code["verified_by_service"](
-        base_url, token, vp_token=answered["VP_TOKEN"], nonce=answered["NONCE"]
-    )
-    assert answer["valid"] is True
-
-
 @pytest.mark.node
 def test_the_guide_proves_itself_by_key_with_openid_client(answered: dict[str, str]) -> None:
     (snippet,) = (code for code in printed("js") if "openid-client" in code)
@@ -284,82 +273,6 @@ def in_node(program: str) -> subprocess.CompletedProcess[str]:
         text=True,
         timeout=60,
     )
-
-
-def node_verifier() -> str:
-    (snippet,) = (code for code in printed("js") if "x5c" in code)
-    return snippet
-
-
-@pytest.mark.node
-def test_the_guide_verifies_in_node(answered: dict[str, str], client: Client) -> None:
-    expected = {
-        "baseUrl": answered["BASE_URL"],
-        "clientId": answered["CLIENT_ID"],
-        "nonce": answered["NONCE"],
-        "root": client.get("/trust/root.pem").content.decode(),
-    }
-    call = f"await verifiedClaims({json.dumps(answered['VP_TOKEN'])}, {json.dumps(expected)})"
-    done = in_node(f"{node_verifier()}\nconsole.log(JSON.stringify({call}));")
-
-    assert done.returncode == 0, done.stderr
-    claims = json.loads(done.stdout)
-    assert (claims["given_name"], claims["age_equal_or_over"]) == ("Alice", {"18": True})
-
-
-# The forger's clock stands still, and its status list is the only document to fetch.
-AT_THE_FORGERS = """
-const RealDate = Date;
-globalThis.Date = class extends RealDate {
-  constructor(...parts) { super(...(parts.length ? parts : [RealDate.now()])); }
-};
-RealDate.now = () => NOW * 1000;
-let lists = {};
-globalThis.fetch = async (uri) => ({ text: async () => lists[uri] ?? "not found" });
-const told = {};
-for (const [name, { token, expected, statusLists }] of Object.entries(CASES)) {
-  lists = statusLists;
-  told[name] = await verifiedClaims(token, expected).then(() => true, () => false);
-}
-console.log(JSON.stringify(told));
-"""
-# Tokens that the guide's verifier accepts and the service's own refuses. Only the issuer could make them.
-TAKEN_IN_NODE = {
-    # The application reads the claims.
-    *("a claim withheld", "a claim too many"),
-    # The chain proves whose key it is.
-    *("an unknown key id", "no key id", "a list by an unknown key"),
-    # Not among the claims.
-    *("a disclosure nobody signed", "a disclosure twice", "a child without its parent"),
-    # The issuer itself signed it.
-    *("_sd_alg below the top", "a claim named _sd", "a claim that is there already", "a digest twice"),
-    *("a digest that is a number", "a disclosed expiry", "a name that is a number"),
-    *("a property with two parts", "a salt that is a number", "an index that is a text"),
-    *("a list of tomorrow", "a transaction hashed with another algorithm"),
-    "for several applications",  # this is one of them
-    "a list that has ended",  # a second ago
-}
-
-
-@pytest.mark.node
-def test_the_guide_refuses_in_node_whatever_was_tampered_with() -> None:
-    def case(tampering: Tampering) -> dict[str, Any]:
-        forger = Forger()
-        token = forger.present(tampering)
-        said = forger.expectations() | tampering.expect
-        root = forger.root.public_bytes(Encoding.PEM).decode()
-        expected = {"baseUrl": said["issuer"], "root": root}
-        expected |= {name: said[name] for name in ("clientId", "nonce", "transactionData")}
-        return {"token": token, "expected": expected, "statusLists": said["statusLists"]}
-
-    cases = {name: case(tampering) for name, tampering in (HONEST | TAMPERINGS).items()}
-    facts = f"const NOW = {NOW}, CASES = {json.dumps(cases)};"
-    done = in_node(f"{node_verifier()}\n{facts}\n{AT_THE_FORGERS}")
-
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    assert {name for name in HONEST if not told[name]} == set()
-    assert {name for name in TAMPERINGS if told[name]} == set(TAKEN_IN_NODE)
 
 
 @pytest.mark.parametrize("way", ["pushed", "signed"])
