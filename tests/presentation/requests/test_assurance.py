@@ -151,7 +151,7 @@ def test_a_minimum_that_no_provider_reaches_ends_in_one_indistinguishable_refusa
 def test_a_query_can_demand_a_level_as_the_guide_says(
     holder: Client, alice: Wallet, may_ask_everything: RelyingParty, now: Any
 ) -> None:
-    guide = (ROOT / "docs" / "integrate.md").read_text().partition("### Demand an assurance level")[2]
+    guide = (ROOT / "docs" / "protocol.md").read_text().partition("### Demand an assurance level")[2]
     printed = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
     assert printed
     wanted = with_query(query(path("given_name"), *json.loads(f"{{{printed[1]}}}")["claims"]))
