@@ -77,6 +77,5 @@ def test_results_of_another_commit_are_replaced(tmp_path: Path, monkeypatch: pyt
     monkeypatch.setattr(report, "DOCUMENT", tmp_path / "ledger.md")
     report.STORED.write_text("{}")
     for commit, mutant in (("one", "a"), ("one", "b"), ("two", "c")):
-        monkeypatch.setattr(report, "_commit", lambda commit=commit: commit)
-        results = report.keep("mutants", {mutant: "killed"})["mutants"]["of"]
+        results = report.keep(commit, "mutants", {mutant: "killed"})["mutants"]["of"]
         assert list(results) == {"a": ["a"], "b": ["a", "b"], "c": ["c"]}[mutant]

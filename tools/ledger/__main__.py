@@ -5,6 +5,7 @@ import secrets
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,7 +29,7 @@ Keep = Callable[[str, dict[str, Any]], Any]  # stores results of a part
 def main() -> int:
     chosen = _arguments()
     wanted = [promise for promise in PROMISES if promise.number in (chosen.promises or promise.number)]
-    keep: Keep = (lambda part, of: None) if chosen.short else report.keep
+    keep: Keep = (lambda part, of: None) if chosen.short else partial(report.keep, report.commit())
     try:
         good = [RUN[part](wanted, chosen, keep) for part in chosen.parts.split(",")]
     except MissingProgramError as error:

@@ -34,9 +34,9 @@ def load() -> Results:
     return found
 
 
-def keep(part: str, of: dict[str, Any]) -> Results:
+def keep(commit: str, part: str, of: dict[str, Any]) -> Results:
     """Stores results of a part and writes the document. Those of another commit are replaced."""
-    results, now = load(), {"date": date.today().isoformat(), "commit": _commit()}
+    results, now = load(), {"date": date.today().isoformat(), "commit": commit}
     before = results.get(part, {})
     known = before["of"] if before.get("commit") == now["commit"] else {}
     results[part] = now | {"of": known | of}
@@ -45,7 +45,7 @@ def keep(part: str, of: dict[str, Any]) -> Results:
     return results
 
 
-def _commit() -> str:
+def commit() -> str:
     """The commit that is checked out, and whether anything but the results differs from it."""
 
     def git(*words: str) -> str:
