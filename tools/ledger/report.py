@@ -25,7 +25,10 @@ HEAD = """# The ledger of promises
 * **Mutants** (`make mutants`) remove one check from the code. Each is killed if a test fails.
 * **Fuzzed requests** (`make fuzz`) are malformed requests to every address.
 * **Drills** (`make drill`) break one part of a running installation; see [faults.md](faults.md).
-"""
+
+| part | date | commit | result |
+|---|---|---|---|"""
+EVERY = "\n## Every promise\n\n| | promise | attacks | mutants | drills |\n|---|---|---|---|---|"
 
 
 def load() -> Results:
@@ -38,7 +41,7 @@ def keep(commit: str, part: str, of: dict[str, Any]) -> Results:
     """Stores results of a part and writes the document. Those of another commit are replaced."""
     results, now = load(), {"date": date.today().isoformat(), "commit": commit}
     before = results.get(part, {})
-    known = before["of"] if before.get("commit") == now["commit"] else {}
+    known = before["of"] if before.get("commit") == commit else {}
     results[part] = now | {"of": known | of}
     STORED.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     DOCUMENT.write_text(render(results))
@@ -47,106 +50,77 @@ def keep(commit: str, part: str, of: dict[str, Any]) -> Results:
 
 def commit() -> str:
     """The commit that is checked out, and whether anything but the results differs from it."""
-
-    def git(*words: str) -> str:
-        return subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
     ours = [f":!{path.relative_to(ROOT)}" for path in (DOCUMENT, STORED)]
-    changed = git("status", "--porcelain", "--", ".", *ours).strip()
-    return git("rev-parse", "--short=8", "HEAD").strip() + (" with changes" if changed else "")
+    commands = (["rev-parse", "--short=8", "HEAD"], ["status", "--porcelain", "--", ".", *ours])
+    said = [subprocess.check_output(["git", *words], cwd=ROOT, text=True).strip() for words in commands]
+    return said[0] + (" with changes" if said[1] else "")
 
 
 def render(results: Results) -> str:
     """The document."""
-    lines = [HEAD, "| part | date | commit | result |", "|---|---|---|---|"]
+    of = {part: results.get(part, {}).get("of", {}) for part in PARTS}
+    lines = [HEAD]
     for part in PARTS:
-        found = results.get(part, {})
-        text = _total(part, found["of"]) if found else "not run"
-        lines.append(f"| {part} | {found.get('date', '')} | {found.get('commit', '')} | {text} |")
-    lines += [
-        "",
-        "## Every promise",
-        "",
-        "| | promise | attacks | mutants | drills |",
-        "|---|---|---|---|---|",
-    ]
+        date_and_commit = f"{results[part]['date']} | {results[part]['commit']}" if part in results else " | "
+        lines.append(f"| {part} | {date_and_commit} | {_total(part, of[part])} |")
+    lines.append(EVERY)
     for promise in PROMISES:
         link, first = (
             f"[{promise.number}](#{promise.number.lower()})",
             promise.text.split(". ")[0].rstrip("."),
         )
-        cells = (_attacks(promise, results), _mutants(promise, results), _drills(promise, results))
-        lines.append(f"| {link} | {first} | {' | '.join(cells)} |")
+        lines.append(f"| {link} | {first} | {' | '.join(_counts(promise, of))} |")
     for promise in PROMISES:
-        lines += ["", f"## {promise.number}", "", promise.text, "", *_details(promise, results)]
+        lines += ["", f"## {promise.number}", "", promise.text, "", *_details(promise, of)]
     return "\n".join(lines) + "\n"
 
 
-def _of(results: Results, part: str) -> dict[str, Any]:
-    found: dict[str, Any] = results.get(part, {}).get("of", {})
-    return found
-
-
 def _total(part: str, of: dict[str, Any]) -> str:
+    if not of:
+        return "not run"
     if part == "attacks":
         return f"{_refused(of.values())}, by {len(of)} of {len(ATTACKS)} attacks"
     if part == "mutants":
-        killed = sum(verdict == "killed" for verdict in of.values())
-        return f"{killed} of {len(of)} killed; {len(MUTANTS) - len(of)} of {len(MUTANTS)} not run"
+        return _killed([mutant.name for mutant in MUTANTS], of)
     if part == "fuzz":
-        return f"{of['requests']:,} requests, {of['5xx']} answers with 5xx, {of['failures']} kinds of failure"
-    return f"{len(of)} run: {sum(one['flows'] for one in of.values())} flows; " + (
-        f"not sound: {', '.join(bad)}"
-        if (bad := [name for name, one in of.items() if not one["sound"]])
-        else "all sound"
-    )
+        counts = f"{of['5xx']} answers with 5xx, {of['failures']} kinds of failure"
+        return f"{of['requests']:,} requests, {counts}; seed {of['seed']}"
+    sound = sum(drill["sound"] for drill in of.values())
+    return f"{sound} of {len(of)} sound, with {sum(drill['flows'] for drill in of.values())} flows"
 
 
 def _refused(found: Iterable[dict[str, Any]]) -> str:
     found = list(found)
-    tried = sum(one["tried"] for one in found)
-    return f"{tried - sum(len(one['not refused']) for one in found)} of {tried} refused"
+    tried, through = sum(one["tried"] for one in found), sum(len(one["not refused"]) for one in found)
+    return f"{tried - through} of {tried} refused" if found else "not run"
 
 
-def _attacks(promise: Promise, results: Results) -> str:
-    if not promise.attacks:
-        return "not possible"
-    of = _of(results, "attacks")
-    done = [of[name] for name in promise.attacks if name in of]
-    return _refused(done) if done else "not run"
+def _killed(names: list[str], verdicts: dict[str, str]) -> str:
+    ran = [verdicts[name] for name in names if name in verdicts]
+    left = f", {len(names) - len(ran)} not run" if len(ran) < len(names) else ""
+    return f"{ran.count('killed')} of {len(ran)} killed{left}" if ran else f"{len(names)}, not run"
 
 
-def _mutants(promise: Promise, results: Results) -> str:
-    of, ours = _of(results, "mutants"), [mutant for mutant in MUTANTS if promise.has(mutant)]
-    verdicts = [of[mutant.name] for mutant in ours if mutant.name in of]
-    if not verdicts:
-        return f"{len(ours)}, not run"
-    left = f", {len(ours) - len(verdicts)} not run" if len(verdicts) < len(ours) else ""
-    return f"{verdicts.count('killed')} of {len(verdicts)} killed{left}"
+def _counts(promise: Promise, of: dict[str, dict[str, Any]]) -> tuple[str, str, str]:
+    attacks = [of["attacks"][name] for name in promise.attacks if name in of["attacks"]]
+    ours = [mutant.name for mutant in MUTANTS if promise.has(mutant)]
+    states = {None: "not run", True: "sound", False: "**not sound**"}
+    drills = [f"`{name}` {states[of['drills'].get(name, {}).get('sound')]}" for name in promise.drills]
+    refused = "not possible" if promise.no_attack else _refused(attacks)
+    return refused, _killed(ours, of["mutants"]), ", ".join(drills) or "–"
 
 
-def _drills(promise: Promise, results: Results) -> str:
-    of = _of(results, "drills")
-    states = {
-        name: ("sound" if of[name]["sound"] else "NOT SOUND") if name in of else "not run"
-        for name in promise.drills
-    }
-    return ", ".join(f"`{name}` {state}" for name, state in states.items()) or "–"
-
-
-def _details(promise: Promise, results: Results) -> Iterable[str]:
-    attacks, mutants = _of(results, "attacks"), _of(results, "mutants")
+def _details(promise: Promise, of: dict[str, dict[str, Any]]) -> Iterable[str]:
+    refused, killed, drills = _counts(promise, of)
     yield "* **Places**: " + ", ".join(f"`{place}`" for place in promise.places)
+    yield f"* **Attacks**: {f'none. {promise.no_attack}' if promise.no_attack else refused}"
     for name in promise.attacks:
-        about = (ATTACKS[name].__doc__ or "").splitlines()[0]
-        yield f"* **Attack** `{name}`: {about} {_refused([attacks[name]]) if name in attacks else 'not run'}"
-        yield from (f"  * **not refused: {what}**" for what in attacks.get(name, {}).get("not refused", ()))
-    if promise.no_attack:
-        yield f"* **Attack**: none. {promise.no_attack}"
-    yield f"* **Mutants**: {_mutants(promise, results)}"
-    for mutant in MUTANTS:
-        if promise.has(mutant):
-            yield f"  * {mutant.name} ({mutants.get(mutant.name, 'not run')})"
-    if promise.number == "P19" and (fuzz := _of(results, "fuzz")):
-        yield f"* **Fuzzed requests**: {_total('fuzz', fuzz)}, seed {fuzz['seed']}"
-    yield f"* **Drills**: {_drills(promise, results)}"
+        yield f"  * `{name}`: {(ATTACKS[name].__doc__ or '').splitlines()[0]}"
+        through = of["attacks"].get(name, {}).get("not refused", ())
+        yield from (f"    * **not refused: {what}**" for what in through)
+    yield f"* **Mutants**: {killed}"
+    names = [mutant.name for mutant in MUTANTS if promise.has(mutant)]
+    yield from (f"  * {name} ({of['mutants'].get(name, 'not run')})" for name in names)
+    if promise.number == "P19":
+        yield f"* **Fuzzed requests**: {_total('fuzz', of['fuzz'])}"
+    yield f"* **Drills**: {drills}"
