@@ -64,18 +64,26 @@ def test_the_document_is_what_the_table_and_the_stored_results_make() -> None:
 
 
 def test_what_was_not_run_is_called_so_and_what_was_not_refused_is_named() -> None:
-    attack = {"tried": 7, "not refused": ["a way in"]}
-    text = report.render({"attacks": {"date": "2026-02-03", "commit": "abc", "of": {"sign_in": attack}}})
+    attack = {"tried": 7, "not refused": ["a way in"], "date": "2026-02-03", "commit": "abc"}
+    text = report.render({"attacks": {"sign_in": attack}})
 
     assert "| attacks | 2026-02-03 | abc | 6 of 7 refused, by 1 of" in text
     assert "**not refused: a way in**" in text
     assert "| drills |  |  | not run |" in text
 
 
-def test_results_of_another_commit_are_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_result_keeps_the_commit_at_which_it_was_found(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(report, "STORED", tmp_path / "results.json")
     monkeypatch.setattr(report, "DOCUMENT", tmp_path / "ledger.md")
     report.STORED.write_text("{}")
-    for commit, mutant in (("one", "a"), ("one", "b"), ("two", "c")):
-        results = report.keep(commit, "mutants", {mutant: "killed"})["mutants"]["of"]
-        assert list(results) == {"a": ["a"], "b": ["a", "b"], "c": ["c"]}[mutant]
+    one, two = (mutant.name for mutant in MUTANTS[:2])
+    for commit, mutant, verdict in (("abc", one, "killed"), ("abc", two, "SURVIVED"), ("def", two, "killed")):
+        report.keep(commit, "mutants", {mutant: {"verdict": verdict}})
+
+    assert report.load()["mutants"][one]["commit"] == "abc"
+    written = report.DOCUMENT.read_text()
+    assert "abc (1)" in written
+    assert "def (1)" in written
+    assert f"2 of 2 killed, {len(MUTANTS) - 2} not run" in written

@@ -22,7 +22,7 @@ from tools.mutants.__main__ import pass_as_they_are, tried
 from tools.mutants.copies import copies, database_server
 from tools.mutants.tables import MUTANTS
 
-Keep = Callable[[str, dict[str, Any]], Any]  # stores results of a part
+Keep = Callable[[str, dict[str, dict[str, Any]]], Any]  # stores results of a part
 
 
 def main() -> int:
@@ -72,7 +72,7 @@ def mutants(wanted: list[Promise], chosen: argparse.Namespace, keep: Keep) -> bo
             return False
         for mutant, outcome, seconds in tried(ours, made):
             print(f"{outcome.verdict.value} {mutant.name} ({seconds:.0f} s) {outcome.about}", flush=True)
-            keep("mutants", {mutant.name: outcome.verdict.value})
+            keep("mutants", {mutant.name: {"verdict": outcome.verdict.value}})
             alive += outcome.verdict.value != "killed"
     return not alive
 
@@ -93,7 +93,7 @@ def fuzz(_: list[Promise], chosen: argparse.Namespace, keep: Keep) -> bool:
     errors = sum(n for key, n in total.replies.items() if key.endswith((" 5xx", " escaped")))
     said = {"requests": total.requests, "5xx": errors, "failures": len(total.failures), "seed": seed}
     print(said, *total.failures, sep="\n")
-    keep("fuzz", said)
+    keep("fuzz", {"run": said})
     return not total.failures
 
 

@@ -2,18 +2,20 @@
 
 import json
 import subprocess
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Collection, Iterable
 from datetime import date
 from pathlib import Path
 from typing import Any
 
+from tools.drills.__main__ import DRILLS
 from tools.ledger.attacks import ATTACKS
 from tools.ledger.promises import PROMISES, Promise
 from tools.mutants.tables import MUTANTS
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENT, STORED = ROOT / "docs" / "ledger.md", Path(__file__).parent / "results.json"
-Results = dict[str, dict[str, Any]]  # by part: its date, its commit, and `of`: the results by name
+Results = dict[str, dict[str, dict[str, Any]]]  # by part and name, each with its date and commit
 PARTS = ("attacks", "mutants", "fuzz", "drills")
 HEAD = """# The ledger of promises
 
@@ -28,6 +30,13 @@ HEAD = """# The ledger of promises
 
 | part | date | commit | result |
 |---|---|---|---|"""
+NOT_RUN = {"verdict": "not run"}
+NAMES: dict[str, Collection[str]] = {
+    "attacks": ATTACKS,
+    "mutants": {mutant.name for mutant in MUTANTS},
+    "fuzz": {"run"},
+    "drills": DRILLS,
+}
 EVERY = "\n## Every promise\n\n| | promise | attacks | mutants | drills |\n|---|---|---|---|---|"
 
 
@@ -37,12 +46,10 @@ def load() -> Results:
     return found
 
 
-def keep(commit: str, part: str, of: dict[str, Any]) -> Results:
-    """Stores results of a part and writes the document. Those of another commit are replaced."""
+def keep(commit: str, part: str, found: dict[str, dict[str, Any]]) -> Results:
+    """Stores results of a part in place of older ones of the same names, and writes the document."""
     results, now = load(), {"date": date.today().isoformat(), "commit": commit}
-    before = results.get(part, {})
-    known = before["of"] if before.get("commit") == commit else {}
-    results[part] = now | {"of": known | of}
+    results.setdefault(part, {}).update({name: one | now for name, one in found.items()})
     STORED.write_text(json.dumps(results, indent=1, sort_keys=True) + "\n")
     DOCUMENT.write_text(render(results))
     return results
@@ -58,11 +65,18 @@ def commit() -> str:
 
 def render(results: Results) -> str:
     """The document."""
-    of = {part: results.get(part, {}).get("of", {}) for part in PARTS}
+    of = {
+        part: {name: one for name, one in results.get(part, {}).items() if name in NAMES[part]}
+        for part in PARTS
+    }
     lines = [HEAD]
     for part in PARTS:
-        date_and_commit = f"{results[part]['date']} | {results[part]['commit']}" if part in results else " | "
-        lines.append(f"| {part} | {date_and_commit} | {_total(part, of[part])} |")
+        dates = sorted({one["date"] for one in of[part].values()})
+        commits = Counter(one["commit"] for one in of[part].values())
+        at = ", ".join(
+            f"{commit} ({count})" if len(commits) > 1 else commit for commit, count in commits.items()
+        )
+        lines.append(f"| {part} | {' to '.join(dates)} | {at} | {_total(part, of[part])} |")
     lines.append(EVERY)
     for promise in PROMISES:
         link, first = (
@@ -83,8 +97,9 @@ def _total(part: str, of: dict[str, Any]) -> str:
     if part == "mutants":
         return _killed([mutant.name for mutant in MUTANTS], of)
     if part == "fuzz":
-        counts = f"{of['5xx']} answers with 5xx, {of['failures']} kinds of failure"
-        return f"{of['requests']:,} requests, {counts}; seed {of['seed']}"
+        (run,) = of.values()
+        counts = f"{run['5xx']} answers with 5xx, {run['failures']} kinds of failure"
+        return f"{run['requests']:,} requests, {counts}; seed {run['seed']}"
     sound = sum(drill["sound"] for drill in of.values())
     return f"{sound} of {len(of)} sound, with {sum(drill['flows'] for drill in of.values())} flows"
 
@@ -95,8 +110,8 @@ def _refused(found: Iterable[dict[str, Any]]) -> str:
     return f"{tried - through} of {tried} refused" if found else "not run"
 
 
-def _killed(names: list[str], verdicts: dict[str, str]) -> str:
-    ran = [verdicts[name] for name in names if name in verdicts]
+def _killed(names: list[str], of: dict[str, Any]) -> str:
+    ran = [of[name]["verdict"] for name in names if name in of]
     left = f", {len(names) - len(ran)} not run" if len(ran) < len(names) else ""
     return f"{ran.count('killed')} of {len(ran)} killed{left}" if ran else f"{len(names)}, not run"
 
@@ -120,7 +135,7 @@ def _details(promise: Promise, of: dict[str, dict[str, Any]]) -> Iterable[str]:
         yield from (f"    * **not refused: {what}**" for what in through)
     yield f"* **Mutants**: {killed}"
     names = [mutant.name for mutant in MUTANTS if promise.has(mutant)]
-    yield from (f"  * {name} ({of['mutants'].get(name, 'not run')})" for name in names)
+    yield from (f"  * {name} ({of['mutants'].get(name, NOT_RUN)['verdict']})" for name in names)
     if promise.number == "P19":
         yield f"* **Fuzzed requests**: {_total('fuzz', of['fuzz'])}"
     yield f"* **Drills**: {drills}"
