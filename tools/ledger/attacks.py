@@ -382,7 +382,10 @@ def inside_addresses(site: Site) -> Tries:
 
 def _called(site: Site) -> bool:
     """Whether anything has connected to the server on this machine, within a moment."""
-    return bool(select.select([site.inside], [], [], 0.3)[0])
+    called = bool(select.select([site.inside], [], [], 0.3)[0])
+    if called:
+        site.inside.accept()[0].close()
+    return called
 
 
 def malformed(site: Site) -> Tries:

@@ -167,6 +167,9 @@ def site() -> Iterator[Site]:
             with installation(here, changes=mail.environment) as where, sender(where):
                 port = inside.getsockname()[1]
                 with Work(["-m", "tools.ledger.prepare", str(port)], where.environment) as work:
-                    yield Site(where, json.loads(work.done()), inside, mail)
+                    found = Site(where, json.loads(work.done()), inside, mail)
+                if f'"{found.origin}"' not in found.visitor().get("/.well-known/jwt-vc-issuer").text:
+                    raise RuntimeError("another program took the port of nginx")
+                yield found
         finally:
             mail.stop()
