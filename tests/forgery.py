@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -69,10 +70,11 @@ def disclosure(*content: Any) -> str:
 def certificate(
     name: str, key: Key, issuer: tuple[str, Key], *, authority: bool, days: int = 3650
 ) -> x509.Certificate:
-    """A certificate around NOW, issued by `issuer`."""
+    """A certificate around NOW, issued by `issuer`; one that is no authority is for the host of BASE_URL."""
     as_name = lambda common: x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])  # noqa: E731
     begin = datetime.fromtimestamp(NOW, UTC) - timedelta(days=10)
-    return (
+    hosts = [] if authority else [x509.DNSName(str(urlsplit(BASE_URL).hostname))]
+    builder = (
         x509.CertificateBuilder()
         .subject_name(as_name(name))
         .issuer_name(as_name(issuer[0]))
@@ -81,8 +83,10 @@ def certificate(
         .not_valid_before(begin)
         .not_valid_after(begin + timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        .sign(issuer[1], hashes.SHA256())
     )
+    if hosts:
+        builder = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+    return builder.sign(issuer[1], hashes.SHA256())
 
 
 def der(certificate: x509.Certificate) -> bytes:
