@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Any
-from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
@@ -68,12 +67,18 @@ def disclosure(*content: Any) -> str:
 
 
 def certificate(
-    name: str, key: Key, issuer: tuple[str, Key], *, authority: bool, days: int = 3650
+    name: str,
+    key: Key,
+    issuer: tuple[str, Key],
+    *,
+    authority: bool,
+    days: int = 3650,
+    path_length: int | None = None,
+    host: str = "wallet.example",
 ) -> x509.Certificate:
-    """A certificate around NOW, issued by `issuer`; one that is no authority is for the host of BASE_URL."""
+    """A certificate around NOW, issued by `issuer`; one that is no authority is for the host."""
     as_name = lambda common: x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])  # noqa: E731
     begin = datetime.fromtimestamp(NOW, UTC) - timedelta(days=10)
-    hosts = [] if authority else [x509.DNSName(str(urlsplit(BASE_URL).hostname))]
     builder = (
         x509.CertificateBuilder()
         .subject_name(as_name(name))
@@ -82,10 +87,11 @@ def certificate(
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(begin + timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=path_length), critical=True)
     )
-    if hosts:
-        builder = builder.add_extension(x509.SubjectAlternativeName(hosts), critical=False)
+    if not authority:
+        names = x509.SubjectAlternativeName([x509.DNSName(host)])
+        builder = builder.add_extension(names, critical=False)
     return builder.sign(issuer[1], hashes.SHA256())
 
 

@@ -1,14 +1,18 @@
 // For tests of your application: the sandbox's holder answers a request in place of a person.
 import { setTimeout } from "node:timers/promises";
-import { parsed, send, Unavailable } from "./documents.js";
+import { parsed, send } from "./documents.js";
+import { Unavailable } from "./errors.js";
 
-export async function holder(url, choices = {}) {
+/**
+ * The address to which the browser would be redirected, or null where a person would stay on a page.
+ * @param {string} url from `Wallet.request`
+ * @param {{ persona?: string, decision?: "share" | "decline", optional?: string[] }} [choices]
+ * @returns {Promise<string | null>}
+ */
+export async function holder(url, choices) {
   const address = `${url.split("/verifiable-credentials/")[0]}/sandbox/holder`;
-  const request = {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify({ authorize_url: url, ...choices }),
-  };
+  const body = JSON.stringify({ authorize_url: url, ...choices });
+  const request = { method: "POST", headers: { "Content-Type": "application/json" }, body };
   for (let tries = 1; ; tries++) {
     const { status, text } = await send(address, request);
     if (status === 200) return parsed(address, text).redirect_to;
@@ -18,6 +22,6 @@ export async function holder(url, choices = {}) {
   }
 }
 
-export function fieldsOf(address) {
-  return Object.fromEntries(new URLSearchParams(address ? new URL(address).hash.slice(1) : ""));
-}
+/** The fields that the page at your callback would post: those in the fragment of its address.
+ * @param {string | null} address @returns {Record<string, string>} */
+export const fieldsOf = (address) => Object.fromEntries(new URLSearchParams(address?.split("#")[1]));

@@ -9,10 +9,8 @@ result.claims["given_name"]
 from credential_presentation.archive import Archived, verify_archive
 from credential_presentation.errors import Denied, Rejected, Unavailable
 from credential_presentation.verification import Pending
-from credential_presentation.wallet import Result, Wallet, state_of
+from credential_presentation.wallet import CALLBACK, Result, Wallet, state_of
 from credential_presentation.webhooks import read_webhook
 
-__all__ = [
-    *("Archived", "Denied", "Pending", "Rejected", "Result", "Unavailable", "Wallet"),
-    *("read_webhook", "state_of", "verify_archive"),
-]
+__all__ = ["CALLBACK", "Archived", "Denied", "Pending", "Rejected", "Result", "Unavailable", "Wallet"]
+__all__ += ["read_webhook", "state_of", "verify_archive"]

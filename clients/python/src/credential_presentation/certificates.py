@@ -34,7 +34,9 @@ def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> 
         named = urlsplit(issuer).hostname in {str(name.value) for name in names}
         key = chain[0].public_key()
     except UNREADABLE:
-        raise Rejected("certificate-chain", "a certificate cannot be read, or not by the next issued") from None
+        raise Rejected(
+            "certificate-chain", "a certificate cannot be read, or not by the next issued"
+        ) from None
     demand(named, "certificate-chain", "the certificate is for another host")
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise Rejected("certificate-key", "the key is not on the curve P-256")

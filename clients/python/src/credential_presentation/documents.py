@@ -1,14 +1,14 @@
 """The published documents of the service: fetched with limits, and cached as `Cache-Control` allows."""
 
-import http.client
 import threading
 import time
 import urllib.request
 from collections.abc import Callable
+from http.client import HTTPException
 from typing import Any
 
 from credential_presentation.errors import Rejected, Unavailable
-from credential_presentation.jose import read_json
+from credential_presentation.jose import read_object
 
 TIMEOUT = 5  # seconds
 LONGEST = 2**23  # bytes of a document
@@ -21,7 +21,7 @@ Fetch = Callable[[str], tuple[str, float]]
 class _AsItIs(urllib.request.HTTPErrorProcessor):
     """Returns every response, so that no redirect is followed."""
 
-    def http_response(self, _request: Any, response: Any) -> Any:
+    def http_response(self, request: Any, response: Any) -> Any:
         return response
 
     https_response = http_response
@@ -34,25 +34,15 @@ def send(address: str, body: bytes | None = None, **headers: str) -> tuple[int, 
     """Status, text and `Cache-Control` of the response. Raises `Unavailable` if there is none in time."""
     until, received = time.monotonic() + TIMEOUT, b""
     try:
-        request = urllib.request.Request(address, body, headers)  # noqa: S310 - the caller's own address
+        request = urllib.request.Request(address, body, headers)  # noqa: S310 - the address is configured
         with _opener.open(request, timeout=TIMEOUT) as response:
             while chunk := response.read1(65_536):
                 received += chunk
                 if len(received) > LONGEST or time.monotonic() > until:
                     raise OSError
         return response.status, received.decode(), response.headers.get("Cache-Control", "")
-    except (OSError, ValueError, http.client.HTTPException) as error:
+    except (OSError, ValueError, HTTPException) as error:
         raise Unavailable(f"{address} cannot be read ({type(error).__name__})") from error
-
-
-def parsed(address: str, text: str) -> dict[str, Any]:
-    """The JSON object that an address answered with."""
-    try:
-        if isinstance(found := read_json(text), dict):
-            return found
-    except Rejected:
-        pass
-    raise Unavailable(f"{address} did not answer with a JSON object")
 
 
 def fetch(address: str) -> tuple[str, float]:
@@ -61,8 +51,15 @@ def fetch(address: str) -> tuple[str, float]:
     if status != 200:
         raise Unavailable(f"{address} answered with status {status}")
     parts = dict(part.strip().partition("=")[::2] for part in cache_control.split(","))
-    max_age = parts.get("max-age", "")
-    return text, float(max_age) if max_age.isdecimal() else 60
+    return text, float(parts["max-age"]) if parts.get("max-age", "").isdecimal() else 60
+
+
+def parsed(address: str, text: str) -> dict[str, Any]:
+    """The JSON object that an address answered with."""
+    try:
+        return read_object(text)
+    except Rejected:
+        raise Unavailable(f"{address} did not answer with a JSON object") from None
 
 
 class Documents:
@@ -85,7 +82,3 @@ class Documents:
                 self._kept.clear()
             self._kept[address] = (text, now + min(max_age, LONGEST_KEPT), now + AT_MOST_EVERY)
         return text
-
-    def object(self, address: str, anew: bool = False) -> dict[str, Any]:
-        """The JSON object in a document."""
-        return parsed(address, self.text(address, anew))

@@ -9,11 +9,10 @@ class Denied(Exception):
     `code` is the `error` of OAuth 2.0, such as `access_denied`; `description` explains it to a developer.
     """
 
-    def __init__(self, code: object, description: object = None) -> None:
-        known = isinstance(code, str) and re.fullmatch("[a-z_]{1,64}", code)
-        self.code = str(code) if known else "unknown_error"
-        # RFC 6749 §4.1.2.1 allows these characters, and no line feed that could forge a line of a log.
-        self.description = re.sub(r"[^\x20-\x7e]", "", str(description or ""))[:300]
+    def __init__(self, code: object, description: object = "") -> None:
+        # Only the characters of RFC 6749 §4.1.2.1, so that nobody can forge a line of a log.
+        self.code = re.sub(r"[^a-z_]", "", str(code))[:64]
+        self.description = re.sub(r"[^\x20-\x7e]", "", str(description))[:300]
         super().__init__(self.code)
 
 

@@ -38,6 +38,13 @@ def digest(text: str) -> str:
     return encode(hashlib.sha256(text.encode()).digest())
 
 
+def read_object(text: str | bytes) -> dict[str, Any]:
+    """The object of a JSON text."""
+    if not isinstance(found := read_json(text), dict):
+        raise Rejected("structure", "a part is not a JSON object")
+    return found
+
+
 def read_json(text: str | bytes) -> Any:
     """The value of a JSON text in which no object has a name twice."""
     try:
@@ -52,6 +59,13 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def at(node: object, *names: str) -> Any:
+    """The value at a path of names, or None if there is none."""
+    for name in names:
+        node = node.get(name) if isinstance(node, dict) else None
+    return node
+
+
 def whole_number(value: object) -> int | None:
     """The value if it is an integer; `True` is none here, though it is one in Python."""
     return value if isinstance(value, int) and not isinstance(value, bool) else None
@@ -63,9 +77,7 @@ class Jwt:
     def __init__(self, text: object) -> None:
         parts = text.split(".") if isinstance(text, str) else []
         demand(len(parts) == 3, "structure", "a JWT has three parts")
-        self.header, self.payload = read_json(decode(parts[0])), read_json(decode(parts[1]))
-        both = isinstance(self.header, dict) and isinstance(self.payload, dict)
-        demand(both, "structure", "a JWT consists of objects")
+        self.header, self.payload = read_object(decode(parts[0])), read_object(decode(parts[1]))
         self.signed, self.signature = f"{parts[0]}.{parts[1]}".encode(), decode(parts[2])
 
     def verify(self, key: ec.EllipticCurvePublicKey, check: str) -> None:
@@ -115,14 +127,11 @@ def sign(payload: Mapping[str, Any], jwk: Mapping[str, Any]) -> str:
 def jwe_header(compact: object) -> dict[str, Any]:
     """The protected header of a compact JWE (RFC 7516 §7.1)."""
     demand(isinstance(compact, str) and len(compact) <= LONGEST_RESPONSE, "encryption", "it is too long")
-    header = read_json(decode(str(compact).partition(".")[0]))
-    if not isinstance(header, dict):
-        raise Rejected("encryption", "the header is not an object")
-    return header
+    return read_object(decode(str(compact).partition(".")[0]))
 
 
-def decrypt(compact: object, jwk: Mapping[str, Any]) -> bytes:
-    """The content of a compact JWE that was encrypted to the private key of a JWK."""
+def decrypt(compact: object, jwk: Mapping[str, Any]) -> dict[str, Any]:
+    """The object in a compact JWE that was encrypted to the private key of a JWK."""
     header, parts = jwe_header(compact), str(compact).split(".")
     demand(len(parts) == 5 and not parts[1], "encryption", "it is not a JWE for direct key agreement")
     size = CONTENT_KEYS.get(str(header.get("enc")))
@@ -135,6 +144,6 @@ def decrypt(compact: object, jwk: Mapping[str, Any]) -> bytes:
     initial, sealed, tag = map(decode, parts[2:])
     demand((len(initial), len(tag)) == (12, 16), "encryption", "a part has another length")
     try:
-        return AESGCM(key).decrypt(initial, sealed + tag, parts[0].encode())
+        return read_object(AESGCM(key).decrypt(initial, sealed + tag, parts[0].encode()))
     except InvalidTag:
         raise Rejected("encryption", "it was not encrypted to this key, or it was changed") from None

@@ -11,7 +11,7 @@ from credential_presentation.errors import Unavailable
 def holder(url: str, **choices: object) -> str | None:
     """The address to which the browser would be redirected, or None where a person would stay on a page.
 
-    `url` is the address of `Wallet.request`. `choices` are the members that the sandbox knows beside it, such as
+    `url` comes from `Wallet.request`. `choices` are the other members that the sandbox knows, such as
     `persona="under-18"`, `decision="decline"` and `optional=["nationalities"]`.
     """
     address = f"{url.partition('/verifiable-credentials/')[0]}/sandbox/holder"

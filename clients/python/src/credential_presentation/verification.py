@@ -10,7 +10,7 @@ from typing import Any
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from credential_presentation.errors import Rejected, demand
-from credential_presentation.jose import Jwt, decode, digest, public_key, read_json, whole_number
+from credential_presentation.jose import Jwt, at, decode, digest, public_key, read_json, whole_number
 
 CLOCK_SKEW = 30  # seconds
 FRESH = 300  # seconds since the holder signed
@@ -81,62 +81,55 @@ def verify(given: Presentation, request: Pending, key_of: KeyOf, now: float) -> 
     demand(exp is not None and now < exp + CLOCK_SKEW, "exp", "it has expired")
     demand(nbf is not None and nbf <= now + CLOCK_SKEW, "exp", "it is not valid yet")
     demand(said.get("_sd_alg", "sha-256") == "sha-256", "sd-alg", "_sd_alg is not sha-256")
-    claims = _Disclosures(given).applied(said)
+    claims = _disclosed(given)
     if request.claims is not None:
         _check_claims(claims, request.claims)
     _check_binding(given, request, now)
     return claims
 
 
-class _Disclosures:
-    """The disclosures by digest. `applied` puts them where the signed digests are (RFC 9901 §7.1)."""
+def _disclosed(given: Presentation) -> dict[str, Any]:
+    """The claims of the person, with the disclosures where their signed digests are (RFC 9901 §7.1)."""
+    shown, contents, seen = given.shown, given.contents, set[str]()
+    by_digest = {digest(text): each for text, each in zip(shown, contents, strict=True)}
+    demand(len(by_digest) == len(shown), "digests-once", "a disclosure is there twice")
+    salts = {each[0] for each in contents if each and isinstance(each[0], str)}
+    demand(len(salts) == len(shown), "disclosures-form", "a salt is missing or there twice")
 
-    def __init__(self, given: Presentation) -> None:
-        contents = given.contents
-        self.by_digest = {digest(text): each for text, each in zip(given.shown, contents, strict=True)}
-        self.seen: set[str] = set()
-        demand(len(self.by_digest) == len(contents), "digests-once", "a disclosure is there twice")
-        salts = {each[0] for each in contents if each and isinstance(each[0], str)}
-        demand(len(salts) == len(contents), "disclosures-form", "a salt is missing or there twice")
-
-    def applied(self, payload: Mapping[str, Any]) -> dict[str, Any]:
-        """The claims of the person in a payload."""
-        signed = {name: value for name, value in payload.items() if name != "_sd_alg"}
-        claims = self._value(signed, OF_THE_TOKEN)
-        demand(self.by_digest.keys() <= self.seen, "disclosures-referenced", "a disclosure was not signed")
-        return {name: value for name, value in claims.items() if name not in OF_THE_TOKEN}
-
-    def _value(self, node: Any, reserved: Collection[str] = (), depth: int = 0) -> Any:
-        demand(depth <= DEEPEST, "disclosures-form", "it is nested too deeply")
-        if isinstance(node, list):
-            return [each for place in node for each in self._element(place, depth)]
-        if not isinstance(node, dict):
-            return node
-        found = {name: self._value(value, (), depth + 1) for name, value in node.items() if name != "_sd"}
-        demand(not {"_sd_alg", "..."} & found.keys(), "disclosures-form", "a name is reserved")
-        digests = node.get("_sd", [])
+    def take(digests: Any, parts: int) -> Iterator[list[Any]]:
         demand(isinstance(digests, list), "disclosures-form", "_sd is not an array")
-        for _salt, name, value in self._disclosed(digests, parts=3):
-            free = isinstance(name, str) and name not in {"_sd", "...", *reserved, *found}
-            demand(free, "disclosures-form", "a disclosed name may not be there")
-            found[name] = self._value(value, (), depth + 1)
-        return found
-
-    def _element(self, place: Any, depth: int) -> list[Any]:
-        if not (isinstance(place, dict) and place.keys() == {"..."}):
-            return [self._value(place, (), depth + 1)]
-        disclosed = self._disclosed([place["..."]], parts=2)
-        return [self._value(value, (), depth + 1) for _salt, value in disclosed]
-
-    def _disclosed(self, digests: Sequence[Any], parts: int) -> Iterator[list[Any]]:
-        """The disclosures with these digests. One without a disclosure may be a decoy (RFC 9901 §4.2.5)."""
         for each in digests:
             demand(isinstance(each, str), "disclosures-form", "a digest is not a string")
-            demand(each not in self.seen, "digests-once", "a digest is there twice")
-            self.seen.add(each)
-            if (content := self.by_digest.get(each)) is not None:
-                demand(len(content) == parts, "disclosures-form", "a disclosure has other parts")
-                yield content
+            demand(each not in seen, "digests-once", "a digest is there twice")
+            seen.add(each)
+            content = by_digest.get(each)  # without one, the digest may be a decoy (RFC 9901 §4.2.5)
+            demand(
+                content is None or len(content) == parts, "disclosures-form", "a disclosure has other parts"
+            )
+            yield from [] if content is None else [content]
+
+    def unfold(node: Any, depth: int, reserved: Collection[str] = ()) -> Any:
+        demand(depth <= DEEPEST, "disclosures-form", "it is nested too deeply")
+        if isinstance(node, list):
+            values: list[Any] = []
+            for each in node:
+                place = isinstance(each, dict) and each.keys() == {"..."}
+                values += [value for _salt, value in take([each["..."]], 2)] if place else [each]
+            return [unfold(value, depth + 1) for value in values]
+        if not isinstance(node, dict):
+            return node
+        found = {name: unfold(value, depth + 1) for name, value in node.items() if name != "_sd"}
+        demand(not {"_sd_alg", "..."} & found.keys(), "disclosures-form", "a name is reserved")
+        for _salt, name, value in take(node.get("_sd", []), 3):
+            free = isinstance(name, str) and name not in {"_sd", "...", *reserved, *found}
+            demand(free, "disclosures-form", "a disclosed name may not be there")
+            found[name] = unfold(value, depth + 1)
+        return found
+
+    signed = {name: value for name, value in given.jwt.payload.items() if name != "_sd_alg"}
+    claims = unfold(signed, 0, OF_THE_TOKEN)
+    demand(by_digest.keys() <= seen, "disclosures-referenced", "a disclosure was not signed")
+    return {name: value for name, value in claims.items() if name not in OF_THE_TOKEN}
 
 
 def _check_claims(claims: Mapping[str, Any], requested: Sequence[str]) -> None:
@@ -159,10 +152,9 @@ def _leaves(claims: Mapping[str, Any], above: str = "") -> Iterator[str]:
 
 def _check_binding(given: Presentation, request: Pending, now: float) -> None:
     """The Key Binding JWT (RFC 9901 §7.3 step 5) and its transaction data (OpenID4VP 1.0 B.3.3)."""
-    header, said, cnf = given.binding.header, given.binding.payload, given.jwt.payload.get("cnf")
+    header, said = given.binding.header, given.binding.payload
     demand((header.get("typ"), header.get("alg")) == ("kb+jwt", "ES256"), "kb-typ", "it is no key binding")
-    key = public_key(cnf.get("jwk") if isinstance(cnf, dict) else None, "kb-signature")
-    given.binding.verify(key, "kb-signature")
+    given.binding.verify(public_key(at(given.jwt.payload, "cnf", "jwk"), "kb-signature"), "kb-signature")
     iat = whole_number(said.get("iat"))
     demand(iat is not None and abs(now - iat) <= FRESH, "kb-iat", "it was not made just now")
     demand(said.get("aud") == request.client_id, "kb-aud", "it was made for another client")
@@ -181,19 +173,16 @@ def check_status(
 
     `list_at` returns the status list at an address, which is returned.
     """
-    status = given.jwt.payload.get("status")
-    place = status.get("status_list") if isinstance(status, dict) else None
-    place = place if isinstance(place, dict) else {}
-    idx, uri = whole_number(place.get("idx")), str(place.get("uri"))
+    idx, uri = (at(given.jwt.payload, "status", "status_list", name) for name in ("idx", "uri"))
+    idx, uri = whole_number(idx), str(uri)
     if idx is None or idx < 0 or not uri.startswith(f"{request.issuer}/"):
         raise Rejected("status", "no status list of the issuer is named")
     token, inflating = list_at(uri), zlib.decompressobj()
     try:
         jwt = Jwt(token)
         jwt.verify(key_of(jwt), "status")
-        said, held = jwt.payload, jwt.payload.get("status_list")
-        bits, lst = (held.get("bits"), held.get("lst")) if isinstance(held, dict) else (None, None)
-        unpacked = inflating.decompress(decode(lst), LONGEST_LIST)
+        said, bits = jwt.payload, whole_number(at(jwt.payload, "status_list", "bits"))
+        unpacked = inflating.decompress(decode(at(said, "status_list", "lst")), LONGEST_LIST)
     except (Rejected, zlib.error) as error:
         raise Rejected("status", f"the status list cannot be used ({error})") from None
     this = jwt.header.get("typ") == "statuslist+jwt" and said.get("sub") == uri
@@ -201,9 +190,13 @@ def check_status(
     iat, exp = whole_number(said.get("iat")), whole_number(said.get("exp"))
     demand(iat is not None and iat <= now + CLOCK_SKEW, "status", "the list is from the future")
     demand(exp is not None and now < exp, "status", "the list has expired")
-    bits = whole_number(bits) or 0
-    whole = bits in (1, 2, 4, 8) and inflating.eof and not inflating.unused_data
-    demand(whole and idx < len(unpacked) * 8 // bits, "status", "the list has no such place")
+    if (
+        bits not in (1, 2, 4, 8)
+        or not inflating.eof
+        or inflating.unused_data
+        or idx >= len(unpacked) * 8 // bits
+    ):
+        raise Rejected("status", "the list has no such place")
     value = unpacked[idx * bits // 8] >> (idx * bits % 8) & (2**bits - 1)
     demand(value == 0, "status", {1: "it was revoked", 2: "it is suspended"}.get(value, "it is not valid"))
     return token

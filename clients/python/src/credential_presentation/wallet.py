@@ -7,7 +7,8 @@ import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -17,6 +18,9 @@ from credential_presentation.certificates import certified_key, read_root
 from credential_presentation.errors import Denied, Unavailable, demand
 from credential_presentation.verification import LONGEST, Pending, Presentation, check_status, verify
 
+Texts: TypeAlias = Sequence[str]
+Objects: TypeAlias = Sequence[Mapping[str, Any]]
+CALLBACK = str(Path(__file__).parent / "callback")  # the folder of callback.html and callback.js
 PRESENTATION = "/verifiable-credentials/v1/presentation"
 SCOPE = "urn:service:params:scope:verifiable-credentials:"
 # The claims of the scopes with which every service begins. A person may leave off one with a question mark.
@@ -68,17 +72,16 @@ class Wallet:
 
     def request(
         self,
-        *,
         scope: str = "basic",
-        claims: Sequence[str] | None = None,
-        transaction_data: Sequence[Mapping[str, Any]] = (),
+        claims: Texts | None = None,
+        transaction_data: Objects = (),
         **parameters: str,
     ) -> tuple[str, Pending]:
         """The address to which you redirect the browser, and what `finish` needs.
 
         `scope` is one of `SCOPES`, or several with spaces between them. For others, or with a `dcql_query`,
         name the `claims` that you expect, such as `age_equal_or_over.21`, or `nationalities?` for one that may
-        be missing. Further parameters are sent as they are, such as `login_hint` and `response_mode`.
+        be missing. Further parameters are sent as they are, such as `login_hint`.
         Raises `Denied` or `Unavailable` if the request is pushed.
         """
         if claims is None:
@@ -114,8 +117,7 @@ class Wallet:
         answer: Any = fields
         if fields.get("response") is not None:
             demand(pending.decryption_key, "encryption", "no encrypted answer was requested")
-            answer = jose.read_json(jose.decrypt(fields["response"], pending.decryption_key or {}))
-            demand(isinstance(answer, dict), "structure", "the answer is not an object")
+            answer = jose.decrypt(fields["response"], pending.decryption_key or {})
         state = str(answer.get("state")).encode(errors="replace")
         demand(hmac.compare_digest(state, pending.state.encode()), "state", "it is for another session")
         demand(answer.get("iss") in (None, self.base_url), "iss", "the answer is from another issuer")
@@ -127,20 +129,15 @@ class Wallet:
         return self._verified(answer.get("vp_token"), pending)
 
     def verify(
-        self,
-        vp_token: object,
-        *,
-        nonce: str,
-        claims: Sequence[str] | None = None,
-        transaction_data: Sequence[str] = (),
+        self, vp_token: object, *, nonce: str, claims: Texts | None = None, transaction_data: Texts = ()
     ) -> Result:
         """Verifies a presentation alone, such as the evidence in a token response of OpenID Connect.
 
         Call it within five minutes. `nonce` is the `vp_nonce` of that response. `transaction_data` are the
         strings that you sent. Without `claims` any are accepted.
         """
-        facts = (self.base_url, self.client_id, nonce, claims, transaction_data)
-        return self._verified(vp_token, Pending(*facts))
+        request = Pending(self.base_url, self.client_id, nonce, claims, transaction_data)
+        return self._verified(vp_token, request)
 
     def _verified(self, vp_token: object, request: Pending) -> Result:
         given, now = Presentation(_single(vp_token)), self.clock()
@@ -157,18 +154,17 @@ class Wallet:
 
     def _key_of(self, jwt: jose.Jwt) -> ec.EllipticCurvePublicKey:
         """The issuer's key for a token: published under its `kid`, and certified up to the root."""
-        said = self._documents.object(f"{self.base_url}/.well-known/openid-configuration")
+        discovery, kid = f"{self.base_url}/.well-known/openid-configuration", jwt.header.get("kid")
+        said = documents.parsed(discovery, self._documents.text(discovery))
         address = str(said.get("jwks_uri"))
         ours = said.get("issuer") == self.base_url and address.startswith(f"{self.base_url}/")
         demand(ours, "discovery", "the discovery document is another issuer's")
         for anew in (False, True):  # the key may be newer than the cached key set
-            keys = self._documents.object(address, anew).get("keys")
-            found = [
-                key for key in keys or [] if isinstance(key, dict) and key.get("kid") == jwt.header.get("kid")
-            ]
+            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys")
+            found = [key for key in keys or [] if isinstance(key, dict) and key.get("kid") == kid]
             if found:
                 break
-        demand(len(found) == 1, "kid", "the key is not in the key set")
+        demand(kid and len(found) == 1, "kid", "the key is not in the key set")
         certified = certified_key(jwt, self.base_url, self._root, self.clock())
         demand(certified == jose.public_key(found[0], "kid"), "certificate-key", "it is for another key")
         return certified
