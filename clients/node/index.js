@@ -204,7 +204,10 @@ function offered({ d: _, ...key }) {
 // The only presentation: the text itself, or in an object by the ID of its query (OpenID4VP 1.0 §8.1).
 function single(vpToken) {
   const isJson = typeof vpToken === "string" && vpToken.startsWith("{") && vpToken.length <= LONGEST;
-  const found = isJson ? readJson(vpToken) : vpToken, lists = isObject(found) ? Object.values(found) : [[found]];
-  demand(lists.length === 1 && [lists[0]].flat().length === 1, "structure", "there is not exactly one presentation");
-  return [lists[0]].flat()[0];
+  const found = isJson ? readJson(vpToken) : vpToken;
+  if (!isObject(found)) return found;
+  const [list, ...others] = Object.values(found);
+  const one = Array.isArray(list) && list.length === 1 && others.length === 0;
+  demand(one, "structure", "there is not exactly one presentation");
+  return list[0];
 }

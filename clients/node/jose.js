@@ -1,5 +1,6 @@
 // JWS, JWE and their certificates: ES256 (RFC 7518 §3.4), ECDH-ES with AES-GCM (§4.6, §5.3), `x5c` (RFC 7515 §4.1.6).
 import * as crypto from "node:crypto";
+import { isIP } from "node:net";
 import { demand, Rejected } from "./errors.js";
 
 const CONTENT_KEYS = { A128GCM: 16, A256GCM: 32 }; // bytes of the key, by `enc`
@@ -109,7 +110,8 @@ export function certifiedKey({ header }, issuer, root, now) {
     const issued = each.ca && path[at - 1].checkIssued(each) && path[at - 1].verify(each.publicKey);
     demand(issued && pathLength(each) >= at - 1, check, "a certificate was not issued by the next");
   });
-  const named = path[0].checkHost(host, { subject: "never", wildcards: false }) ?? path[0].checkIP(host);
+  const exactly = /** @type {const} */ ({ subject: "never", wildcards: false });
+  const named = isIP(host) ? path[0].checkIP(host) : path[0].checkHost(host, exactly);
   demand(named, check, "the certificate is for another host");
   return path[0].publicKey;
 }

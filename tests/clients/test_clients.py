@@ -1,8 +1,15 @@
 """The client libraries, installed from the built packages: the attack table, and live with the service."""
 
 import json
+import shutil
+import subprocess
+import sys
+import urllib.request
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from datetime import UTC, datetime
+from pathlib import Path
+from time import sleep
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
@@ -15,15 +22,19 @@ from keys.models import Authority, StatementKey
 from keys.rotation import due_steps
 from presentation.models import RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
+from presentation.scopes import catalogue
 from presentation.webhooks import signing_secrets
-from tests.clients.packages import Installed, Library, RefusedError, install
+from tests.barriers import assert_no_barriers
+from tests.clients.packages import Installed, Library, RefusedError, clean, install, run
 from tests.clients.vectors import CLAIMS, STATE, case, vectors
 from tests.forgery import BASE_URL, HONEST, NOW, Forger, Tampering, certificate, new_key, public_jwk
 from tests.people import register
+from tests.ports import free_port
 from tests.presentation import payloads
 from tests.presentation.openid_connect.shop import Shop
 from tests.presentation.test_real_clients import private_jwk
 from tests.presentation.test_verification import answered, verify
+from tests.project_copy import ROOT
 from tests.receiver import listening
 from tests.relying_party import encode, read_jwt
 
@@ -46,9 +57,9 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
 @pytest.fixture(scope="module", params=LANGUAGES)
 def library(request: pytest.FixtureRequest, installed: Installed) -> Iterator[Library]:
     running = installed.starts(request.param)
-    yield running
-    running.process.stdin.close()  # type: ignore[union-attr]
-    assert running.process.wait(30) == 0
+    with running.process:  # closes its standard input and waits for its end
+        yield running
+    assert running.process.returncode == 0
 
 
 def refusal(call: Callable[..., Any], *words: str, **arguments: Any) -> tuple[str, str]:
@@ -264,7 +275,7 @@ def opened(service: Any, root: str, library: Library) -> Callable[..., Any]:
 
 
 def shop(**fields: Any) -> RelyingParty:
-    return register("My Shop", HOME, **fields)
+    return register("My Shop", HOME, allowed_scopes=list(catalogue.current()), **fields)
 
 
 def asked(library: Library, holder: dict[str, Any] | None = None, **asking: Any) -> dict[str, Any]:
@@ -445,3 +456,126 @@ def test_a_service_that_is_not_there_is_unavailable(library: Library, root: str)
     token = VECTORS["as asked"]["fields"]["vp_token"]
     assert refusal(library, "holder", url="http://127.0.0.1:9/verifiable-credentials/")[0] == "Unavailable"
     assert refusal(library, "finish", pending=pending, fields={"vp_token": token, "state": pending["state"]})
+
+
+# --- What developers write --------------------------------------------------------------------------------
+
+USE_OF_TYPES = """
+import { Wallet, Denied, verifyArchive, readWebhook, type Pending, type Result } from "credential-presentation";
+import { holder, fieldsOf } from "credential-presentation/testing";
+const wallet = new Wallet("https://w.example", "id", "https://s.example/callback", { root: "pem", secret: "s" });
+export async function done(fields: Record<string, string>): Promise<string | undefined> {
+  const { url, pending }: { url: string; pending: Pending } = await wallet.request({ login_hint: "a@b.example" });
+  const kept: Pending = JSON.parse(JSON.stringify(pending));
+  try {
+    const result: Result = await wallet.finish(kept, fieldsOf(await holder(url, { decision: "share" })));
+    const { time }: { time: number } = await verifyArchive(result.archive(), "pem");
+    const told: string = readWebhook(fields, new Uint8Array(), "whsec_").type;
+    return `${result.claims["given_name"]} ${time} ${told}`;
+  } catch (error) {
+    if (error instanceof Denied) return error.code;
+    throw error;
+  }
+}
+// @ts-expect-error: the root is demanded
+new Wallet("https://w.example", "id", "https://s.example/callback", {});
+// @ts-expect-error: claims are a list
+await wallet.request({ claims: "given_name" });
+"""
+
+
+def test_strict_types_of_a_users_file(installed: Installed) -> None:
+    (installed.node / "use.mts").write_text(USE_OF_TYPES)
+    tsc = installed.node / "node_modules" / "typescript" / "bin" / "tsc"
+    options = ["--strict", "--noEmit", "--target", "es2022", "--module", "nodenext", "--types", "node"]
+    run(tsc, *options, "use.mts", cwd=installed.node)
+    example = ROOT / "docs" / "examples" / "shop.py"
+    mypy = [
+        sys.executable,
+        "-m",
+        "mypy",
+        "--strict",
+        "--config-file=",
+        "--python-executable",
+        installed.python,
+    ]
+    run(*mypy, "--cache-dir", installed.built / "mypy", example, cwd=installed.built)
+
+
+@pytest.fixture(params=LANGUAGES)
+def example(
+    request: pytest.FixtureRequest, installed: Installed, service: Any, root: str, tmp_path: Path
+) -> Iterator[str]:
+    """The address of a running example application."""
+    address = f"http://127.0.0.1:{free_port()}"
+    party = register("My Shop", f"{address}/callback")
+    (tmp_path / "root.pem").write_text(root)
+    variables = {
+        "WALLET_URL": service.url,
+        "CLIENT_ID": party.client_id,
+        "WALLET_ROOT": str(tmp_path / "root.pem"),
+        "SHOP_URL": address,
+    }
+    script = ROOT / "docs" / "examples" / ("shop.py" if request.param == "python" else "shop.mjs")
+    if request.param == "node":
+        script = Path(shutil.copy(script, installed.node))
+    program = installed.python if request.param == "python" else "node"
+    with subprocess.Popen([program, script], env=clean() | variables, stderr=subprocess.DEVNULL) as running:
+        for _ in range(600):
+            with suppress(OSError), urllib.request.urlopen(address, timeout=1):
+                break
+            sleep(0.1)
+        yield address
+        running.terminate()
+
+
+def answered_by(library: Library, page: Any, address: str, **choices: Any) -> str:
+    """Begins at the shop; the sandbox's holder answers. Returns where the browser is to go."""
+    with page.expect_request(lambda request: "/presentation/authorize?" in request.url) as leaving:
+        page.goto(address)
+        page.get_by_role("link", name="Prove your age").click()
+    return str(library("holder", url=leaving.value.url, **choices)["address"])
+
+
+@pytest.mark.browser
+def test_the_examples_let_people_in_and_keep_others_out(library: Library, page: Any, example: str) -> None:
+    answer = answered_by(library, page, example)
+    page.goto(answer)
+    page.get_by_text("Welcome, Alice!").wait_for()
+    assert page.url == f"{example}/callback"
+    page.goto("about:blank")
+    page.goto(answer)  # the answer is used once
+    page.get_by_text("Please start again.").wait_for()
+    page.goto(answered_by(library, page, example, persona="under-18"))
+    page.get_by_text("You are too young.").wait_for()
+    page.goto(answered_by(library, page, example, decision="decline"))
+    page.get_by_text("You were not let in.").wait_for()
+    forged = answered_by(library, page, example)
+    page.goto(forged.replace("vp_token=", "vp_token=x"))
+    page.get_by_text("We cannot accept this answer.").wait_for()
+
+
+@pytest.mark.browser
+def test_the_callback_page_has_words_for_everything_else(page: Any, browser: Any, example: str) -> None:
+    page.goto(f"{example}/callback")
+    assert page.get_by_role("status").inner_text() == "There is no answer here."
+    assert page.get_by_role("link").inner_text() == "Back to the start"
+    page.goto("about:blank")
+    page.route(
+        "**/callback", lambda route: route.abort() if route.request.method == "POST" else route.continue_()
+    )
+    page.goto(f"{example}/callback#vp_token=x&state=y&state=z&<img src=x onerror=alert(1)>=1")
+    page.get_by_role("button", name="Continue").wait_for()
+    assert page.get_by_role("status").inner_text() == "Your answer is being sent."
+    assert page.url == f"{example}/callback"
+    assert page.locator("input").evaluate_all("all => all.map(({ name }) => name)") == ["vp_token"]
+
+    without = browser.new_context(java_script_enabled=False).new_page()
+    without.goto(f"{example}/callback#vp_token=x&state=y")
+    assert "your browser runs no scripts" in without.locator("main").inner_text()
+    without.context.close()
+
+    inspected = browser.new_context(bypass_csp=True).new_page()
+    inspected.goto(f"{example}/callback")
+    assert_no_barriers(inspected)
+    inspected.context.close()

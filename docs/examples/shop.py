@@ -1,0 +1,63 @@
+"""A shop with Flask: pip install flask credential-presentation, set the variables, and run this file."""
+
+import os
+import secrets
+from pathlib import Path
+
+from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
+from flask import Flask, Response, redirect, request, send_from_directory, session
+from werkzeug.wrappers import Response as AnyResponse
+
+SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")
+root = Path(os.environ["WALLET_ROOT"]).read_text()  # the certificate's file, from the operator
+wallet = Wallet(os.environ["WALLET_URL"], os.environ["CLIENT_ID"], f"{SHOP}/callback", root=root)
+requests: dict[str, Pending] = {}  # in production a table; Flask's sessions are readable cookies
+app = Flask(__name__)
+app.secret_key = secrets.token_bytes(32)
+app.config.update(SESSION_COOKIE_SAMESITE="Lax", SESSION_COOKIE_SECURE=SHOP.startswith("https"))
+POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+
+@app.after_request
+def with_headers(response: Response) -> Response:
+    response.headers["Content-Security-Policy"] = f"{POLICY}; require-trusted-types-for 'script'"
+    response.headers.update({"Referrer-Policy": "same-origin", "Cache-Control": "no-store"})
+    return response
+
+
+@app.get("/")
+def home() -> str:
+    return (
+        '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
+    )
+
+
+@app.get("/start")
+def start() -> AnyResponse:
+    url, pending = wallet.request(scope="basic", login_hint="sam@example.org")
+    session["request"], requests[pending.state] = pending.state, pending
+    return redirect(url, 303)
+
+
+@app.get("/callback")
+@app.get("/callback.js")
+def callback_page() -> Response:
+    return send_from_directory(CALLBACK, "callback.js" if request.path.endswith(".js") else "callback.html")
+
+
+@app.post("/callback")
+def answer() -> Response:
+    pending = requests.pop(session.pop("request", ""), None)  # each request is used once
+    if pending is None:
+        return Response("Please start again.", 400, mimetype="text/plain")
+    try:
+        claims = wallet.finish(pending, request.form).claims
+    except (Denied, Rejected, Unavailable) as error:
+        words = {Denied: "You were not let in.", Rejected: "We cannot accept this answer."}
+        return Response(words.get(type(error), "Please try again later."), 400, mimetype="text/plain")
+    of_age = claims["age_equal_or_over"]["18"]
+    said = f"Welcome, {claims['given_name']}!" if of_age else "You are too young."
+    return Response(said, mimetype="text/plain")
+
+
+app.run("127.0.0.1", int(SHOP.rpartition(":")[2]))
