@@ -1,17 +1,17 @@
-"""A shop with Flask: pip install flask credential-presentation, set the variables, and run this file."""
+"""A shop with Flask: pip install flask credential-presentation, set the variables, flask --app shop run."""
 
 import os
 import secrets
 from pathlib import Path
 
-from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
 from flask import Flask, Response, redirect, request, send_from_directory, session
-from werkzeug.wrappers import Response as AnyResponse
+
+from credential_presentation import CALLBACK, Denied, Rejected, Unavailable, Wallet
 
 SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")
 root = Path(os.environ["WALLET_ROOT"]).read_text()  # the certificate's file, from the operator
 wallet = Wallet(os.environ["WALLET_URL"], os.environ["CLIENT_ID"], f"{SHOP}/callback", root=root)
-requests: dict[str, Pending] = {}  # in production a table; Flask's sessions are readable cookies
+requests = {}  # in production a table; Flask's sessions are readable cookies
 app = Flask(__name__)
 app.secret_key = secrets.token_bytes(32)
 app.config.update(SESSION_COOKIE_SAMESITE="Lax", SESSION_COOKIE_SECURE=SHOP.startswith("https"))
@@ -19,21 +19,21 @@ POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'n
 
 
 @app.after_request
-def with_headers(response: Response) -> Response:
+def with_headers(response):
     response.headers["Content-Security-Policy"] = f"{POLICY}; require-trusted-types-for 'script'"
     response.headers.update({"Referrer-Policy": "same-origin", "Cache-Control": "no-store"})
     return response
 
 
 @app.get("/")
-def home() -> str:
+def home():
     return (
         '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
     )
 
 
 @app.get("/start")
-def start() -> AnyResponse:
+def start():
     url, pending = wallet.request(scope="basic", login_hint="sam@example.org")
     session["request"], requests[pending.state] = pending.state, pending
     return redirect(url, 303)
@@ -41,12 +41,12 @@ def start() -> AnyResponse:
 
 @app.get("/callback")
 @app.get("/callback.js")
-def callback_page() -> Response:
+def callback_page():
     return send_from_directory(CALLBACK, "callback.js" if request.path.endswith(".js") else "callback.html")
 
 
 @app.post("/callback")
-def answer() -> Response:
+def answer():
     pending = requests.pop(session.pop("request", ""), None)  # each request is used once
     if pending is None:
         return Response("Please start again.", 400, mimetype="text/plain")
@@ -58,6 +58,3 @@ def answer() -> Response:
     of_age = claims["age_equal_or_over"]["18"]
     said = f"Welcome, {claims['given_name']}!" if of_age else "You are too young."
     return Response(said, mimetype="text/plain")
-
-
-app.run("127.0.0.1", int(SHOP.rpartition(":")[2]))

@@ -80,8 +80,8 @@ class Wallet:
         """The address to which you redirect the browser, and what `finish` needs.
 
         `scope` is one of `SCOPES`, or several with spaces between them. For others, or with a `dcql_query`,
-        name the `claims` that you expect, such as `age_equal_or_over.21`, or `nationalities?` for one that may
-        be missing. Further parameters are sent as they are, such as `login_hint`.
+        name the `claims` that you expect, such as `age_equal_or_over.21`, or `nationalities?` if it may be
+        missing. Further parameters are sent as they are, such as `login_hint`.
         Raises `Denied` or `Unavailable` if the request is pushed.
         """
         if claims is None:
