@@ -82,8 +82,8 @@ def install(folder: Path) -> Installed:
     wheel, tarball = next(built.glob("*.whl")), next(built.glob("*.tgz"))
     pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=folder)
-    # `cryptography` and Flask come from the tests' environment, because tests reach no package index. It has not
-    # the service, which runs from its folder.
+    # `cryptography` and Flask come from the tests' environment, because tests reach no package index.
+    # The service is not in there: it runs from its folder.
     packages = {str(Path(module.__file__ or "").parents[1]) for module in (cryptography, flask)}
     site = next((environment / "lib").glob("python*/site-packages"))
     (site / "tests.pth").write_text("\n".join(packages))

@@ -5,10 +5,12 @@ import random
 import shutil
 import subprocess
 import sys
+import threading
 import urllib.request
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from datetime import UTC, datetime
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -472,6 +474,37 @@ def test_a_service_that_is_not_there_is_unavailable(library: Library, root: str)
     token = VECTORS["as asked"]["fields"]["vp_token"]
     assert refusal(library, "holder", url="http://127.0.0.1:9/verifiable-credentials/")[0] == "Unavailable"
     assert refusal(library, "finish", pending=pending, fields={"vp_token": token, "state": pending["state"]})
+
+
+class Strange(BaseHTTPRequestHandler):
+    """A service whose discovery document is not what it should be; the path says what it is."""
+
+    def do_GET(self) -> None:
+        kind = self.path.split("/")[1]
+        self.send_response({"moved": 302, "broken": 500}.get(kind, 200))
+        self.send_header("Location", "/long/")
+        self.end_headers()
+        with suppress(OSError):
+            self.wfile.write(b" " * (2**23 + 1) + b"{}" if kind == "long" else b"[]")
+
+    def log_message(self, format: str, *args: object) -> None:
+        pass
+
+
+def test_redirects_and_long_documents_are_not_followed_to_their_end(library: Library) -> None:
+    vector = VECTORS["as asked"]
+    with ThreadingHTTPServer(("127.0.0.1", 0), Strange) as server:
+        threading.Thread(target=server.serve_forever).start()
+        for kind in ("moved", "broken", "long", "array"):
+            base_url = f"http://127.0.0.1:{server.server_port}/{kind}"
+            wallet = {name: vector["wallet"][name] for name in ("client_id", "redirect_uri", "root")}
+            library("open", base_url=base_url, **wallet)
+            forger = Forger(base_url=base_url)
+            pending = library("request")["pending"]
+            fields = {"vp_token": forger.present(HONEST["as asked"]), "state": pending["state"]}
+            found = refusal(library, "finish", pending=pending, fields=fields)
+            assert found == ("Unavailable", ""), kind
+        server.shutdown()
 
 
 # --- What developers write --------------------------------------------------------------------------------

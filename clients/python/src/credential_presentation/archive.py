@@ -34,11 +34,11 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
     """
     demand(len(document) <= LONGEST, "structure", "the document is too long")
     parts, trusted = read_object(document), read_root(root)
-    for name in PARTS:
-        part = parts.get(name)
+    for part in map(parts.get, PARTS):
         fits = isinstance(part, list) and len(part) <= MOST and all(map(_is_text, part))
-        demand(fits, "structure", f"{name} is not a list of strings")
-    given, lists = list(map(Presentation, parts["presentations"])), list(map(Jwt, parts["status_lists"]))
+        demand(fits, "structure", "a part is not a list of strings")
+    presentations, data, certificates, status_lists = map(parts.__getitem__, PARTS)
+    given, lists = list(map(Presentation, presentations)), list(map(Jwt, status_lists))
     demand(given, "structure", "there is no presentation")
     statement = Jwt(parts["statement"]) if "statement" in parts else None
     signed = [statement] if statement else [*lists, *(each.binding for each in given)]
@@ -56,28 +56,18 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
         names = ("iss", "aud", "nonce", "valid", "sha256")
         stated = [statement.header.get("typ"), *map(statement.payload.get, names)]
         hashes = {name: [digest(text) for text in parts[name]] for name in PARTS}
-        demand(
-            stated == ["verification-statement+jwt", *facts, True, hashes], "statement", "it says otherwise"
-        )
-    by_address = {
-        str(each.payload.get("sub")): text for each, text in zip(lists, parts["status_lists"], strict=True)
-    }
+        expected = ["verification-statement+jwt", *facts, True, hashes]
+        demand(stated == expected, "statement", "the service stated something else")
+    by_address = {str(jwt.payload.get("sub")): text for jwt, text in zip(lists, status_lists, strict=True)}
     claims, bound = [], set[str]()
     for each in given:
         hashed = each.binding.payload.get("transaction_data_hashes")
-        hashed = hashed if isinstance(hashed, list) else []
-        request = Pending(
-            issuer,
-            client_id,
-            nonce,
-            None,
-            [text for text in parts["transaction_data"] if digest(text) in hashed],
-        )
+        its_data = [text for text in data if isinstance(hashed, list) and digest(text) in hashed]
+        request = Pending(issuer, client_id, nonce, None, its_data)
         claims.append(verify(each, request, key_of, now))
         check_status(each, request, key_of, now, lambda uri: by_address.get(uri, ""))
-        bound.update(request.transaction_data, each.jwt.header["x5c"])
-    others = {*parts["transaction_data"], *parts["certificates"]} - bound
-    demand(not others, "transaction-data", "no presentation is bound to a part")
+        bound.update(its_data, each.jwt.header["x5c"])
+    demand(bound >= {*data, *certificates}, "transaction-data", "no presentation is bound to a part")
     return Archived(issuer, client_id, nonce, now, claims, statement is not None)
 
 

@@ -103,10 +103,9 @@ def _disclosed(given: Presentation) -> dict[str, Any]:
             demand(each not in seen, "digests-once", "a digest is there twice")
             seen.add(each)
             content = by_digest.get(each)  # without one, the digest may be a decoy (RFC 9901 §4.2.5)
-            demand(
-                content is None or len(content) == parts, "disclosures-form", "a disclosure has other parts"
-            )
-            yield from [] if content is None else [content]
+            if content is not None:
+                demand(len(content) == parts, "disclosures-form", "a disclosure has other parts")
+                yield content
 
     def unfold(node: Any, depth: int, reserved: Collection[str] = ()) -> Any:
         demand(depth <= DEEPEST, "disclosures-form", "it is nested too deeply")
@@ -190,12 +189,8 @@ def check_status(
     iat, exp = whole_number(said.get("iat")), whole_number(said.get("exp"))
     demand(iat is not None and iat <= now + CLOCK_SKEW, "status", "the list is from the future")
     demand(exp is not None and now < exp, "status", "the list has expired")
-    if (
-        bits not in (1, 2, 4, 8)
-        or not inflating.eof
-        or inflating.unused_data
-        or idx >= len(unpacked) * 8 // bits
-    ):
+    whole = bits in (1, 2, 4, 8) and inflating.eof and not inflating.unused_data
+    if not bits or not whole or idx >= len(unpacked) * 8 // bits:
         raise Rejected("status", "the list has no such place")
     value = unpacked[idx * bits // 8] >> (idx * bits % 8) & (2**bits - 1)
     demand(value == 0, "status", {1: "it was revoked", 2: "it is suspended"}.get(value, "it is not valid"))
