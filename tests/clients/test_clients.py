@@ -77,8 +77,6 @@ def refusal(call: Callable[..., Any], *words: str, **arguments: Any) -> tuple[st
 
 # --- The attack table -------------------------------------------------------------------------------------
 
-VECTORS = vectors()
-
 
 def decide(library: Library, vector: dict[str, Any]) -> Any:
     library("open", **vector["wallet"])
@@ -86,12 +84,12 @@ def decide(library: Library, vector: dict[str, Any]) -> Any:
 
 
 def test_it_is_the_installed_library_that_runs(library: Library, installed: Installed) -> None:
-    assert library("open", **VECTORS["as asked"]["wallet"]).startswith(str(installed.built.parent))
+    assert library("open", **vectors()["as asked"]["wallet"]).startswith(str(installed.built.parent))
 
 
 def test_the_attack_table_is_decided_rightly(library: Library) -> None:
     wrong = {}
-    for name, vector in VECTORS.items():
+    for name, vector in vectors().items():
         try:
             found = decide(library, vector)
             archived = library("archive", document=found["archive"], root=vector["wallet"]["root"])
@@ -103,7 +101,7 @@ def test_the_attack_table_is_decided_rightly(library: Library) -> None:
         if not right:
             wrong[name] = vector["failing"]
     assert wrong == {}
-    assert len(VECTORS) > 100
+    assert len(vectors()) > 100
 
 
 def changed(**issued: Any) -> dict[str, Any]:
@@ -146,7 +144,7 @@ def test_a_certificate_for_another_host_is_refused(library: Library) -> None:
 
 
 def test_an_answer_for_another_session_or_of_another_kind_is_refused(library: Library) -> None:
-    vector = VECTORS["as asked"]
+    vector = vectors()["as asked"]
     library("open", **vector["wallet"])
     token = vector["fields"]["vp_token"]
     fields: dict[str, tuple[Any, str]] = {
@@ -176,7 +174,7 @@ def test_an_answer_for_another_session_or_of_another_kind_is_refused(library: Li
 
 
 def test_an_error_is_no_forgery_and_writes_no_line_into_a_log(library: Library) -> None:
-    vector = VECTORS["as asked"]
+    vector = vectors()["as asked"]
     library("open", **vector["wallet"])
     sent = {"state": STATE, "error": "access_denied\nadmin signed in", "error_description": "no\n<b>"}
     with pytest.raises(RefusedError) as refused:
@@ -187,7 +185,7 @@ def test_an_error_is_no_forgery_and_writes_no_line_into_a_log(library: Library) 
 
 
 def test_whatever_is_changed_in_a_presentation_it_is_refused(library: Library) -> None:
-    vector, drawn = VECTORS["as asked"], random.Random(NOW)
+    vector, drawn = vectors()["as asked"], random.Random(NOW)
     library("open", **vector["wallet"])
     token = vector["fields"]["vp_token"]
     for _ in range(200):
@@ -204,10 +202,10 @@ def test_whatever_is_changed_in_a_presentation_it_is_refused(library: Library) -
 
 
 def test_no_part_of_an_archive_can_be_changed(library: Library) -> None:
-    vector = VECTORS["with two transactions"]
+    vector = vectors()["with two transactions"]
     root = vector["wallet"]["root"]
     kept = json.loads(decide(library, vector)["archive"])
-    other = json.loads(decide(library, VECTORS["as asked"])["archive"])
+    other = json.loads(decide(library, vectors()["as asked"])["archive"])
     token = kept["presentations"][0]
     for change in (
         {"presentations": []},
@@ -227,7 +225,7 @@ def test_no_part_of_an_archive_can_be_changed(library: Library) -> None:
         assert refusal(library, "archive", document=document, root=root)[0] == "Rejected", change
     for text in ("", "[]", "{}", "null", "[" * 5000, " " * 4_000_001):
         assert refusal(library, "archive", document=text, root=root) == ("Rejected", "structure")
-    foreign = VECTORS["as asked"]["wallet"]["root"]
+    foreign = vectors()["as asked"]["wallet"]["root"]
     assert refusal(library, "archive", document=json.dumps(kept), root=foreign)[0] == "Rejected"
 
 
@@ -411,7 +409,7 @@ def test_a_posted_answer_is_read(opened: Any, mode: str, wire_format: str) -> No
 @pytest.mark.parametrize("enc", ["A128GCM", "A256GCM", "A128CBC-HS256"])
 def test_answers_that_another_library_encrypted_are_read(library: Library, enc: str) -> None:
     """joserfc encrypts, with `apu` and `apv`, to a key that the test chose."""
-    vector, key = VECTORS["as asked"], new_key()
+    vector, key = vectors()["as asked"], new_key()
     library("open", **vector["wallet"])
     jwk = private_jwk(key, STATE)
     header = {"alg": "ECDH-ES", "enc": enc, "kid": STATE, "apu": encode(b"Alice"), "apv": encode(b"Bob")}
@@ -471,7 +469,7 @@ def test_a_service_that_is_not_there_is_unavailable(library: Library, root: str)
     assert refusal(library, "request")[0] == "Unavailable"
     library("open", **facts)
     pending = library("request")["pending"]
-    token = VECTORS["as asked"]["fields"]["vp_token"]
+    token = vectors()["as asked"]["fields"]["vp_token"]
     assert refusal(library, "holder", url="http://127.0.0.1:9/verifiable-credentials/")[0] == "Unavailable"
     assert refusal(library, "finish", pending=pending, fields={"vp_token": token, "state": pending["state"]})
 
@@ -492,7 +490,7 @@ class Strange(BaseHTTPRequestHandler):
 
 
 def test_redirects_and_long_documents_are_not_followed_to_their_end(library: Library) -> None:
-    vector = VECTORS["as asked"]
+    vector = vectors()["as asked"]
     with ThreadingHTTPServer(("127.0.0.1", 0), Strange) as server:
         threading.Thread(target=server.serve_forever).start()
         for kind in ("moved", "broken", "long", "array"):

@@ -12,8 +12,8 @@ from credential_presentation import Pending, Rejected, Wallet, read_webhook, sta
 from credential_presentation.archive import PARTS
 from credential_presentation.jose import Jwt, decode, decrypt, encode, new_key, read_json
 from credential_presentation.verification import Presentation, verify
-from tests.clients.vectors import STATE, vectors
-from tests.forgery import NOW, Forger, Tampering
+from tests.clients.vectors import STATE, case
+from tests.forgery import HONEST, NOW, Forger, Tampering
 from tests.forgery import new_key as forged_key
 from tests.relying_party import digest
 
@@ -38,7 +38,7 @@ FIELDS = st.dictionaries(
     max_size=5,
 )
 HEADERS = st.sampled_from(["webhook-id", "webhook-timestamp", "Webhook-Signature"])
-CASE = vectors()["as asked"]
+CASE = case(Forger(), HONEST["as asked"], [])
 
 
 def encoded(value: Any) -> str:

@@ -1,6 +1,7 @@
 """The attack table as one JSON file for the client libraries of every language."""
 
 import json
+from functools import cache
 from typing import Any
 
 from cryptography import x509
@@ -57,6 +58,7 @@ def case(forger: Forger, tampering: Tampering, failing: list[str]) -> dict[str, 
     }
 
 
+@cache
 def vectors() -> dict[str, dict[str, Any]]:
     """The cases by name."""
     found = {name: case(Forger(), each, each.failing) for name, each in (HONEST | TAMPERINGS).items()}

@@ -45,7 +45,7 @@ class Result:
         return json.dumps(self.evidence)
 
 
-@dataclass(repr=False)
+@dataclass(repr=False, eq=False)
 class Wallet:
     """One relying party at one service. Threads may share it.
 
