@@ -2,6 +2,7 @@
 
 import json
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -21,7 +22,8 @@ from django.utils import timezone
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
-from credential_presentation.testing import holder
+import credential_presentation
+from credential_presentation.testing import fields_of, holder
 from keys.models import Authority, StatementKey
 from keys.rotation import due_steps
 from presentation.models import RelyingParty, ResponseURI
@@ -648,3 +650,48 @@ def test_the_callback_page_has_words_for_everything_else(page: Any, browser: Any
     inspected.goto(f"{example}/callback")
     assert_no_barriers(inspected)
     inspected.context.close()
+
+
+def snippets(language: str) -> list[str]:
+    """The paragraphs of code in a library's README, in order."""
+    folder, fence = ("python", "python") if language == "python" else ("node", "js")
+    text = (ROOT / "clients" / folder / "README.md").read_text()
+    blocks = re.findall(rf"```{fence}\n(.*?)```", text, re.DOTALL)
+    return [paragraph for block in blocks for paragraph in block.split("\n\n")]
+
+
+def test_the_code_in_the_readme_for_python_works(service: Any, root: str) -> None:
+    names: dict[str, Any] = {"base_url": service.url, "client_id": shop().client_id, "redirect_uri": HOME}
+    names |= {"pem": root, "email": MAIL, "session": {}} | vars(credential_presentation)
+    setup, request, answer, *testing = snippets("python")
+    exec(f"{setup}\n{request}", names)
+    names["posted_fields"] = fields_of(holder(names["url"]))
+    exec("\n".join([answer, *testing]), names)
+    assert names["claims"]["given_name"] == "Alice"
+
+
+def test_the_code_in_the_readme_for_node_works(service: Any, root: str, installed: Installed) -> None:
+    setup, request, answer, imported, testing = snippets("node")
+    given = {
+        "baseUrl": service.url,
+        "clientId": shop().client_id,
+        "redirectUri": HOME,
+        "pem": root,
+        "email": MAIL,
+    }
+    script = f"""
+import assert from "node:assert/strict";
+import {{ Wallet }} from "credential-presentation";
+{imported}
+const {{ baseUrl, clientId, redirectUri, pem }} = {json.dumps(given)}, email = "{MAIL}", session = {{}};
+{setup}
+{{
+  {request}
+  const postedFields = fieldsOf(await holder(url));
+  {answer}
+  assert.equal(claims.given_name, "Alice");
+}}
+{testing}
+"""
+    (installed.node / "readme.mjs").write_text(script)
+    run("node", "readme.mjs", cwd=installed.node)
