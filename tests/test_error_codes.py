@@ -1,4 +1,4 @@
-"""docs/integrate.md lists every error code that the service can answer with, and no other."""
+"""docs/protocol.md lists every error code that the service can answer with, and no other."""
 
 import ast
 import re
@@ -14,7 +14,7 @@ from tests.test_structure import modules
 
 pytestmark = pytest.mark.slow
 
-GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "integrate.md").read_text()
+GUIDE = (Path(__file__).resolve().parent.parent / "docs" / "protocol.md").read_text()
 AT_THE_CALLBACK = "| `error` | what to do |"
 OF_ENDPOINTS = "| status, `error` | what to do |"
 # No error for machines is raised: REST framework refuses methods, `config.views` unknown documents.

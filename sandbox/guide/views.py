@@ -12,7 +12,7 @@ from infra.reading import only_read
 from sandbox.guide.document import Document, rendered
 
 GUIDE = "integrate"
-PAGES = (GUIDE, "transaction-data", "credential-status", "openid-connect")
+PAGES = (GUIDE, "openid-connect", "protocol", "transaction-data", "credential-status")
 
 
 @only_read

@@ -1,4 +1,4 @@
-// A second implementation checks evidence by the steps of docs/integrate.md: jose reads the statement, Node the
+// A second implementation checks evidence by the steps of docs/protocol.md: jose reads the statement, Node the
 // certificates. Given {"evidence", "root" (PEM)} on standard input, it prints what was stated; or fails, saying why.
 import { X509Certificate, createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,6 +1,6 @@
 """The holder for CI, on pages that do not redirect: `redirect_to` is null, and the answer has the page.
 
-The cases are those of docs/integrate.md §13.
+The cases are those of docs/protocol.md §12.
 """
 
 import json

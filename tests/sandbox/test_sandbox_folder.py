@@ -35,7 +35,7 @@ def shown(path: str) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("path", ["README.md", "docs/integrate.md", "templates/playground/no_parties.html"])
+@pytest.mark.parametrize("path", ["README.md", "docs/protocol.md", "templates/playground/no_parties.html"])
 def test_the_command_of_each_document_runs_as_it_is_printed(folder: Path, path: str) -> None:
     (folder / "my-shop.json").unlink(missing_ok=True)
     for command in shown(path):

@@ -44,7 +44,7 @@ def test_links_from_the_guide_and_to_it_lead_somewhere() -> None:
     for file, anchor in links:
         text = (DOCS / file).read_text() if file else GUIDE
         assert not anchor or anchor in anchors(text), (file, anchor)
-    for name in ("integrate.md", "operate.md", "keys.md", "../README.md"):
+    for name in ("protocol.md", "operate.md", "keys.md", "../README.md"):
         for anchor in re.findall(r"credential-status\.md(?:#([^)]+))?\)", (DOCS / name).read_text()):
             assert not anchor or anchor in anchors(GUIDE)
         assert "credential-status.md" in (DOCS / name).read_text()

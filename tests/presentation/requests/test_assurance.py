@@ -152,7 +152,7 @@ def test_a_query_can_demand_a_level_as_the_guide_says(
     client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn, now: Any
 ) -> None:
     sign_in(alice)
-    guide = (ROOT / "docs" / "integrate.md").read_text().partition("### Demand an assurance level")[2]
+    guide = (ROOT / "docs" / "protocol.md").read_text().partition("### Demand an assurance level")[2]
     printed = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
     assert printed
     wanted = with_query(query(path("given_name"), *json.loads(f"{{{printed[1]}}}")["claims"]))
