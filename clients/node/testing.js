@@ -1,7 +1,7 @@
 // For tests of your application: the sandbox's holder answers a request in place of a person.
 import { setTimeout } from "node:timers/promises";
 import { parsed, send } from "./documents.js";
-import { Unavailable } from "./errors.js";
+import { Unavailable } from "./jose.js";
 
 /**
  * The address to which the browser would be redirected, or null where a person would stay on a page.

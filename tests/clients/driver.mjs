@@ -16,8 +16,8 @@ const commands = {
     if (documents) {
       facts.clock = () => now;
       facts.fetch = async (address) => {
-        if (!Object.hasOwn(documents, address)) throw new library.Unavailable(address);
-        return { text: documents[address], maxAge: 0 };
+        const init = { status: Object.hasOwn(documents, address) ? 200 : 404, headers: { "Cache-Control": "max-age=0" } };
+        return new Response(documents[address], init);
       };
     }
     wallet = new library.Wallet(base_url, client_id, redirect_uri, facts);

@@ -108,7 +108,8 @@ def test_disclosures_that_an_issuer_signed(content: Any, signed: bool, payload: 
     token = forger.present(Tampering([], issue=issue))
     wallet = CASE["wallet"]
     pending = Pending(wallet["base_url"], wallet["client_id"], CASE["pending"]["nonce"], None)
-    parsed(lambda: verify(Presentation(token), pending, lambda _jwt: forger.signing_key.public_key(), NOW))
+    key = forger.signing_key.public_key()
+    parsed(lambda: verify(Presentation(token), pending, lambda _jwt: key, NOW, lambda _uri: ""))
 
 
 KEYS = {f"{name}_key": forged_key() for name in ("root", "issuing", "signing", "holder", "unrelated")}

@@ -9,8 +9,7 @@ result.claims["given_name"]
 from credential_presentation.archive import Archived, verify_archive
 from credential_presentation.errors import Denied, Rejected, Unavailable
 from credential_presentation.verification import Pending
-from credential_presentation.wallet import CALLBACK, Result, Wallet, state_of
-from credential_presentation.webhooks import read_webhook
+from credential_presentation.wallet import CALLBACK, Result, Wallet, read_webhook, state_of
 
 __all__ = ["CALLBACK", "Archived", "Denied", "Pending", "Rejected", "Result", "Unavailable", "Wallet"]
 __all__ += ["read_webhook", "state_of", "verify_archive"]

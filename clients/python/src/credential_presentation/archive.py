@@ -3,10 +3,9 @@
 from dataclasses import dataclass
 from typing import Any
 
-from credential_presentation.certificates import certified_key, read_root
 from credential_presentation.errors import demand
-from credential_presentation.jose import Jwt, digest, read_object, whole_number
-from credential_presentation.verification import Pending, Presentation, check_status, verify
+from credential_presentation.jose import Jwt, certified_key, digest, read_object, read_root, whole_number
+from credential_presentation.verification import Pending, Presentation, verify
 
 PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
 LONGEST, MOST = 4_000_000, 100  # characters of a document, and strings of a part
@@ -35,7 +34,7 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
     demand(len(document) <= LONGEST, "structure", "the document is too long")
     parts, trusted = read_object(document), read_root(root)
     for part in map(parts.get, PARTS):
-        fits = isinstance(part, list) and len(part) <= MOST and all(map(_is_text, part))
+        fits = isinstance(part, list) and len(part) <= MOST and all(isinstance(text, str) for text in part)
         demand(fits, "structure", "a part is not a list of strings")
     presentations, data, certificates, status_lists = map(parts.__getitem__, PARTS)
     given, lists = list(map(Presentation, presentations)), list(map(Jwt, status_lists))
@@ -52,24 +51,17 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
         return certified_key(jwt, issuer, trusted, now)
 
     if statement:
-        statement.verify(key_of(statement), "statement")
-        names = ("iss", "aud", "nonce", "valid", "sha256")
-        stated = [statement.header.get("typ"), *map(statement.payload.get, names)]
+        statement.verify(key_of(statement), "verification-statement+jwt", "statement")
         hashes = {name: [digest(text) for text in parts[name]] for name in PARTS}
-        expected = ["verification-statement+jwt", *facts, True, hashes]
-        demand(stated == expected, "statement", "the service stated something else")
+        stated = [statement.payload.get(name) for name in ("iss", "aud", "nonce", "valid", "sha256")]
+        demand(stated == [*facts, True, hashes], "statement", "the service stated something else")
     by_address = {str(jwt.payload.get("sub")): text for jwt, text in zip(lists, status_lists, strict=True)}
     claims, bound = [], set[str]()
     for each in given:
         hashed = each.binding.payload.get("transaction_data_hashes")
         its_data = [text for text in data if isinstance(hashed, list) and digest(text) in hashed]
         request = Pending(issuer, client_id, nonce, None, its_data)
-        claims.append(verify(each, request, key_of, now))
-        check_status(each, request, key_of, now, lambda uri: by_address.get(uri, ""))
+        claims.append(verify(each, request, key_of, now, lambda uri: by_address.get(uri, ""))[0])
         bound.update(its_data, each.jwt.header["x5c"])
     demand(bound >= {*data, *certificates}, "transaction-data", "no presentation is bound to a part")
     return Archived(issuer, client_id, nonce, now, claims, statement is not None)
-
-
-def _is_text(value: object) -> bool:
-    return isinstance(value, str) and value.isascii()

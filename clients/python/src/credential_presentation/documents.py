@@ -1,6 +1,5 @@
 """The published documents of the service: fetched with limits, and cached as `Cache-Control` allows."""
 
-import threading
 import time
 import urllib.request
 from collections.abc import Callable
@@ -66,19 +65,17 @@ class Documents:
     """A cache of published documents. Threads may share it."""
 
     def __init__(self, fetch: Fetch) -> None:
-        self._fetch, self._lock = fetch, threading.Lock()
+        self._fetch = fetch
         self._kept: dict[str, tuple[str, float, float]] = {}
 
     def text(self, address: str, anew: bool = False) -> str:
         """The document; `anew` fetches it again, but at most every 30 seconds."""
-        with self._lock:
-            text, fresh_until, anew_from = self._kept.get(address, ("", 0.0, 0.0))
+        text, fresh_until, anew_from = self._kept.get(address, ("", 0.0, 0.0))
         now = time.monotonic()
         if now < (anew_from if anew else fresh_until):
             return text
         text, max_age = self._fetch(address)
-        with self._lock:
-            if len(self._kept) >= 100:
-                self._kept.clear()
-            self._kept[address] = (text, now + min(max_age, LONGEST_KEPT), now + AT_MOST_EVERY)
+        if len(self._kept) >= 100:
+            self._kept.clear()
+        self._kept[address] = (text, now + min(max_age, LONGEST_KEPT), now + AT_MOST_EVERY)
         return text

@@ -1,13 +1,17 @@
-"""JWS and JWE on the curve P-256: ES256 (RFC 7518 §3.4) and ECDH-ES with AES-GCM (RFC 7518 §4.6, §5.3)."""
+"""JWS, JWE and their certificates: ES256 (RFC 7518 §3.4), ECDH-ES with AES-GCM (§4.6, §5.3), `x5c`."""
 
 import base64
 import hashlib
 import json
 import re
 from collections.abc import Mapping
+from datetime import UTC, datetime
+from itertools import pairwise
 from typing import Any
+from urllib.parse import urlsplit
 
-from cryptography.exceptions import InvalidSignature, InvalidTag
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature, InvalidTag, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -15,8 +19,10 @@ from cryptography.hazmat.primitives.kdf.concatkdf import ConcatKDFHash
 
 from credential_presentation.errors import Rejected, demand
 
-CONTENT_KEYS = {"A128GCM": 16, "A256GCM": 32}  # bytes of the key, by `enc`
-LONGEST_RESPONSE = 131_072  # characters of an encrypted answer
+LONGEST_RESPONSE, MOST = 131_072, 5  # characters of an encrypted answer, and certificates below the root
+UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.ExtensionNotFound)
+# What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
+CONTEXT = b"\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0"
 
 
 def encode(octets: bytes) -> str:
@@ -35,7 +41,7 @@ def decode(text: object) -> bytes:
 
 def digest(text: str) -> str:
     """The SHA-256 of a text, as `sd_hash`, disclosures and transaction data use it (RFC 9901 §4.2.3)."""
-    return encode(hashlib.sha256(text.encode()).digest())
+    return encode(hashlib.sha256(text.encode(errors="replace")).digest())
 
 
 def read_object(text: str | bytes) -> dict[str, Any]:
@@ -80,10 +86,15 @@ class Jwt:
         self.header, self.payload = read_object(decode(parts[0])), read_object(decode(parts[1]))
         self.signed, self.signature = f"{parts[0]}.{parts[1]}".encode(), decode(parts[2])
 
-    def verify(self, key: ec.EllipticCurvePublicKey, check: str) -> None:
-        """Verifies the signature with ES256, the only algorithm that is accepted."""
-        demand(self.header.get("alg") == "ES256" and "crit" not in self.header, check, "alg is not ES256")
-        demand(len(self.signature) == 64, check, "a signature has 64 bytes")
+    def verify(self, key: ec.EllipticCurvePublicKey, typ: str, check: str, *others: str) -> None:
+        """Verifies type and signature; ES256 is the only algorithm that is accepted.
+
+        `check` names what fails, and `others` what fails if it is the type or the algorithm.
+        """
+        of_type, of_algorithm = others or (check, check)
+        demand(self.header.get("typ") == typ, of_type, f"it is not of the type {typ}")
+        es256 = self.header.get("alg") == "ES256" and "crit" not in self.header
+        demand(es256, of_algorithm, "alg is not ES256")
         r, s = (int.from_bytes(half, "big") for half in (self.signature[:32], self.signature[32:]))
         try:
             key.verify(utils.encode_dss_signature(r, s), self.signed, ec.ECDSA(hashes.SHA256()))
@@ -102,11 +113,6 @@ def public_key(jwk: object, check: str) -> ec.EllipticCurvePublicKey:
         raise Rejected(check, "the point is not on the curve") from None
 
 
-def private_key(jwk: Mapping[str, Any]) -> ec.EllipticCurvePrivateKey:
-    """The private key of a JWK of the application itself."""
-    return ec.derive_private_key(int.from_bytes(decode(jwk["d"]), "big"), ec.SECP256R1())
-
-
 def new_key(kid: str) -> dict[str, str]:
     """A fresh private key for one encrypted answer, as a JWK."""
     key = ec.generate_private_key(ec.SECP256R1())
@@ -116,34 +122,53 @@ def new_key(kid: str) -> dict[str, str]:
     return {"kty": "EC", "crv": "P-256", "kid": kid, "use": "enc", "alg": "ECDH-ES", **coordinates}
 
 
-def sign(payload: Mapping[str, Any], jwk: Mapping[str, Any]) -> str:
-    """A JWT signed with ES256 by the private key of a JWK."""
-    header = {"alg": "ES256", "kid": jwk["kid"]}
-    signed = ".".join(encode(json.dumps(part).encode()) for part in (header, payload))
-    r, s = utils.decode_dss_signature(private_key(jwk).sign(signed.encode(), ec.ECDSA(hashes.SHA256())))
-    return f"{signed}.{encode(r.to_bytes(32, 'big') + s.to_bytes(32, 'big'))}"
-
-
 def jwe_header(compact: object) -> dict[str, Any]:
-    """The protected header of a compact JWE (RFC 7516 §7.1)."""
-    demand(isinstance(compact, str) and len(compact) <= LONGEST_RESPONSE, "encryption", "it is too long")
+    """The protected header of a compact JWE (RFC 7516 §7.1) with direct key agreement: no second part."""
+    short = isinstance(compact, str) and len(compact) <= LONGEST_RESPONSE
+    demand(short and re.fullmatch(r"[^.]+\.(\.[^.]+){3}", str(compact)), "encryption", "it is no such JWE")
     return read_object(decode(str(compact).partition(".")[0]))
 
 
 def decrypt(compact: object, jwk: Mapping[str, Any]) -> dict[str, Any]:
     """The object in a compact JWE that was encrypted to the private key of a JWK."""
-    header, parts = jwe_header(compact), str(compact).split(".")
-    demand(len(parts) == 5 and not parts[1], "encryption", "it is not a JWE for direct key agreement")
-    size = CONTENT_KEYS.get(str(header.get("enc")))
-    if header.get("alg") != "ECDH-ES" or not size or {"crit", "zip"} & set(header):
-        raise Rejected("encryption", "the header names another algorithm")
-    shared = private_key(jwk).exchange(ec.ECDH(), public_key(header.get("epk"), "encryption"))
-    texts = [str(header["enc"]).encode(), decode(header.get("apu", "")), decode(header.get("apv", ""))]
-    info = b"".join(len(each).to_bytes(4, "big") + each for each in texts) + (size * 8).to_bytes(4, "big")
-    key = ConcatKDFHash(hashes.SHA256(), size, info).derive(shared)  # RFC 7518 §4.6.2
-    initial, sealed, tag = map(decode, parts[2:])
-    demand((len(initial), len(tag)) == (12, 16), "encryption", "a part has another length")
+    epk = jwe_header(compact).get("epk")
+    own = ec.derive_private_key(int.from_bytes(decode(jwk["d"]), "big"), ec.SECP256R1())
+    shared = own.exchange(ec.ECDH(), public_key(epk, "encryption"))
+    key = ConcatKDFHash(hashes.SHA256(), 32, CONTEXT).derive(shared)
     try:
-        return read_object(AESGCM(key).decrypt(initial, sealed + tag, parts[0].encode()))
-    except InvalidTag:
+        head, _none, initial, sealed, tag = str(compact).split(".")
+        return read_object(AESGCM(key).decrypt(decode(initial), decode(sealed) + decode(tag), head.encode()))
+    except (InvalidTag, ValueError):
         raise Rejected("encryption", "it was not encrypted to this key, or it was changed") from None
+
+
+def read_root(pem: str | bytes) -> x509.Certificate:
+    """The trusted root certificate of a service, which its operator hands over."""
+    return x509.load_pem_x509_certificate(pem.encode() if isinstance(pem, str) else pem)
+
+
+def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> ec.EllipticCurvePublicKey:
+    """The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host.
+
+    RFC 5280 §6.
+    """
+    sent, check, moment = jwt.header.get("x5c"), "certificate-chain", datetime.fromtimestamp(now, UTC)
+    if not isinstance(sent, list) or not 1 <= len(sent) <= MOST:
+        raise Rejected("x5c", "there is no chain of certificates")
+    try:
+        chain = [x509.load_der_x509_certificate(base64.b64decode(each, validate=True)) for each in sent]
+        for each in [*chain, root]:
+            in_time = each.not_valid_before_utc <= moment <= each.not_valid_after_utc
+            demand(in_time, check, "a certificate is not valid at this time")
+        for lower, upper in pairwise([*chain, root]):
+            lower.verify_directly_issued_by(upper)
+            limits = upper.extensions.get_extension_for_class(x509.BasicConstraints).value
+            demand(limits.ca, check, "an issuer is not a certificate authority")
+        names = chain[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+        named, key = {str(name.value) for name in names}, chain[0].public_key()
+    except (*UNREADABLE, InvalidSignature):
+        raise Rejected(check, "a certificate cannot be read, or was not issued by the next") from None
+    demand(urlsplit(issuer).hostname in named, check, "the certificate is for another host")
+    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+        raise Rejected("certificate-key", "the key is not on the curve P-256")
+    return key

@@ -3,6 +3,7 @@
 import base64
 import hmac
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -14,11 +15,11 @@ from urllib.parse import quote, urlencode
 from cryptography.hazmat.primitives.asymmetric import ec
 
 from credential_presentation import documents, jose
-from credential_presentation.certificates import certified_key, read_root
 from credential_presentation.errors import Denied, Unavailable, demand
-from credential_presentation.verification import LONGEST, Pending, Presentation, check_status, verify
+from credential_presentation.verification import Pending, Presentation, verify
 
 Texts: TypeAlias = Sequence[str]
+Claims: TypeAlias = Sequence[str] | None
 Objects: TypeAlias = Sequence[Mapping[str, Any]]
 CALLBACK = str(Path(__file__).parent / "callback")  # the folder of callback.html and callback.js
 PRESENTATION = "/verifiable-credentials/v1/presentation"
@@ -30,6 +31,7 @@ SCOPES = {
     "identity": ["birth_date", "nationalities?"],
     "contact": ["email"],
 }
+TOLERANCE, LONGEST_WEBHOOK = 300, 65_536  # seconds since a webhook was sent, and bytes
 
 
 @dataclass(frozen=True)
@@ -50,9 +52,9 @@ class Wallet:
     """One relying party at one service. Threads may share it.
 
     `redirect_uri` is your registered callback or, for `direct_post`, your response URI. `root` is the root
-    certificate (PEM) that the operator gave you; never fetch it from the service. With `secret` (your client
-    secret) or `key` (your private key as a JWK with a `kid`, for `private_key_jwt`), requests are pushed, so
-    that no address bar holds them. `lifetime` is how many seconds a person may take.
+    certificate (PEM) that the operator gave you; never fetch it from the service. With `secret`, your client
+    secret, requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person
+    may take.
     """
 
     base_url: str
@@ -61,21 +63,16 @@ class Wallet:
     _: KW_ONLY
     root: str | bytes
     secret: str | None = None
-    key: Mapping[str, Any] | None = None
     lifetime: float = 7200
     fetch: documents.Fetch = documents.fetch
     clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
-        self.base_url, self._root = self.base_url.rstrip("/"), read_root(self.root)
+        self.base_url, self._root = self.base_url.rstrip("/"), jose.read_root(self.root)
         self._documents = documents.Documents(self.fetch)
 
     def request(
-        self,
-        scope: str = "basic",
-        claims: Texts | None = None,
-        transaction_data: Objects = (),
-        **parameters: str,
+        self, scope: str = "basic", claims: Claims = None, transaction_data: Objects = (), **parameters: str
     ) -> tuple[str, Pending]:
         """The address to which you redirect the browser, and what `finish` needs.
 
@@ -103,10 +100,12 @@ class Wallet:
         if "dcql_query" not in parameters:
             sent["scope"] = " ".join(each if ":" in each else SCOPE + each for each in scope.split())
         sent = {name: value for name, value in sent.items() if value}
-        if self.secret or self.key:
-            sent = {"client_id": self.client_id, "request_uri": self._push(sent)}
-        facts = (self.base_url, self.client_id, nonce, list(claims), data)
-        pending = Pending(*facts, state, self.clock(), key)
+        if self.secret:
+            sent = {
+                "client_id": self.client_id,
+                "request_uri": self._push(sent | {"client_secret": self.secret}),
+            }
+        pending = Pending(self.base_url, self.client_id, nonce, list(claims), data, state, self.clock(), key)
         return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(sent, quote_via=quote)}", pending
 
     def finish(self, pending: Pending, fields: Mapping[str, str]) -> Result:
@@ -114,22 +113,22 @@ class Wallet:
 
         Remove `pending` from the session first, so that it is used once.
         """
-        answer: Any = fields
-        if fields.get("response") is not None:
-            demand(pending.decryption_key, "encryption", "no encrypted answer was requested")
-            answer = jose.decrypt(fields["response"], pending.decryption_key or {})
+        encrypted, key = fields.get("response") is not None, pending.decryption_key
+        demand(key or not encrypted, "encryption", "no encrypted answer was requested")
+        answer: Any = jose.decrypt(fields["response"], key) if encrypted and key else fields
         state = str(answer.get("state")).encode(errors="replace")
         demand(hmac.compare_digest(state, pending.state.encode()), "state", "it is for another session")
-        demand(answer.get("iss") in (None, self.base_url), "iss", "the answer is from another issuer")
         demand(-60 <= self.clock() - pending.begun <= self.lifetime, "state", "the request is too old")
+        ours = pending.issuer == self.base_url == answer.get("iss", self.base_url)
+        demand(ours, "iss", "it is from another issuer")
         if answer.get("error") is not None:
             raise Denied(answer["error"], answer.get("error_description"))
-        in_the_open = answer is fields and pending.decryption_key
-        demand(not in_the_open, "encryption", "the answer is not encrypted")
-        return self._verified(answer.get("vp_token"), pending)
+        demand(encrypted or not key, "encryption", "the answer is not encrypted")
+        claims, data = pending.claims, pending.transaction_data
+        return self.verify(answer.get("vp_token"), nonce=pending.nonce, claims=claims, transaction_data=data)
 
     def verify(
-        self, vp_token: object, *, nonce: str, claims: Texts | None = None, transaction_data: Texts = ()
+        self, vp_token: object, *, nonce: str, claims: Claims = None, transaction_data: Texts = ()
     ) -> Result:
         """Verifies a presentation alone, such as the evidence in a token response of OpenID Connect.
 
@@ -137,50 +136,33 @@ class Wallet:
         strings that you sent. Without `claims` any are accepted.
         """
         request = Pending(self.base_url, self.client_id, nonce, claims, transaction_data)
-        return self._verified(vp_token, request)
-
-    def _verified(self, vp_token: object, request: Pending) -> Result:
-        given, now = Presentation(_single(vp_token)), self.clock()
-        demand(request.issuer == self.base_url, "iss", "the request was sent to another issuer")
-        claims = verify(given, request, self._key_of, now)
-        status_list = check_status(given, request, self._key_of, now, self._documents.text)
+        given, now = Presentation(vp_token), self.clock()
+        found, status_list = verify(given, request, self._key_of, now, self._documents.text)
         evidence = {
             "presentations": [given.token],
-            "transaction_data": list(request.transaction_data),
+            "transaction_data": list(transaction_data),
             "certificates": list(given.jwt.header["x5c"]),
             "status_lists": [status_list],
         }
-        return Result(claims, given.token, evidence)
+        return Result(found, given.token, evidence)
 
     def _key_of(self, jwt: jose.Jwt) -> ec.EllipticCurvePublicKey:
         """The issuer's key for a token: published under its `kid`, and certified up to the root."""
-        discovery, kid = f"{self.base_url}/.well-known/openid-configuration", jwt.header.get("kid")
-        said = documents.parsed(discovery, self._documents.text(discovery))
-        address = str(said.get("jwks_uri"))
-        ours = said.get("issuer") == self.base_url and address.startswith(f"{self.base_url}/")
-        demand(ours, "discovery", "the discovery document is another issuer's")
-        for anew in (False, True):  # the key may be newer than the cached key set
-            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys")
-            found = [key for key in keys or [] if isinstance(key, dict) and key.get("kid") == kid]
-            if found:
-                break
-        demand(kid and len(found) == 1, "kid", "the key is not in the key set")
-        certified = certified_key(jwt, self.base_url, self._root, self.clock())
-        demand(certified == jose.public_key(found[0], "kid"), "certificate-key", "it is for another key")
+        address, kid = f"{self.base_url}/openid-connect/jwks", jwt.header.get("kid")
+
+        def find(anew: bool) -> object:
+            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys") or []
+            return next((key for key in keys if jose.at(key, "kid") == kid), None)
+
+        found = find(anew=False) or find(anew=True)  # it may be newer than the cached key set
+        certified = jose.certified_key(jwt, self.base_url, self._root, self.clock())
+        demand(certified == jose.public_key(found, "kid"), "certificate-key", "it is for another key")
         return certified
 
     def _push(self, parameters: Mapping[str, str]) -> str:
         """Pushes a request (RFC 9126) and returns its `request_uri`."""
-        form, headers, address = dict(parameters), {}, f"{self.base_url}{PRESENTATION}/par"
-        if self.key:  # RFC 7523 §3
-            now, client = int(self.clock()), self.client_id
-            facts = {"iss": client, "sub": client, "aud": self.base_url, "jti": secrets.token_urlsafe(16)}
-            form["client_assertion_type"] = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
-            form["client_assertion"] = jose.sign({**facts, "iat": now, "exp": now + 60}, self.key)
-        else:  # RFC 6749 §2.3.1
-            basic = ":".join(quote(text, safe="") for text in (self.client_id, str(self.secret)))
-            headers["Authorization"] = f"Basic {base64.b64encode(basic.encode()).decode()}"
-        status, text, _ = documents.send(address, urlencode(form).encode(), **headers)
+        address = f"{self.base_url}{PRESENTATION}/par"
+        status, text, _ = documents.send(address, urlencode(parameters).encode())
         if status == 429 or status >= 500:
             raise Unavailable(f"{address} answered with status {status}")
         answer = documents.parsed(address, text)
@@ -197,19 +179,28 @@ def state_of(fields: Mapping[str, str]) -> str:
     return str(state)
 
 
+def read_webhook(headers: Mapping[str, str], body: bytes, *secrets: str) -> dict[str, Any]:
+    """The content of a webhook: `type`, `timestamp` and `data`. Raises `Rejected` if it is forged or old.
+
+    `secrets` is your secret (`whsec_…`), or the old and the new one while you change them. A webhook may
+    arrive twice, with the same `webhook-id`.
+    """
+    sent = {name.lower(): value for name, value in headers.items()}
+    parts = ("id", "timestamp", "signature")
+    own_id, moment, signatures = (sent.get(f"webhook-{part}", "") for part in parts)
+    short = len(body) <= LONGEST_WEBHOOK and len(own_id + signatures) <= 2048
+    demand(short and re.fullmatch("[0-9]{1,12}", moment), "webhook", "it has not the form of a webhook")
+    signed, matches = f"{own_id}.{moment}.".encode(errors="replace") + body, []
+    for secret in secrets:
+        key = base64.b64decode(secret.removeprefix("whsec_"))
+        own = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
+        matches += [hmac.compare_digest(own, each.encode(errors="replace")) for each in signatures.split(" ")]
+    demand(any(matches), "webhook", "no signature is by one of the secrets")
+    demand(abs(time.time() - int(moment)) <= TOLERANCE, "webhook", "it was not sent just now")
+    return jose.read_object(body)
+
+
 def _offered(key: Mapping[str, str]) -> dict[str, Any]:
     """The `client_metadata` of a request whose answer is encrypted to this key (OpenID4VP 1.0 §8.3)."""
     public = {name: value for name, value in key.items() if name != "d"}
-    return {"jwks": {"keys": [public]}, "encrypted_response_enc_values_supported": list(jose.CONTENT_KEYS)}
-
-
-def _single(vp_token: object) -> object:
-    """The only presentation: the text itself, or in an object by the ID of its query (OpenID4VP 1.0 §8.1)."""
-    if isinstance(vp_token, str) and vp_token.startswith("{"):
-        vp_token = jose.read_json(vp_token[:LONGEST])
-    if not isinstance(vp_token, dict):
-        return vp_token
-    lists = list(vp_token.values())
-    one = len(lists) == 1 and isinstance(lists[0], list) and len(lists[0]) == 1
-    demand(one, "structure", "there is not exactly one presentation")
-    return lists[0][0]
+    return {"jwks": {"keys": [public]}, "encrypted_response_enc_values_supported": ["A256GCM"]}
