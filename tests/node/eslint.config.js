@@ -8,7 +8,7 @@ import globals from "globals";
 const MODULES = ["sandbox/static/**/*.js"]; // loaded with <script type="module">
 const SCRIPTS = ["config/static/**/*.js"]; // loaded with <script defer>
 const SCRIPTS_OF_CLIENTS = ["clients/**/callback/*.js"]; // for the pages of relying applications
-const NODE = ["tests/**/*.mjs", "tests/node/*.js", "clients/node/*.js", "docs/examples/*.mjs"];
+const NODE = ["{tests,clients/tests}/**/*.mjs", "tests/node/*.js", "clients/node/*.js", "docs/examples/*.mjs"];
 
 export default [
   { ignores: ["var/", "**/node_modules/", "test-artifacts/", ".venv/"] },

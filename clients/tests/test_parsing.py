@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from clients.tests.vectors import STATE, case
 from credential_presentation import Pending, Rejected, Wallet, read_webhook, state_of, verify_archive
 from credential_presentation.archive import PARTS
 from credential_presentation.jose import Jwt, decode, decrypt, encode, new_key, read_json
 from credential_presentation.verification import Presentation, verify
-from tests.clients.vectors import STATE, case
 from tests.forgery import HONEST, NOW, Forger, Tampering
 from tests.forgery import new_key as forged_key
 from tests.relying_party import digest

@@ -12,7 +12,7 @@ from typing import Any
 import cryptography
 import flask
 
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.project_copy import ROOT
 
 HERE = Path(__file__).parent
@@ -68,8 +68,9 @@ def clean() -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
 
 
-def run(*command: str | Path, cwd: Path) -> None:
-    done = subprocess.run(command, cwd=cwd, env=clean(), capture_output=True, text=True, timeout=120)
+def run(*command: str | Path, cwd: Path, **variables: str) -> None:
+    environment = clean() | variables
+    done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)
     assert done.returncode == 0, f"{command}\n{done.stdout}{done.stderr}"
 
 

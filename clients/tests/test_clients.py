@@ -23,16 +23,14 @@ from joserfc import jwe
 from joserfc.jwk import ECKey
 
 import credential_presentation
+from clients.tests.packages import Installed, Library, RefusedError, clean, install, run
+from clients.tests.vectors import CLAIMS, STATE, case, vectors
 from credential_presentation.testing import fields_of, holder
-from keys.models import Authority, StatementKey
-from keys.rotation import due_steps
 from presentation.models import RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from presentation.scopes import catalogue
 from presentation.webhooks import signing_secrets
 from tests.barriers import assert_no_barriers
-from tests.clients.packages import Installed, Library, RefusedError, clean, install, run
-from tests.clients.vectors import CLAIMS, STATE, case, vectors
 from tests.forgery import BASE_URL, HONEST, NOW, Forger, Tampering, certificate, new_key, public_jwk
 from tests.people import register
 from tests.ports import free_port
@@ -265,12 +263,6 @@ def test_webhooks_are_verified_with_the_old_and_the_new_secret(library: Library)
 
 
 # --- Live -------------------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def root(service: Any, signing_key: Any) -> str:
-    due_steps.rotate(now=timezone.now(), kind=StatementKey)
-    return str(Authority.objects.get().root_pem)
 
 
 @pytest.fixture
