@@ -576,9 +576,18 @@ def example(
     examples = ROOT / "docs" / "examples"
     if request.param == "python":
         port = str(urlsplit(address).port)
-        command = [installed.python, "-m", "flask", "--app", examples / "shop.py", "run", "--port", port]
+        command = [
+            installed.python,
+            "-m",
+            "flask",
+            "--app",
+            examples / "flask_shop.py",
+            "run",
+            "--port",
+            port,
+        ]
     else:
-        command = ["node", Path(shutil.copy(examples / "shop.mjs", installed.node))]
+        command = ["node", Path(shutil.copy(examples / "express_shop.mjs", installed.node))]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, env=clean() | variables, **silent) as running:
         for _ in range(600):

@@ -43,7 +43,10 @@ class Result:
     evidence: dict[str, list[str]] = field(repr=False)
 
     def archive(self) -> str:
-        """The evidence as a JSON document that `verify_archive` checks years later, without a network."""
+        """The evidence as a JSON document that `verify_archive` checks years later, without a network.
+
+        The service's own tool, `manage.py verify_evidence`, demands a signed statement, which this has not.
+        """
         return json.dumps(self.evidence)
 
 

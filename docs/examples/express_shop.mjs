@@ -4,10 +4,10 @@ import { readFileSync } from "node:fs";
 import { CALLBACK, Denied, Rejected, Unavailable, Wallet } from "credential-presentation";
 import express from "express";
 
-const { WALLET_URL, CLIENT_ID, WALLET_ROOT, SHOP_URL = "http://127.0.0.1:5000" } = process.env;
+const { WALLET_URL, CLIENT_ID, CLIENT_SECRET: secret, WALLET_ROOT, SHOP_URL = "http://127.0.0.1:5000" } = process.env;
 const root = readFileSync(WALLET_ROOT, "utf8"); // the certificate's file, from the operator
-const wallet = new Wallet(WALLET_URL, CLIENT_ID, `${SHOP_URL}/callback`, { root });
-const sessions = new Map(); // in production a table
+const wallet = new Wallet(WALLET_URL, CLIENT_ID, `${SHOP_URL}/callback`, { root, secret });
+const sessions = new Map(); // on the server; in production a table
 const app = express();
 const POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
 

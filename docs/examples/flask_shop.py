@@ -1,4 +1,4 @@
-"""A shop with Flask: pip install flask credential-presentation, set the variables, flask --app shop run."""
+"""A shop with Flask. Install flask and credential-presentation, set the variables; flask --app flask_shop run."""
 
 import os
 import secrets
@@ -6,16 +6,22 @@ from pathlib import Path
 
 from flask import Flask, Response, redirect, request, send_from_directory, session
 
-from credential_presentation import CALLBACK, Denied, Rejected, Unavailable, Wallet
+from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
 
 SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")
 root = Path(os.environ["WALLET_ROOT"]).read_text()  # the certificate's file, from the operator
-wallet = Wallet(os.environ["WALLET_URL"], os.environ["CLIENT_ID"], f"{SHOP}/callback", root=root)
-requests = {}  # in production a table; Flask's sessions are readable cookies
+given = {"root": root, "secret": os.environ.get("CLIENT_SECRET")}
+wallet = Wallet(os.environ["WALLET_URL"], os.environ["CLIENT_ID"], f"{SHOP}/callback", **given)
+sessions = {}  # on the server; in production a table
 app = Flask(__name__)
 app.secret_key = secrets.token_bytes(32)
 app.config.update(SESSION_COOKIE_SAMESITE="Lax", SESSION_COOKIE_SECURE=SHOP.startswith("https"))
 POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+
+
+def on_server():
+    """The person's session on the server. Flask's own is a readable cookie, so it holds the number only."""
+    return sessions.setdefault(session.setdefault("number", secrets.token_urlsafe(32)), {})
 
 
 @app.after_request
@@ -35,7 +41,7 @@ def home():
 @app.get("/start")
 def start():
     url, pending = wallet.request(scope="basic", login_hint="sam@example.org")
-    session["request"], requests[pending.state] = pending.state, pending
+    on_server()["wallet"] = pending.to_json()
     return redirect(url, 303)
 
 
@@ -47,11 +53,11 @@ def callback_page():
 
 @app.post("/callback")
 def answer():
-    pending = requests.pop(session.pop("request", ""), None)  # each request is used once
+    pending = on_server().pop("wallet", None)  # each request is used once
     if pending is None:
         return Response("Please start again.", 400, mimetype="text/plain")
     try:
-        claims = wallet.finish(pending, request.form).claims
+        claims = wallet.finish(Pending.from_json(pending), request.form).claims
     except (Denied, Rejected, Unavailable) as error:
         words = {Denied: "You were not let in.", Rejected: "We cannot accept this answer."}
         return Response(words.get(type(error), "Please try again later."), 400, mimetype="text/plain")
