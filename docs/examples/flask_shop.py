@@ -1,4 +1,4 @@
-"""A shop with Flask. Install flask and credential-presentation, set the variables; flask --app flask_shop run."""
+"""A shop: pip install flask credential-presentation, set the variables, flask --app flask_shop run."""
 
 import os
 import secrets
