@@ -1,7 +1,7 @@
 """Settings, connections, language and URLconf without the detours by which Django also serves coroutines.
 
 They take a tenth of all calls of a presentation. Requests are answered by threads here, where variables of
-the thread do the same. With a version of Django that was not tried, everything stays as it is.
+the thread do the same.
 """
 
 import threading
@@ -13,13 +13,9 @@ from django.db import connections
 from django.urls import base
 from django.utils.translation import trans_real
 
-from infra.database import internals
-
 
 def install() -> None:
     """Replaces the detours. What this thread has set before stays set."""
-    if not internals.DJANGO_IS_KNOWN_TO_WORK:
-        return
     LazySettings.__getattribute__ = object.__getattribute__  # type: ignore[method-assign]
     of_value = ("value",)
     for owner, name, names in (

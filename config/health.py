@@ -110,7 +110,7 @@ def _database() -> None:
     compare(connection)
 
 
-def _migrations() -> None:
+def migrations() -> None:
     """All migrations of this release are applied; those of a newer release may be as well."""
     applied = set(MigrationRecorder(connection).migration_qs.values_list("app", "name"))
     if not _newest_migrations() <= applied:
@@ -143,7 +143,7 @@ readiness = Readiness(
     {
         "database": _database,
         "database_writes": _database_writes,
-        "migrations": _migrations,
+        "migrations": migrations,
         "signing_key": _signing_key,
         "static_files": _static_files,
     }

@@ -19,10 +19,12 @@ from config.middleware import REFUSED_WRITES
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
 from infra.database.refused_writes import REASONS
+from infra.doctor import doctor_metrics
 from infra.gauges import gauges
 from infra.mail.metrics import email_metrics
 from infra.runs import run_metrics
 from keys.metrics import key_metrics
+from presentation.abuse import abuse_metrics
 from presentation.machine_errors import for_machines
 from presentation.overdue_clearing import clearing_metrics
 from presentation.relying_parties.authentication.client_secrets import secret_metrics
@@ -85,7 +87,7 @@ REGISTRY.register(ReadinessCollector())
 REGISTRY.register(
     DatabaseCollector(
         *(key_metrics, webhook_metrics, email_metrics, identity_metrics, clearing_metrics, secret_metrics),
-        run_metrics,
+        *(run_metrics, doctor_metrics, abuse_metrics),
     )
 )
 

@@ -34,6 +34,9 @@ SIMULATED_CHECK = "/sandbox/identity/"  # a step of the holder's flow, and so in
 _SESSION_KEY = re.compile("[a-z0-9]{32}")
 _METHODS = frozenset(("GET", "HEAD", "POST"))
 _REQUEST_ID = re.compile("[0-9a-f]{32}")  # nginx's $request_id
+_TRACE = re.compile(
+    "00-((?!0{32})[0-9a-f]{32})-[0-9a-f]{16}-[0-9a-f]{2}"
+)  # `traceparent` (W3C Trace Context)
 
 
 class EveryRequest:
@@ -43,7 +46,8 @@ class EveryRequest:
     reference, so that people can quote it.
 
     The line has method, route, status and milliseconds, and what views bind with `log_context.bind`. The path
-    and the query are left out, because they contain e-mail addresses, nonces and payments.
+    and the query are left out, because they contain e-mail addresses, nonces and payments. Anybody may send a
+    trace id, so it only leads from the lines of a client to ours.
     """
 
     def __init__(self, get_response: GetResponse) -> None:
@@ -60,6 +64,8 @@ class EveryRequest:
         reference = request_id[:8].upper()
         request.reference = reference  # type: ignore[attr-defined]
         facts = log_context.begin(reference=reference, request_id=request_id)
+        if trace := _TRACE.fullmatch(request.META.get("HTTP_TRACEPARENT", "")):
+            facts["trace_id"] = trace[1]
         language = _language(request)
         request.page_language = language  # type: ignore[attr-defined]
         activate(language or settings.LANGUAGE_CODE)

@@ -2,12 +2,12 @@
 
 import re
 from dataclasses import dataclass
-from pathlib import Path
 
 from django.core.exceptions import ImproperlyConfigured
 
 from config.variables import text
 from infra import email_addresses
+from infra.files import FileError, content
 from presentation.relying_parties.metadata import logos
 
 MOST = 100  # characters of a name
@@ -24,7 +24,8 @@ Colour = tuple[int, int, int]
 class Operator:
     """What the footer of every page and the page before an identity check say about the operator.
 
-    help: an e-mail address or a web address. place: where people can come, or empty.
+    help: an e-mail address or a web address. place: where people can come, or empty. alerts: the e-mail
+    address that `infra.doctor` writes to, or empty.
     """
 
     name: str
@@ -33,6 +34,7 @@ class Operator:
     place: str = ""
     logo: bytes = b""
     colour: str = ""
+    alerts: str = ""
 
     @property
     def help_address(self) -> str:
@@ -64,7 +66,10 @@ def from_environment(name: str, privacy_notice: str, help_address: str, *, sandb
         _WEB_ADDRESS.fullmatch(help_address) or email_addresses.is_accepted(help_address)
     ):
         raise ImproperlyConfigured("OPERATOR_HELP must be an e-mail address in small letters, or https://.")
-    return Operator(name, privacy_notice, help_address, place, _logo(), _colour())
+    alerts = text("OPERATOR_ALERTS")
+    if alerts and not email_addresses.is_accepted(alerts):
+        raise ImproperlyConfigured("OPERATOR_ALERTS must be an e-mail address in small letters.")
+    return Operator(name, privacy_notice, help_address, place, _logo(), _colour(), alerts)
 
 
 def style(colour: str) -> str:
@@ -132,10 +137,9 @@ def _logo() -> bytes:
     if not path:
         return b""
     try:
-        with Path(path).open("rb") as file:
-            picture = file.read(logos.LARGEST + 1)
-    except OSError as error:
-        raise ImproperlyConfigured(f"OPERATOR_LOGO_FILE cannot be read: {error.strerror}.") from None
+        picture = content(path, most=logos.LARGEST)
+    except FileError as error:
+        raise ImproperlyConfigured(f"OPERATOR_LOGO_FILE: {error}") from None
     if logos.problem_with(picture) is not None:
         raise ImproperlyConfigured(
             "OPERATOR_LOGO_FILE must be a PNG, JPEG or WebP picture of at most 64 kB and 2048 pixels a side."

@@ -151,7 +151,7 @@ INSTALLED_APPS = [
     *(["sandbox"] if _sandbox else []),
     "config",
     "operators",
-    "operators.admin.ServiceAdminConfig",
+    "operators.config.ServiceAdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -163,6 +163,7 @@ MIDDLEWARE = [
     "config.middleware.EveryRequest",
     "config.middleware.Entrance",
     "django.middleware.csrf.CsrfViewMiddleware",
+    *(["sandbox.desk.recording.Recording"] if _sandbox else []),
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

@@ -9,12 +9,11 @@ import consent.views
 import keys.endpoints
 import presentation.endpoints
 import presentation.metadata
-import presentation.relying_parties.views
 import presentation.views
 import wallet.account.what_is_kept
 import wallet.credential.endpoints
 import wallet.status_lists.endpoints
-from config import health, languages, views
+from config import health, views
 from config.metrics import metrics
 from consent import requester_pages
 from infra.published.documents import PublishedDocument
@@ -47,7 +46,7 @@ urlpatterns = [
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
     path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
     path("", views.home, name="home"),
-    path("language/", languages.choose, name="language"),
+    path("language/", views.choose_language, name="language"),
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/leave/", presentation.views.leave, name="leave"),
     path(
@@ -58,7 +57,7 @@ urlpatterns = [
     path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
     path(
         "relying-parties/<str:client_id>/begin-again/",
-        presentation.relying_parties.views.begin_again,
+        presentation.views.begin_again,
         name="begin_again",
     ),
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),

@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
-from keys.private_keys.secret_file import SecretFileError, secret_in, secrets_in
+from infra.files import FileError, secret_in, secrets_in
 
 Content = TypeVar("Content")
 _asked: set[str] = set()  # the names that the settings have read
@@ -50,7 +50,7 @@ def file_instead_of(name: str) -> str:
 def _in_file(name: str, path: str, read: Callable[[str], Content]) -> Content:
     try:
         return read(path)
-    except SecretFileError as error:
+    except FileError as error:
         raise ImproperlyConfigured(f"{name}_FILE: {error}") from None
 
 

@@ -1,20 +1,29 @@
-"""The front page, and the error pages, which are in plain words and have a reference."""
+"""The front page, the choice of a language, and the error pages: in plain words, with a reference."""
 
 import sys
 
 from django.apps import apps
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect, JsonResponse
+from django.http import (
+    Http404,
+    HttpRequest,
+    HttpResponse,
+    HttpResponseBadRequest,
+    HttpResponseRedirect,
+    JsonResponse,
+)
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import NoReverseMatch, reverse
 from django.utils import timezone
+from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import cache_control, never_cache
+from django.views.decorators.http import require_POST
 
 from config.context import environment, page_of_form
-from config.languages import choose
 from config.middleware import ADMIN
 from config.operator import style
+from infra import languages
 from infra.again import SHORTLY, again_after
 from infra.database.outages import means_away
 from infra.reading import only_read
@@ -44,6 +53,7 @@ PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
 _WITHOUT_ARGUMENTS = (HOME, "consent_history", "wallet_security")
 
 WELL_KNOWN = "/.well-known/"
+LONGEST_PATH = 9000  # an authorization request and its path
 
 
 @never_cache
@@ -78,6 +88,24 @@ def operator_style(request: HttpRequest) -> HttpResponse:
     return HttpResponse(style(settings.OPERATOR.colour), content_type="text/css; charset=utf-8")
 
 
+@never_cache
+@require_POST
+def choose_language(request: HttpRequest) -> HttpResponse:
+    """The switch in the footer: keeps the language that the person chose, and returns to the page.
+
+    `next` must be a path of this service; for anything else the front page is shown.
+    """
+    language = request.POST.get("language", "")
+    if language not in dict(settings.LANGUAGES):
+        return HttpResponseBadRequest("Unknown language.", content_type="text/plain")
+    response = HttpResponseRedirect(_path(request.POST.get("next", "")), status=303)
+    languages.choose(response, language)
+    session = sessions.current(request, now=timezone.now())
+    if session:
+        sessions.speak(session.wallet, language)
+    return response
+
+
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """400: the request cannot be read."""
     return _error_page(request, "400.html", 400)
@@ -96,7 +124,7 @@ def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
     """
     match = request.resolver_match
     if match and match.url_name == "language" and _is_own(request):
-        return choose(request)  # it changes nothing else
+        return choose_language(request)  # it changes nothing else
     if page := _page_to_return_to(request):
         return HttpResponseRedirect(page, status=303, headers={"Cache-Control": "no-store"})
     return _error_page(request, "403_csrf.html", 403, again=page_of_form(request) or reverse("home"))
@@ -132,6 +160,18 @@ def server_error(request: HttpRequest) -> HttpResponse:
     context |= {"form_sent": form_sent, "again": form_sent and (page_of_form(request) or reverse("home"))}
     page = HttpResponse(render_to_string("503.html", context), status=503, headers=headers)
     return again_after(SHORTLY, page)
+
+
+def _path(written: str) -> str:
+    """A path of this service, or the front page if it is anything else."""
+    path = (
+        written.startswith("/")
+        and len(written) <= LONGEST_PATH
+        and written.isascii()
+        and written.isprintable()
+        and url_has_allowed_host_and_scheme(written, allowed_hosts=None)
+    )
+    return written if path else reverse("home")
 
 
 def _error_page(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:

@@ -45,16 +45,12 @@ def _documents_before(handler: Application) -> Application:
     from infra.database import hung_database, kept_connections
 
     kept_connections.receive_signals()
-    documents: dict[str, Application] = {
-        f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
-    }
-    families: dict[str, Application] = {
-        f"/{path}/": family.wsgi for path, family in PUBLISHED_FAMILIES.items()
-    }
+    documents: dict[str, Application] = {f"/{path}": each.wsgi for path, each in PUBLISHED_DOCUMENTS.items()}
+    documents |= {f"/{path}/": family.wsgi for path, family in PUBLISHED_FAMILIES.items()}
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
         path = environ["PATH_INFO"]
-        published = documents.get(path) or families.get(path[: path.rfind("/") + 1])
+        published = documents.get(path) or documents.get(path[: path.rfind("/") + 1])
         if published is not None:
             return published(environ, start_response)
         hung_database.begin(settings.DATABASE_ANSWER_TIMEOUT)
@@ -67,15 +63,15 @@ def _checked_application() -> Application:
     """The application; prints one sentence and exits if the settings or the database are wrong."""
     try:
         django.setup(set_prefix=False)
-        from config import direct_access  # imported here, because Django has to be set up first
-
-        direct_access.install()
         # The checks that every command runs first. Without them gunicorn would start with faulty settings.
         errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
+        # Imported here, because Django has to be set up first.
+        from config import direct_access
         from infra.database.database_mark import refuse_foreign_database
 
+        direct_access.install()
         refuse_foreign_database()
     except ImproperlyConfigured as error:
         sys.stderr.write(f"Cannot start: {error}\n")

@@ -8,9 +8,7 @@ from django.utils.html import escape, format_html
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext, ngettext
 
-from consent.blocks import Payment, Transaction
-from consent.question import Requester
-from consent.values import Money, filled, total
+from consent.blocks import Money, Payment, Transaction, filled, total
 
 # They keep a name from changing the order of the words around it (Unicode UAX 9 §2.4.2).
 _ISOLATE, _END = "\u2068", "\u2069"
@@ -18,23 +16,22 @@ _ISOLATE, _END = "\u2068", "\u2069"
 
 @dataclass(frozen=True)
 class Approval:
-    """What is approved: at least one payment, each with its amount, and who asks for it.
+    """What is approved: at least one payment, each with its amount.
 
     sum: of all payments; None if they are in several currencies.
     """
 
-    requester: Requester
     payments: tuple[Payment, ...]
     sum: Money | None
 
     @classmethod
-    def of(cls, requester: Requester, transactions: Sequence[Transaction]) -> Self | None:
+    def of(cls, transactions: Sequence[Transaction]) -> Self | None:
         """None if there is no payment, or one without its facts, as earlier releases stored them."""
         moving = [transaction for transaction in transactions if transaction.consequential]
         payments = tuple(transaction.payment for transaction in moving if transaction.payment)
         if not payments or len(payments) < len(moving):
             return None
-        return cls(requester, payments, total(tuple(payment.money for payment in payments)))
+        return cls(payments, total(payments))
 
     @property
     def single(self) -> Payment | None:
@@ -69,7 +66,7 @@ class Approval:
                 return gettext("Approve %(count)s payments?"), {"count": count}
             text = gettext("Approve %(count)s payments, %(amount)s in total?")
             return text, {"count": count, "amount": str(self.sum)}
-        amount = str(self.single.money)
+        amount = str(self.single)
         if self.single.payee:
             text = gettext("Approve %(amount)s to %(payee)s?")
             return text, {"amount": amount, "payee": " ".join(self.single.payee.split())}

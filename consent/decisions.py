@@ -16,7 +16,7 @@ from django.db.models.lookups import Exact
 from django.utils.timezone import localdate
 
 from consent.models import Consent
-from consent.question import Requester
+from consent.question import Requester, sought
 from consent.transactions import seal_in
 from infra.database.prepared.composition import WithoutIndex
 from infra.database.prepared.reads import PreparedRead
@@ -97,49 +97,30 @@ class Sharing:
 def question(
     *,
     wallet: Wallet,
-    requester_id: str,
     requester: Requester,
     claims: Iterable[Sequence[str]],
+    optional: Iterable[Sequence[str]] = (),
     transactions: Iterable[object],
     transaction_hashes: Sequence[str],
-    request_hash: str,
-    return_to: str,
     now: datetime,
-    expires_at: datetime,
-    optional: Iterable[Sequence[str]] = (),
-    alternatives: bool = False,
-    extendable_until: datetime | None = None,
-    requester_since: date | None = None,
-    requester_is_unchecked: bool = False,
-    fresh_since: datetime | None = None,
+    **facts: Any,
 ) -> Consent:
     """A question to the holder of `wallet`, to be stored by `NEW`; its page is `consent_review` with its ID.
 
-    transactions: `blocks.Transaction`s as JSON. transaction_hashes: the hash of the value of each, as
-    received. request_hash: identifies the request; the answer counts for no other request. optional: those of
-    `claims` that the holder may leave off. alternatives: whether the request accepts several answers.
-    extendable_until: the end of the time that `extend` may give. requester_since, requester_is_unchecked:
-    when it was registered, and whether by itself. fresh_since: only a holder who proved a factor at or after
-    this moment may share.
+    optional: those of `claims` that the holder may leave off. transactions: `blocks.Transaction`s as JSON.
+    transaction_hashes: the hash of the value of each, as received. facts: further columns of `Consent`.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
         wallet=wallet,
-        requester_id=requester_id,
-        **requester.columns(),
+        requester=requester.to_json(),
+        requester_sought=sought(f"{requester.name}\n{requester.domain}"),
         claims=[list(path) for path in claims],
         optional_claims=[list(path) for path in optional],
-        alternatives=alternatives,
-        request_hash=request_hash,
-        return_to=return_to,
         email_due=wallet.share_emails,
         asked_at=now,
-        expires_at=expires_at,
-        extendable_until=extendable_until,
-        requester_since=requester_since,
-        requester_is_unchecked=requester_is_unchecked,
-        fresh_since=fresh_since,
         transactions=[],
+        **facts,
     )
     if transaction_hashes:
         seal_in(consent, transactions, transaction_hashes)
@@ -182,9 +163,9 @@ def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
     return still_open.update(expires_at=Greatest("expires_at", until)) == 1
 
 
-def note_undelivered(consent_id: uuid.UUID, *, now: datetime) -> None:
-    """Store that nothing was shared although the holder agreed, so that the receipt says so."""
-    granted = Consent.objects.filter(id=consent_id, decision=Consent.Decision.GRANTED, undelivered_at=None)
+def note_undelivered(*consents: uuid.UUID, now: datetime) -> None:
+    """Store that nothing was shared although the holder agreed, so that the receipts say so."""
+    granted = Consent.objects.filter(id__in=consents, decision=Consent.Decision.GRANTED, undelivered_at=None)
     granted.update(undelivered_at=now)
 
 

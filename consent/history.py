@@ -2,13 +2,12 @@
 
 from contextlib import suppress
 from datetime import UTC, datetime
-from http import HTTPStatus
 from typing import Any
 from urllib.parse import urlsplit
 from uuid import UUID
 
 from django.conf import settings
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseRedirect
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
@@ -20,10 +19,9 @@ from consent.receipts import Place, Receipt
 from infra.reading import only_read
 from keys.statements import StatementError
 from wallet.account import subjects
-from wallet.decorators import for_signed_in_302
+from wallet.decorators import for_signed_in_302, see_other
 from wallet.models import HolderSession, Wallet
 from wallet.status_lists import changes
-from wallet.status_lists.standing import standings
 
 
 @only_read
@@ -37,7 +35,7 @@ def history(request: HttpRequest, session: HolderSession, now: datetime) -> Http
     found = receipts.page(session.wallet, form.search, older=older, newer=newer)
     context = {
         "form": form,
-        "receipts": _receipts(found.rows, session.wallet, now=now),
+        "receipts": receipts.of(session.wallet, found.rows, now=now),
         "links": _links(form, found),
         "invalidated": _invalidated(request, session.wallet, now=now),
     }
@@ -97,7 +95,7 @@ def invalidate(request: HttpRequest, session: HolderSession, now: datetime, cons
         with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
             changes.take_back(session.wallet, consent_id, now=now)
         done = {"invalidated": consent_id}
-    return HttpResponseRedirect(reverse("consent_history", query=done), status=HTTPStatus.SEE_OTHER)
+    return see_other(reverse("consent_history", query=done))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -110,7 +108,7 @@ def new_number(request: HttpRequest, session: HolderSession, now: datetime, cons
         return _page(request, "new_number", _of(session.wallet) | context)
     if request.method == "POST":
         subjects.reset(session.wallet, requester.sector)
-    return HttpResponseRedirect(reverse("consent_receipt", args=[consent_id]), status=HTTPStatus.SEE_OTHER)
+    return see_other("consent_receipt", consent_id)
 
 
 def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:
@@ -132,13 +130,8 @@ def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Rece
 
 
 def _receipt(wallet: Wallet, *, now: datetime, **which: Any) -> Receipt:
-    (found,) = _receipts([get_object_or_404(Consent, wallet=wallet, **which)], wallet, now=now)
+    (found,) = receipts.of(wallet, [get_object_or_404(Consent, wallet=wallet, **which)], now=now)
     return found
-
-
-def _receipts(consents: list[Consent], wallet: Wallet, *, now: datetime) -> list[Receipt]:
-    statuses = standings(wallet, [consent.id for consent in consents], now=now)
-    return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
 
 
 def _of(wallet: Wallet) -> dict[str, Any]:

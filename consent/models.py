@@ -1,24 +1,23 @@
 """The record of a question to a holder and of the answer."""
 
-import uuid
-
 from django.db import models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from consent.question import REPORTED_FOR
 from infra.database.append_only import AppendOnly
+from infra.models import NumberedRow
 from wallet.models import Wallet
 
 
-class Consent(AppendOnly):
+class Consent(AppendOnly, NumberedRow):
     """One question to a holder and its answer; append-only; kept longer than the request it belongs to.
 
     The row is inserted when the holder is asked. Afterwards only these change it:
 
     * `decisions`, when the holder asks for more time, when the holder answers, and when nothing could be
       shared although the holder agreed, or only later;
-    * `clearing`, which deletes unanswered questions, and erases the content of transactions at the end of
+    * `retention`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `requesters`, which stores when the holder asked the requester to delete what was shared;
     * `presentation.share_emails`, which takes back `email_due` when it sends the e-mail;
@@ -38,7 +37,6 @@ class Consent(AppendOnly):
         GRANTED = "granted", _("shared")
         DECLINED = "declined", _("not shared")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     # None once the wallet is closed: the record then says what a requester was told, and not by whom.
     wallet = models.ForeignKey(
         Wallet,
@@ -129,11 +127,8 @@ class Consent(AppendOnly):
             ),
         ]
 
-    def __str__(self) -> str:
-        return str(self.id)
 
-
-class Report(AppendOnly):
+class Report(AppendOnly, NumberedRow):
     """What a holder reported about a requester. It names no holder and no claim.
 
     `personal_data` does not find it, because nothing leads from it to a wallet; `retention` deletes it.
@@ -141,7 +136,6 @@ class Report(AppendOnly):
 
     SEALED = {"sealed_text": "consent_report.sealed_text:{pk}"}
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     requester_id = models.CharField(_("client ID of the requester"), max_length=100, editable=False)
     reason = models.CharField(_("reason"), max_length=11, choices=REPORTED_FOR, editable=False)
     sealed_text = models.BinaryField(null=True, editable=False)  # what the holder wrote
@@ -151,6 +145,3 @@ class Report(AppendOnly):
         verbose_name = _("report")
         verbose_name_plural = _("reports")
         indexes = [models.Index(fields=["reported_at"], name="consent_reports_by_age")]
-
-    def __str__(self) -> str:
-        return str(self.id)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 from datetime import datetime
+from itertools import islice
 from typing import Any
 
 from django.conf import settings
@@ -9,34 +10,22 @@ from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
+from consent import receipts
 from consent.models import Consent
 from consent.receipts import Receipt
 from infra.personal_data import Entry, Person, Section, in_batches
 from wallet.models import Wallet
-from wallet.status_lists.standing import standings
 
 BATCH = 200
 
 
 def receipt_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The receipts with the transactions as they were shown, the newest first."""
-    wallet = Wallet.objects.filter(id=person.id).first()
-    decided = Consent.objects.filter(wallet=person.id, decided_at__isnull=False)
-    page: list[Consent] = []
-    for consent in in_batches(decided, "-decided_at", "pk", batch=BATCH):
-        page.append(consent)
-        if len(page) == BATCH:
-            yield from _entries(wallet, page, now)
-            page = []
-    yield from _entries(wallet, page, now)
-
-
-def _entries(wallet: Wallet | None, page: list[Consent], now: datetime) -> Iterator[Entry]:
-    if wallet is None or not page:
-        return
-    statuses = standings(wallet, [consent.id for consent in page], now=now)
-    for consent in page:
-        yield _entry(Receipt.of(consent, statuses.get(consent.id)))
+    for wallet in Wallet.objects.filter(id=person.id):
+        decided = wallet.consents.filter(decided_at__isnull=False)
+        found = in_batches(decided, "-decided_at", "pk", batch=BATCH)
+        while page := list(islice(found, BATCH)):
+            yield from map(_entry, receipts.of(wallet, page, now=now))
 
 
 def _entry(receipt: Receipt) -> Entry:
@@ -127,4 +116,10 @@ def _transactions(person: Person) -> str:
     return format_html(said, count)
 
 
+def _merge(source: Wallet, into: Wallet) -> None:
+    """Give all consent records of `source` to `into`; nothing else of them changes."""
+    Consent.objects.filter(wallet=source).update(wallet=into)
+
+
 COUNTS = (_receipts, _transactions)
+MERGERS = (_merge,)

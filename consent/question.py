@@ -86,13 +86,6 @@ class Requester:
     def to_json(self) -> dict[str, str]:
         return {name: text for name, text in vars(self).items() if text or name not in _LEFT_OUT}
 
-    def columns(self) -> dict[str, Any]:
-        """The columns of a question: the requester as shown, and its name and domain for the search."""
-        return {
-            "requester": self.to_json(),
-            "requester_sought": sought(f"{self.name}\n{self.domain}"),
-        }
-
     @classmethod
     def from_json(cls, value: object) -> Self:
         if isinstance(value, Mapping):
@@ -114,13 +107,8 @@ def entries_of(value: object) -> list[Any]:
     return list(value)
 
 
-def text_of(value: object, name: str) -> str:
-    """The value, if it is a text; raises `QuestionFormatError`, which names it `name`."""
+def text_of(value: object) -> str:
+    """The value, if it is a text; raises `QuestionFormatError`."""
     if not isinstance(value, str) or len(value) > MAX_TEXT:
-        raise QuestionFormatError(f"{name} is not a text of at most {MAX_TEXT} characters")
+        raise QuestionFormatError(f"not a text of at most {MAX_TEXT} characters")
     return value
-
-
-def texts_of(value: object) -> tuple[str, ...]:
-    """The value as a tuple of texts; raises `QuestionFormatError`."""
-    return tuple(text_of(entry, "entry") for entry in entries_of(value))

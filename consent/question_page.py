@@ -98,7 +98,7 @@ class Question:
     @cached_property
     def approval(self) -> Approval | None:
         """The payments that heading and button name; None if there are none, or their facts are unknown."""
-        return Approval.of(self.requester, self.transactions) if self.transactions else None
+        return Approval.of(self.transactions) if self.transactions else None
 
 
 def _adds_up(

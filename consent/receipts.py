@@ -6,6 +6,7 @@ receipts is found as fast as the first. Every query is limited to one wallet fir
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
@@ -19,7 +20,7 @@ from consent.question import Requester, sought
 from consent.transactions import KeptTransaction
 from wallet.credential import claims
 from wallet.models import Wallet
-from wallet.status_lists.standing import Status
+from wallet.status_lists.standing import Status, standings
 
 PAGE_SIZE = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -174,6 +175,12 @@ class Receipt:
     def erased_after(self) -> int | None:
         """The years after which the content of the transactions was erased; None if it was not."""
         return transactions.years_until_erased(self.consent)
+
+
+def of(wallet: Wallet, consents: Sequence[Consent], *, now: datetime) -> list[Receipt]:
+    """The receipts of these consents of a wallet, with the status of what was presented."""
+    statuses = standings(wallet, [consent.id for consent in consents], now=now)
+    return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
 
 
 def label(path: tuple[str, ...]) -> str:

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
-from typing import Any, NamedTuple
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
@@ -23,7 +23,7 @@ from wallet.credential import credentials
 from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.credential.together import Answer, Fact
 from wallet.models import Credential, Wallet
-from wallet.status_lists.standing import Status, standings
+from wallet.status_lists.standing import standings
 
 REFERENCES = 10  # of receipts in an e-mail, because not every program opens a long address
 REPORTS = Limit.from_settings("reports-per-wallet")
@@ -35,14 +35,6 @@ def _nobody(requester_id: str) -> str:
 
 
 contact_of: Callable[[str], str] = _nobody  # for holders; the app that registers requesters replaces it
-
-
-class Known(NamedTuple):
-    """A claim that a requester received, the last time. status: of that presentation; None if it expired."""
-
-    label: str
-    consent: Consent
-    status: Status | None
 
 
 def requesters(wallet: Wallet) -> QuerySet[Consent]:
@@ -62,8 +54,9 @@ def shared(wallet: Wallet, requester_id: str) -> QuerySet[Consent]:
 def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, Any]:
     """What a requester knows, as its page needs it; raises `Consent.DoesNotExist` if it never asked.
 
-    adds_up: what its answers say together. question: an open one; new, has: the labels of the claims in it
-    that the requester does not have yet, and has.
+    known: each claim that it received, the last time, and the status of that presentation; None if it
+    expired. adds_up: what its answers say together. question: an open one; new, has: the labels of the claims
+    in it that the requester does not have yet, and has.
     """
     asked = Consent.objects.filter(wallet=wallet, requester_id=requester_id)
     newest, records = asked.latest("asked_at"), list(shared(wallet, requester_id))
@@ -79,7 +72,10 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
         "id": requester_id,
         "requester": Requester.from_json(newest.requester),
         "received": bool(records),
-        "known": [Known(label(path), consent, statuses.get(consent.id)) for path, consent in last.items()],
+        "known": [
+            {"label": label(path), "consent": consent, "status": statuses.get(consent.id)}
+            for path, consent in last.items()
+        ],
         "adds_up": _adds_up(wallet, records, now=now),
         "number": number,
         "recognised": recognised,

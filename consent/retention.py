@@ -3,13 +3,15 @@
 from datetime import datetime, timedelta
 
 from django.conf import settings
+from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
-from consent import clearing, decisions
-from consent.models import Report
-from infra.retention import Clearing, Due, ForPeople, expired, table
+from consent import decisions
+from consent.models import Consent, Report
+from infra.retention import Clearing, Due, ForPeople, expired, pages, table
 
+UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 REPORTS_KEPT = timedelta(days=365)
 
 
@@ -62,19 +64,35 @@ PEOPLE = {
 }
 
 
-def _transactions(*, now: datetime, batch: int) -> int:
-    return clearing.erase_transactions(asked_before=_years_ago(now), now=now, batch=batch)
+def erase_transactions(*, now: datetime, batch: int) -> int:
+    """Erase the content of transactions in records of questions asked so many years ago.
+
+    Returns the number of records; each database transaction erases `batch` of them. The question and the
+    answer stay, with the type and the hash of each transaction. A concurrent `reseal` does not restore the
+    content, because it replaces only the value that it has read.
+    """
+    (due,) = old_transactions(now)
+    found = pages(due.rows, by=due.by, batch=batch)
+    return sum(page.update(sealed_transactions=None, erased_at=now) for page in found)
 
 
-def _old_transactions(now: datetime) -> list[Due]:
-    old = _years_ago(now)
-    return [Due(clearing.with_transactions(old), "asked_at", old)]
+def old_transactions(now: datetime) -> list[Due]:
+    """What `erase_transactions` erases."""
+    before = years_before(now, settings.TRANSACTION_RETENTION_YEARS)
+    rows = Consent.objects.filter(asked_at__lte=before, sealed_transactions__isnull=False)
+    return [Due(rows, "asked_at", before)]
 
 
-def _years_ago(now: datetime) -> datetime:
-    return clearing.years_before(now, settings.TRANSACTION_RETENTION_YEARS)
+def years_before(now: datetime, years: int) -> datetime:
+    """`now` so many calendar years earlier; 28 February where that year has no 29 February."""
+    try:
+        return now.replace(year=now.year - years)
+    except ValueError:
+        return now.replace(year=now.year - years, day=28)
 
 
+# A question to which another table refers is kept until the reference is gone.
+_UNREFERENCED = Q(**{f"{relation.name}__isnull": True for relation in Consent._meta.related_objects})
 ENTRIES = table(
     """
 consent.Consent: requester_id requester requester_sought claims optional_claims switched_on request_hash
@@ -98,13 +116,17 @@ consent.Report: requester_id reason sealed_text | report about a requester: the 
 """,
     periods={
         "email_kept": decisions.EMAIL_DUE_FOR,
-        "unanswered_kept": clearing.UNANSWERED_KEPT,
+        "unanswered_kept": UNANSWERED_KEPT,
         "years": "TRANSACTION_RETENTION_YEARS",
         "reports_kept": REPORTS_KEPT,
     },
     clear={
-        "questions": Clearing(clearing.clear_unanswered, clearing.unanswered),
-        "transactions": Clearing(_transactions, _old_transactions),
+        "questions": expired(
+            Consent.objects.filter(decision=Consent.Decision.ASKED),
+            kept=UNANSWERED_KEPT,
+            where=_UNREFERENCED,
+        ),
+        "transactions": Clearing(erase_transactions, old_transactions),
         "reports": expired(Report.objects.all(), kept=REPORTS_KEPT, by="reported_at"),
     },
     people=PEOPLE,

@@ -2,13 +2,11 @@
 
 from collections.abc import Iterable, Sequence
 
+from django.core.exceptions import BadRequest
+
 Path = tuple[str, ...]
 
 FIELD = "optional"  # the name of every checkbox; its value is the name of a claim: its path with dots
-
-
-class SwitchError(ValueError):
-    """The form names a claim that was not offered as optional, or one twice; the text does not repeat it."""
 
 
 def name_of(path: Sequence[str]) -> str:
@@ -17,16 +15,16 @@ def name_of(path: Sequence[str]) -> str:
 
 
 def switched_on(names: Sequence[str], offered: Iterable[Path]) -> tuple[Path, ...]:
-    """The claims that `names` switch on, in the order in which they were offered; raises SwitchError.
+    """The claims that `names` switch on, in the order in which they were offered; raises BadRequest.
 
     names: the values of FIELD in the form.
     """
     paths = {name_of(path): path for path in offered}
     if len(names) > len(paths):
-        raise SwitchError("more claims are switched on than were offered as optional")
+        raise BadRequest("more claims are switched on than were offered as optional")
     chosen = set(names)
     if not paths.keys() >= chosen:
-        raise SwitchError("a claim is switched on that was not offered as optional")
+        raise BadRequest("a claim is switched on that was not offered as optional")
     if len(chosen) != len(names):
-        raise SwitchError("a claim is switched on twice")
+        raise BadRequest("a claim is switched on twice")
     return tuple(path for name, path in paths.items() if name in chosen)

@@ -15,7 +15,7 @@ from consent import decisions, question_page, switches
 from consent.decisions import Paths
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
-from infra import browser
+from infra import browser, log_context
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
@@ -47,6 +47,8 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     session = sessions.current(request, now=now)
     if consent is None:
         raise Http404
+    kind = {"self_registered": True} if consent.requester_is_unchecked else {}
+    log_context.bind(client_id=consent.requester_id, **kind)
     if session is None:
         return _onwards(consent)
     if consent.wallet_id != session.wallet_id:
@@ -56,11 +58,11 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None or consent.expires_at <= now:
         return _onwards(consent)  # the page there has the way back
-    page = _page(request, consent, credential, session, last_shared, now=now)
+    page = ask(request, consent, credential, session, last_shared, now=now)
     return page or _onwards(consent)  # the view there meets the same error and ends the request
 
 
-def ask_at_once(
+def ask(
     request: HttpRequest,
     consent: Consent,
     credential: Credential,
@@ -69,17 +71,32 @@ def ask_at_once(
     *,
     now: datetime,
 ) -> HttpResponse | None:
-    """The page of a question that was stored just now, at the address whose request led to it.
+    """The page of an open question, at its own address, or at that of the request that led to it.
 
-    A script puts the page's own address into the bar, and all forms lead there. None if the page has to be
-    opened at its own address: to confirm with a passkey, or because something does not unseal.
-    last_shared: what `decisions.LAST_SHARED_WITH` read.
+    In the second case a script puts the page's own address into the bar, and all forms lead there. None if
+    something does not unseal, and in the second case if the holder has to confirm with a passkey.
+    last_shared: what `decisions.LAST_SHARED` or `LAST_SHARED_WITH` read.
     """
-    if _needs_factor(consent, session):
+    own_address, needs_factor = path_with_id("consent_review", consent.id), _needs_factor(consent, session)
+    headers = {"Cache-Control": "no-store"}
+    if request.path != own_address:
+        headers["Content-Location"] = own_address  # RFC 9110 §8.7
+        if needs_factor:
+            return None
+    try:
+        question = Question.of(consent, credential, decisions.last_sharing(last_shared))
+    except SealError:
         return None
-    if page := _page(request, consent, credential, session, last_shared, now=now):
-        page.headers["Content-Location"] = path_with_id("consent_review", consent.id)  # RFC 9110 §8.7
-    return page
+    page = question_page.rendered(
+        request,
+        question,
+        signed_in_email=session.wallet.email,
+        asks_passkey=needs_factor,
+        now=now,
+    )
+    response = HttpResponse(page, headers=headers)
+    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
+    return response
 
 
 def take_decision(
@@ -115,7 +132,8 @@ def take_decision(
     if chosen == SHARE and (refused := _confirm(request, consent, session, now=now)):
         return refused
     names = request.POST.getlist(switches.FIELD) if chosen == SHARE else []
-    consent.switched_on = _switched_on(names, consent) if names else []
+    optional = map(tuple, consent.optional_claims)
+    consent.switched_on = list(map(list, switches.switched_on(names, optional))) if names else []
     try:
         if chosen != SHARE:
             decisions.decline(consent.id, session.wallet, now=now)
@@ -129,14 +147,6 @@ def take_decision(
         consent.switched_on = error.switched_on  # a second click on the same button continues with the first
     consent.decision = decision
     return None
-
-
-def _switched_on(names: list[str], consent: Consent) -> Paths:
-    """The optional claims that the form switches on; raises BadRequest for others."""
-    try:
-        return [list(path) for path in switches.switched_on(names, map(tuple, consent.optional_claims))]
-    except switches.SwitchError as error:
-        raise BadRequest(str(error)) from None
 
 
 def _confirm(
@@ -160,32 +170,6 @@ def _needs_factor(consent: Consent, session: HolderSession) -> bool:
     return consent.fresh_since is not None and session.signed_in_at < consent.fresh_since
 
 
-def _page(
-    request: HttpRequest,
-    consent: Consent,
-    credential: Credential,
-    session: HolderSession,
-    last_shared: tuple[Any, ...] | None,
-    *,
-    now: datetime,
-) -> HttpResponse | None:
-    """The page of an open question; None if something does not unseal."""
-    try:
-        question = Question.of(consent, credential, decisions.last_sharing(last_shared))
-    except SealError:
-        return None
-    page = question_page.rendered(
-        request,
-        question,
-        signed_in_email=session.wallet.email,
-        asks_passkey=_needs_factor(consent, session),
-        now=now,
-    )
-    response = HttpResponse(page, headers={"Cache-Control": "no-store"})
-    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
-
-
 def _closed(
     request: HttpRequest,
     consent: Consent,
@@ -204,7 +188,9 @@ def _closed(
 
 
 def _onwards(consent: Consent, query: str = "") -> HttpResponse:
-    """To `return_to`."""
-    return HttpResponseRedirect(
-        consent.return_to + query, status=HTTPStatus.SEE_OTHER, headers={"Cache-Control": "no-store"}
-    )
+    return on_to(consent.return_to + query)
+
+
+def on_to(address: str) -> HttpResponse:
+    """303 to a page of ours."""
+    return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})

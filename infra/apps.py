@@ -10,9 +10,8 @@ class InfraConfig(AppConfig):
     def ready(self) -> None:
         """Registers the system checks and the receivers that check each new database connection."""
         from infra import checks  # noqa: F401 (registers itself)
-        from infra.database import clocks, database_mark, internals, poolers
+        from infra.database import clocks, database_mark, poolers
 
-        internals.warn()
         connection_created.connect(poolers.refuse_unknown_pooler)
         connection_created.connect(clocks.refuse_wrong_clock)
         connection_created.connect(database_mark.compare_first_connection)

@@ -1,8 +1,10 @@
 """System checks of the database, most of them only in `manage.py check --deploy`."""
 
+from collections.abc import Callable
 from datetime import timedelta
-from typing import Any
+from typing import Any, TypeVar
 
+import django
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
@@ -11,21 +13,22 @@ from django.db import Error as DatabaseError
 from django.utils.timezone import now
 
 from infra import runs
-from infra.database import internals
 from infra.database.database_mark import ForeignDatabaseError, compare
 from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
 
+Row = TypeVar("Row")
 HOUR = timedelta(hours=1)
+TESTED_WITH = (5, 2)  # Django; change this once the tests have passed with another version
 
 
-@register(Tags.database)
+@register(Tags.compatibility)
 def django_version(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Reports a version of Django with which queries are slower.
-
-    Gives no warning: the service works, and `deploy/systemd` starts it only without warnings.
-    """
-    return [Info(slower, id="infra.I001")] if (slower := internals.what_is_slower()) else []
+    """`prepared` and `config.direct_access` depend on internals of Django."""
+    if django.VERSION[:2] == TESTED_WITH:
+        return []
+    message = f"This is Django {django.get_version()}; the service needs the version that it was tested with."
+    return [Error(message, hint="Install requirements/production.txt.", id="infra.E004")]
 
 
 @register()
@@ -86,17 +89,22 @@ def regular_commands(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 
     Gives no warning, because `deploy/systemd` would not start the service with one.
     """
-    try:
-        with transaction.atomic():
-            ages = runs.ages(now=now())
-    except (ImproperlyConfigured, DatabaseError):
-        return []  # other checks report it
-    overdue = {name: age for name, age in ages.items() if age > runs.OVERDUE}
+    ages = from_database(lambda: list(runs.ages(now=now()).items()))
     return [
         Info(
             f"{command} has not run for {age // HOUR} hours: {runs.COMMANDS[command]}.",
             hint="Does manage.py worker run? See docs/reference.md.",
             id="infra.I002",
         )
-        for command, age in overdue.items()
+        for command, age in ages or ()
+        if age > runs.OVERDUE
     ]
+
+
+def from_database(query: Callable[[], list[Row]]) -> list[Row] | None:
+    """The result of a query; None if there is no database or no table, which other checks report."""
+    try:
+        with transaction.atomic():
+            return query()
+    except (DatabaseError, ImproperlyConfigured):
+        return None

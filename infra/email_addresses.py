@@ -27,9 +27,6 @@ _DOMAIN = re.compile(rf"localhost|(?:{_LABEL}\.)+{_TOP_LABEL}")
 class EmailAddressError(ValueError):
     """The text is no e-mail address that this service accepts."""
 
-    def __init__(self) -> None:
-        super().__init__("not an e-mail address that this service accepts")
-
 
 def parse(text: str, *, localhost: bool = True) -> str:
     """The address in lower case, as wallets keep it; raises `EmailAddressError`.
@@ -37,15 +34,17 @@ def parse(text: str, *, localhost: bool = True) -> str:
     The caller has to remove spaces around the text. localhost: whether that domain is accepted, in which
     every machine has mailboxes of its own.
     """
-    if len(text) > LONGEST or not text.isascii():
-        raise EmailAddressError
     local_part, _, domain = text.lower().rpartition("@")
-    if len(local_part) > LONGEST_LOCAL_PART or "=?" in local_part:
-        raise EmailAddressError
-    if not _LOCAL_PART.fullmatch(local_part) or not _DOMAIN.fullmatch(domain):
-        raise EmailAddressError
-    if domain == "localhost" and not localhost:
-        raise EmailAddressError
+    if (
+        len(text) > LONGEST
+        or not text.isascii()
+        or len(local_part) > LONGEST_LOCAL_PART
+        or "=?" in local_part
+        or not _LOCAL_PART.fullmatch(local_part)
+        or not _DOMAIN.fullmatch(domain)
+        or (domain == "localhost" and not localhost)
+    ):
+        raise EmailAddressError("not an e-mail address that this service accepts")
     return f"{local_part}@{domain}"
 
 

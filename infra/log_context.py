@@ -21,6 +21,11 @@ def bind(**facts: Any) -> None:
         context.update(facts)
 
 
+def facts() -> dict[str, Any]:
+    """The facts of this thread's request."""
+    return _facts.get({})
+
+
 def end() -> None:
     """From now on this thread's lines have no such facts."""
     _facts.set({})

@@ -10,7 +10,10 @@ from django.utils.translation import gettext_lazy as _
 from infra.database.append_only import AppendOnly
 from infra.mail.models import OutgoingEmail
 
-__all__ = ["Allowance", "AuditLine", "DatabaseMark", "InternalRow", "LastRun", "NumberedRow", "OutgoingEmail"]
+__all__ = [
+    *("Allowance", "AuditLine", "DatabaseMark", "Diagnosis", "InternalRow", "LastRun", "NumberedRow"),
+    "OutgoingEmail",
+]
 
 
 class InternalRow(models.Model):
@@ -48,7 +51,7 @@ class Allowance(InternalRow):
         default_permissions = []
 
 
-class LastRun(models.Model):
+class LastRun(InternalRow):
     """When a command that has to run regularly was last run to its end, and what failed since (`runs`)."""
 
     command = models.CharField(primary_key=True, max_length=40, editable=False)
@@ -56,14 +59,18 @@ class LastRun(models.Model):
     failures = models.PositiveIntegerField(db_default=0, editable=False)  # of the last run; 0: it ended well
     leased_until = models.DateTimeField(null=True, editable=False)  # no other worker runs it before (`jobs`)
 
-    class Meta:
-        default_permissions = []
 
-    def __str__(self) -> str:
-        return self.command
+class Diagnosis(InternalRow):
+    """What a check of the doctor saw, and what to do: no personal value, no text of an exception."""
+
+    name = models.CharField(primary_key=True, max_length=40, editable=False)
+    state = models.PositiveSmallIntegerField(editable=False)
+    seen = models.TextField(editable=False)
+    todo = models.TextField(editable=False)
+    at = models.DateTimeField(editable=False)
 
 
-class DatabaseMark(models.Model):
+class DatabaseMark(InternalRow):
     """The environment that this database belongs to, written once by `migrate` (`database_mark`)."""
 
     environment = models.CharField(_("environment"), max_length=10, editable=False)
@@ -82,9 +89,6 @@ class DatabaseMark(models.Model):
                 condition=Q(environment__in=["sandbox", "production"]), name="keys_database_mark_known"
             ),
         ]
-
-    def __str__(self) -> str:
-        return self.environment
 
 
 class AuditLine(AppendOnly):
@@ -133,9 +137,6 @@ class SecondFactor(InternalRow):
     used_step = models.BigIntegerField(editable=False)  # the 30 seconds whose code was used last
     set_up_at = models.DateTimeField(editable=False)
 
-    class Meta:
-        default_permissions = []
-
 
 class RecoveryCode(InternalRow):
     """A code that replaces the app once. The row holds its digest and is deleted when the code is used."""
@@ -144,6 +145,3 @@ class RecoveryCode(InternalRow):
     factor = models.ForeignKey(
         SecondFactor, on_delete=models.CASCADE, related_name="recovery_codes", editable=False
     )
-
-    class Meta:
-        default_permissions = []

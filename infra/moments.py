@@ -1,5 +1,6 @@
 """The format of times for operators and machines, and of durations. Pure."""
 
+import re
 from datetime import UTC, datetime, timedelta
 
 
@@ -22,3 +23,9 @@ def in_words(period: timedelta) -> str:
     if rest or not found:
         raise ValueError(period)
     return " ".join(found)
+
+
+def from_words(text: str) -> timedelta:
+    """The duration that `in_words` wrote."""
+    parts = re.findall(r"(\d+) (\w+?)s?\b", text)
+    return sum((timedelta(**{f"{unit}s": int(count)}) for count, unit in parts), timedelta(0))

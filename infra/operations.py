@@ -41,8 +41,8 @@ def _has_a_page_of_its_own(row: Any, values: dict[str, Any], operator: str, now:
 class Operation:
     """An action that an operator may run on a row or, with `on_list`, without a row.
 
-    `run` takes the row (None with `on_list`), the form's values, the operator's name and the time. It raises
-    WrongStateError or one of the admin's `refusals` if it changes nothing.
+    `run` takes the row (the model with `on_list`), the form's values, the operator's name and the time. It
+    raises WrongStateError or one of the admin's `refusals` if it changes nothing.
     """
 
     label: Wording  # of the button

@@ -1,8 +1,8 @@
 """What each app keeps about one person: what it puts into their download, and how it is erased.
 
-Each app that keeps some has a module `personal_data` with ERASERS, and SECTIONS and COUNTS if it has any. The
-apps above the wallet keep data about its holders too, and imports only go down, so the wallet finds their
-parts here.
+Each app that keeps some has a module `personal_data` with ERASERS, and SECTIONS, COUNTS and MERGERS if it has
+any. The apps above the wallet keep data about its holders too, and imports only go down, so the wallet finds
+their parts here.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -92,6 +92,16 @@ def erasers() -> tuple[Eraser, ...]:
 def counts(person: Person) -> list[str]:
     """Sentences with numbers that tell an operator what closing the wallet erases."""
     return [str(count(person)) for module in reversed(_modules()) for count in getattr(module, "COUNTS", ())]
+
+
+def merge(source: Model, into: Model) -> None:
+    """Gives what all apps keep of the wallet `source` to another wallet of the same person.
+
+    Call it in the transaction that deletes `source`.
+    """
+    for module in _modules():
+        for merger in getattr(module, "MERGERS", ()):
+            merger(source, into)
 
 
 def _modules() -> list[ModuleType]:

@@ -220,14 +220,16 @@ def planned_with_values() -> Iterator[None]:
         raw.prepare_threshold = before
 
 
-def expired(rows: QuerySet[Any], *, kept: timedelta = timedelta(0), by: str = "expires_at") -> Clearing:
-    """Deletes the rows whose time in the column `by` is at least `kept` ago."""
+def expired(
+    rows: QuerySet[Any], *, kept: timedelta = timedelta(0), by: str = "expires_at", where: Q | None = None
+) -> Clearing:
+    """Deletes the rows whose time in the column `by` is at least `kept` ago; where: as for `delete`."""
 
     def due(now: datetime) -> list[Due]:
-        return [Due(rows.filter(**{f"{by}__lte": now - kept}), by, now - kept)]
+        return [Due(rows.filter(**{f"{by}__lte": now - kept}), by, now - kept, where)]
 
     def clear(*, now: datetime, batch: int) -> int:
-        return sum(delete(each.rows, by=by, batch=batch) for each in due(now))
+        return sum(delete(each.rows, by=by, batch=batch, where=where) for each in due(now))
 
     return Clearing(clear, due)
 

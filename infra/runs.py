@@ -24,6 +24,7 @@ log = structlog.get_logger(__name__)
 # Regular job → what does not happen while it does not run.
 COMMANDS = {
     "clear_expired": "what has expired is not erased",
+    "doctor": "faults that no request meets yet are not found",
     "rotate_signing_keys": "signing keys are not replaced",
     "send_share_emails": "holders who asked for it are not told what they shared",
     "sign_audit_record": "a change of the audit record is not noticed, and its lines are not signed",
@@ -31,6 +32,7 @@ COMMANDS = {
         "identity checks do not end, nobody is told that their identity ends, and no wallet is closed"
     ),
 }
+BACKUP = "backup"  # the row for when the last backup ended
 AUDIT_RECORD = "audit_record"  # the row for when the record was last verified, and how many faults it had
 OVERDUE = timedelta(days=1)
 
@@ -55,19 +57,23 @@ def run() -> Iterator[None]:
 
 
 @contextmanager
-def isolated(event: str, **about: str) -> Iterator[None]:
+def isolated(event: str, **about: str) -> Iterator[list[str]]:
     """Logs an exception of the block as `event`, and counts it for the run; the code after the block goes on.
+
+    Gives a list, which then has what the log says.
 
     The log gets the class and the place of the exception. Its text is left out, because it may hold personal
     data; that of a CommandError is written for operators.
     """
+    failed: list[str] = []
     try:
-        yield
+        yield failed
     except Exception as error:
         why, place = type(error.__cause__ or error).__name__, "".join(format_tb(error.__traceback__))
         if isinstance(error, CommandError):
             why = str(error)
         log.error(event, **about, why=why, exception=place)
+        failed.append(why)
         _failures.get([]).append(event)
         if not connection.in_atomic_block:
             connection.close_if_unusable_or_obsolete()  # the next statement connects again

@@ -31,10 +31,6 @@ class WrongCodeError(Exception):
     """The code is not the present one, was used already, or is no recovery code that is left."""
 
 
-class SetUpAlreadyError(Exception):
-    """The operator has a second factor already, which must be reset before another can be set up."""
-
-
 def of(operator: AbstractUser) -> SecondFactor | None:
     """The operator's second factor, if it was set up."""
     return SecondFactor.objects.filter(pk=operator.pk).first()
@@ -60,7 +56,7 @@ def set_up(
 ) -> tuple[SecondFactor, list[str]]:
     """The new factor and its recovery codes, once the app has shown the right code.
 
-    Raises WrongCodeError, or SetUpAlreadyError if another request was faster.
+    Raises WrongCodeError, also if another request has set up a factor, which would have to be reset first.
     """
     step = _step(secret, code, now)
     codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
@@ -72,7 +68,7 @@ def set_up(
             digests = [RecoveryCode(digest=_digest(operator, each), factor=factor) for each in codes]
             RecoveryCode.objects.bulk_create(digests)
     except IntegrityError:
-        raise SetUpAlreadyError from None
+        raise WrongCodeError from None
     return factor, codes
 
 

@@ -18,7 +18,7 @@ from infra.moments import moment
 from keys.certificates.authority import fingerprint
 from keys.certificates.chain import extension
 from keys.models import Authority, Key, KeyEvent, SigningKey, StatementKey
-from keys.operations import FOR_STATEMENTS, OPERATIONS, REFUSALS
+from keys.operations import OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
 
@@ -34,14 +34,13 @@ def _of_leaf(label: Any, text: Callable[[x509.Certificate], str]) -> Callable[[A
 
 
 @admin.register(SigningKey)
-class SigningKeyAdmin(OperationsAdmin):
-    """Shows keys read-only. Operations change them, each after a confirmation page."""
+class SigningKeyAdmin(ReadOnly, OperationsAdmin):
+    """Operations change keys, each after a confirmation page; withdrawn keys stay, for the record."""
 
     shows_no_person = True
     permitted_with = "signingkey"
     change_list_template = "admin/keys/signingkey/change_list.html"
     list_display = (short_id, "state", "private_key", "staged_at", "activated_at", "certificate_ends")
-    actions = None
     operations = OPERATIONS
     refusals = REFUSALS
     one_transaction = False  # each move commits itself, and then drops cached keys
@@ -51,16 +50,6 @@ class SigningKeyAdmin(OperationsAdmin):
         (_("Certificate"), {"fields": ("subject", "issuer", "names", "certificate_ends", "fingerprint")}),
         (_("Chain"), {"fields": ("chain_pem",), "classes": ("collapse",)}),
     )
-    readonly_fields = [field for _title, section in fieldsets for field in section["fields"]]
-
-    def has_add_permission(self, request: HttpRequest) -> bool:
-        return False  # staging makes keys
-
-    def has_delete_permission(self, request: HttpRequest, obj: Key | None = None) -> bool:
-        return False  # withdrawn keys stay, for the record
-
-    def save_model(self, request: HttpRequest, obj: Key, form: Any, change: bool) -> None:
-        """Saves nothing: no field can be edited, and a save could undo a move made since the row was read."""
 
     def changelist_view(self, request: HttpRequest, extra_context: Any = None) -> HttpResponse:
         title = self.opts.verbose_name_plural
@@ -71,8 +60,7 @@ class SigningKeyAdmin(OperationsAdmin):
         self, request: HttpRequest, object_id: str, form_url: str = "", extra_context: Any = None
     ) -> HttpResponse:
         titles = {"title": capfirst(self.opts.verbose_name), "subtitle": None}
-        nothing_to_save = {"show_save": False, "show_save_and_continue": False, "show_close": True}
-        return super().change_view(request, object_id, form_url, {**titles, **nothing_to_save})
+        return super().change_view(request, object_id, form_url, titles)
 
     def message_for(self, row: Any, text: str) -> str:
         return text  # the text names the key itself
@@ -104,8 +92,6 @@ class SigningKeyAdmin(OperationsAdmin):
 @admin.register(StatementKey)
 class StatementKeyAdmin(SigningKeyAdmin):
     """The same for the keys for statements, with the permissions for signing keys."""
-
-    operations = FOR_STATEMENTS
 
 
 @admin.register(Authority)

@@ -1,27 +1,24 @@
 """System checks of the keys and their settings, so that mistakes show at the start and not at a request."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
-from django.core.exceptions import ImproperlyConfigured
-from django.db import Error as DatabaseError
-from django.db import transaction
 from django.utils.timezone import now
 
+from infra.checks import from_database
+from infra.files import FileError, others_can_read, secret_in
 from keys.certificates import command
 from keys.certificates.authority import SubjectError, requested_subject
 from keys.certificates.watch import ending_certificates
 from keys.models import SigningKey
 from keys.private_keys.backup import in_hardware
-from keys.private_keys.secret_file import SecretFileError, others_can_read, secret_in
 from keys.rotation.plan import in_use, spare
 from keys.sealed_columns import sealed_columns
 
-Row = TypeVar("Row")
 SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
 
 
@@ -83,7 +80,7 @@ def _faults_of_hardware_settings() -> Iterator[str]:
     if settings.PKCS11_PIN_FILE:
         try:
             secret_in(settings.PKCS11_PIN_FILE)
-        except SecretFileError as error:
+        except FileError as error:
             yield f"PKCS11_PIN_FILE: {error}"
 
 
@@ -113,7 +110,7 @@ def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     Gives no warnings, because `deploy/systemd` starts the service only without any. While operators wait for
     the authority, the service must start: the key set and the admin are needed most then.
     """
-    found = _from_database(lambda: ending_certificates(now=now()))
+    found = from_database(lambda: ending_certificates(now=now()))
     if found is None:
         return [Info("No database, or an empty one: certificates were not checked.", id="keys.I001")]
     return [Info(str(ending), id="keys.I003" if ending.stage else "keys.I004") for ending in found]
@@ -124,7 +121,7 @@ def sealed_values(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Every value is sealed under one of KEY_SEALING_KEYS. Queries the database, if there is one."""
     if not settings.KEY_SEALING_KEYS:
         return []  # `sealing_keys` reports it
-    lost = _from_database(lambda: [(column, column.lost()) for column in sealed_columns()])
+    lost = from_database(lambda: [(column, column.lost()) for column in sealed_columns()])
     if lost is None:
         return [Info("No database, or an empty one: sealed values were not checked.", id="keys.I002")]
     return [
@@ -146,7 +143,7 @@ def keys_in_hardware(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
         return []
     return [
         Error(f"Signing key {key} is in a hardware module, and PKCS11_MODULE is not set.", id="keys.E009")
-        for key in _from_database(in_hardware) or ()
+        for key in from_database(in_hardware) or ()
     ]
 
 
@@ -155,7 +152,7 @@ def spare_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """With SIGNING_KEY_SPARE a certified key stands ready. No warning, because the service must start."""
     if not settings.SIGNING_KEY_SPARE:
         return []
-    found = _from_database(lambda: [spare(now=now(), kind=kind) for kind in in_use()])
+    found = from_database(lambda: [spare(now=now(), kind=kind) for kind in in_use()])
     message = "SIGNING_KEY_SPARE is set, and no staged key with valid certificates stands ready."
     return [Info(message, id="keys.I005")] if found and None in found else []
 
@@ -166,12 +163,3 @@ def certificate_command(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     path = settings.CERTIFICATE_COMMAND
     fault = command.fault(path) if path else ""
     return [Error(f"CERTIFICATE_COMMAND {fault}.", id="keys.E010")] if fault else []
-
-
-def _from_database(query: Callable[[], list[Row]]) -> list[Row] | None:
-    """The result of a query; None if there is no database or no table, which other checks report."""
-    try:
-        with transaction.atomic():
-            return query()
-    except (DatabaseError, ImproperlyConfigured):
-        return None

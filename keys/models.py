@@ -100,11 +100,6 @@ class Key(models.Model):
     def __str__(self) -> str:
         return str(self.id)
 
-    @property
-    def sealing_context(self) -> str:
-        """The associated data that the sealed private key is bound to."""
-        return self.SEALED["sealed_private_key"].format(pk=self.id)
-
     def chain(self, *, at: datetime) -> CertificateChain:
         """The certificate chain; raises BrokenChainError when it is not valid at that time."""
         return CertificateChain.from_pem(self.chain_pem, public_key=self.public_key, now=at)

@@ -1,9 +1,7 @@
 """The operations on signing keys in the admin, with their forms."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from datetime import datetime
-from functools import partial
 from typing import Any
 
 from django import forms
@@ -15,7 +13,7 @@ from infra.operations import Done, Operation, Refusals, Run
 from infra.reasons import ReasonField
 from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
-from keys.models import Key, SigningKey, StatementKey
+from keys.models import Key, SigningKey
 from keys.private_keys.signer import SignerUnavailableError
 from keys.rotation import due_steps, moves
 from keys.rotation.plan import outlook
@@ -103,13 +101,13 @@ class ChainForm(ConfirmationForm):
 Values = dict[str, Any]
 
 
-def _stage(key: None, values: Values, actor: str, now: datetime, *, kind: type[Key] = SigningKey) -> Done:
+def _stage(kind: type[Key], values: Values, actor: str, now: datetime) -> Done:
     where = values.get("store", "")
     staged = moves.stage(now=now, actor=actor, reason=values["reason"], store=where, kind=kind)
     return Done(gettext("Staged key %(kid)s.") % {"kid": staged}, added=staged)
 
 
-def _rotate(key: None, values: Values, actor: str, now: datetime, *, kind: type[Key] = SigningKey) -> Done:
+def _rotate(kind: type[Key], values: Values, actor: str, now: datetime) -> Done:
     return Done(" ".join(due_steps.rotate(now=now, actor=actor, kind=kind).lines()))
 
 
@@ -128,7 +126,7 @@ def _moved(move: Callable[..., Key], text: Any) -> Run:
     return run
 
 
-def _outlook(key: None, now: datetime, *, kind: type[Key] = SigningKey) -> list[str]:
+def _outlook(kind: type[Key], now: datetime) -> list[str]:
     return outlook(now=now, kind=kind).lines()
 
 
@@ -183,9 +181,4 @@ OPERATIONS = {
         irreversible=True,
         stops_all=lambda key, now: stops_signing(key, now=now),
     ),
-}
-_OF_STATEMENTS = partial(_outlook, kind=StatementKey)
-FOR_STATEMENTS = OPERATIONS | {
-    name: replace(OPERATIONS[name], run=partial(run, kind=StatementKey), details=_OF_STATEMENTS)
-    for name, run in (("rotate", _rotate), ("stage", _stage))
 }

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import structlog
 
+from infra.retention import pages
 from infra.sealing import SealError, seal, unseal
 from keys.sealed_columns import SealedColumn
 
@@ -18,21 +19,13 @@ log = structlog.get_logger(__name__)
 
 def reseal(column: SealedColumn, *, size: int = BATCH) -> Iterator[tuple[int, list[str]]]:
     """Moves the column's values, one batch per step: how many, and why others cannot be opened and stay."""
-    last = None
-    while True:
-        rows = column.waiting().order_by("pk")
-        if last is not None:
-            rows = rows.filter(pk__gt=last)
-        values = list(rows.values_list("pk", column.name)[:size])
-        if not values:
-            return
+    for page in pages(column.waiting(), by="pk", batch=size):
         moved, refused = 0, []
-        for pk, sealed in values:
+        for pk, sealed in page.values_list("pk", column.name):
             try:
                 moved += _move(column, pk, bytes(sealed))
             except SealError as error:
                 refused.append(str(error))
-        last = values[-1][0]
         log.info("resealed", column=str(column), moved=moved, refused=len(refused))
         yield moved, refused
 

@@ -24,16 +24,16 @@ from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
 
 from infra import second_factors
-from infra.again import again_after
 from infra.audit.recording import record
 from infra.limits import LimitReachedError
 from infra.reasons import ReasonField
 from infra.sealing import SealError, seal, unseal
-from infra.second_factors import SetUpAlreadyError, WrongCodeError
+from infra.second_factors import WrongCodeError
 from operators.sign_in import next_page, sign_in_step
 
 MARK = "second_factor"  # in the session: the enrolment of the factor that was proved
 PROVED_AT_PROVIDER = "second_factor_at_provider"  # in the session: single sign-on proved one already
+TEMPLATE = "admin/second_factor.html"
 _NEW = "new_second_factor"  # in the session: the sealed secret that is being set up
 
 
@@ -85,7 +85,7 @@ def step(request: HttpRequest) -> HttpResponse:
         except LimitReachedError as reached:
             status, seconds = 429, max(1, int((reached.retry_at - now).total_seconds()) + 1)
             form.add_error(None, _("Too many attempts. Try again later, or ask a superuser to reset it."))
-        except (WrongCodeError, SetUpAlreadyError):
+        except WrongCodeError:
             status = 403
             record(request, "second_factor_refused")
             form.add_error("code", _("That is not the code of this moment, or it was used already."))
@@ -133,7 +133,8 @@ def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: date
     request.session[MARK] = factor.enrolment
     if not codes:
         return HttpResponseRedirect(next_page(request))
-    return _rendered(request, title=_("Your recovery codes"), codes=codes, go_on=next_page(request))
+    title, go_on = _("Your recovery codes"), next_page(request)
+    return sign_in_step(request, TEMPLATE, title=title, codes=codes, go_on=go_on)
 
 
 def _page(
@@ -148,14 +149,7 @@ def _page(
         shown |= {"picture": segno.make_qr(uri, error="m").svg_data_uri(scale=5, light="#fff")}
     if form.errors:
         shown["title"] = _("Error: %(title)s") % {"title": shown["title"]}
-    response = _rendered(request, status=status, **shown)
-    if seconds:
-        again_after(seconds, response)
-    return response
-
-
-def _rendered(request: HttpRequest, *, status: int = 200, **shown: Any) -> TemplateResponse:
-    return sign_in_step(request, "admin/second_factor.html", status=status, **shown)
+    return sign_in_step(request, TEMPLATE, status=status, seconds=seconds, **shown)
 
 
 def _secret(request: HttpRequest, operator: AbstractUser) -> bytes:

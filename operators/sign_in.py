@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from datetime import datetime
 from threading import Lock
-from typing import Any, NamedTuple
+from typing import Any
 
 import structlog
 from django.contrib import admin
@@ -23,6 +23,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.translation import gettext as _
 
 from infra import browser
+from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from wallet.sign_in import known_browsers
 from wallet.sign_in.known_browsers import OPERATOR
@@ -40,17 +41,12 @@ _checking, _waiting = Lock(), Lock()
 LONGEST_WAIT = 3.0  # seconds
 
 
-class Refusal(NamedTuple):
-    """The HTTP status of an attempt whose password was not checked, and the seconds to wait."""
-
-    status: int
-    seconds: int
-
-
 class OperatorSignInForm(AdminAuthenticationForm):
     """Django's form with limits, which are the same whether or not the account exists."""
 
-    refusal: Refusal | None = None
+    refusal: tuple[int, int] | None = (
+        None  # the status if the password was not checked, and the seconds to wait
+    )
 
     def clean(self) -> dict[str, Any]:
         """Counts the attempt before it checks the password."""
@@ -76,7 +72,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
             yield
 
     def _busy(self) -> ValidationError:
-        self.refusal = Refusal(503, 2)
+        self.refusal = (503, 2)
         text = _("Another operator is signing in. Please try again in a few seconds.")
         return ValidationError(text, code="busy")
 
@@ -88,7 +84,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
                 limit.take(subject, now=now)
         except LimitReachedError as reached:
             seconds = max(1, int((reached.retry_at - now).total_seconds()) + 1)
-            self.refusal = Refusal(429, seconds)
+            self.refusal = (429, seconds)
             text = _("Too many attempts. Wait %(count)d minutes and try again.")
             raise ValidationError(text, params={"count": -(-seconds // 60)}, code="limit") from None
         return known
@@ -118,10 +114,16 @@ def next_page(request: HttpRequest) -> str:
     return wanted if own and wanted.startswith(index) else index
 
 
-def sign_in_step(request: HttpRequest, template: str, *, status: int, **shown: Any) -> TemplateResponse:
-    """A page of the sign-in, without the navigation of the admin, which this session may not use yet."""
+def sign_in_step(
+    request: HttpRequest, template: str, *, status: int = 200, seconds: int = 0, **shown: Any
+) -> TemplateResponse:
+    """A page of the sign-in, without the navigation of the admin, which this session may not use yet.
+
+    seconds: after which the client may try again, if it has to wait.
+    """
     site = {**admin.site.each_context(request), "has_permission": False, "is_nav_sidebar_enabled": False}
-    return TemplateResponse(request, template, {**site, **shown}, status=status)
+    response = TemplateResponse(request, template, {**site, **shown}, status=status)
+    return again_after(seconds, response) if seconds else response
 
 
 def remember_browser(request: HttpRequest, response: HttpResponse, *, now: datetime) -> None:

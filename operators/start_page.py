@@ -20,8 +20,9 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from consent.models import Report
-from infra import runs
+from infra import doctor, runs
 from infra.admin.row_ids import short
+from infra.models import Diagnosis
 from keys.rotation.plan import in_use, outlook
 from keys.rotation.report import together
 from presentation.errors import AccessDeniedError
@@ -198,24 +199,18 @@ def _errors(now: datetime) -> Panel:
     return Panel("errors", _("Last errors"), summary, rows)
 
 
-def _commands(now: datetime) -> Panel:
-    late = {name: age for name, age in runs.ages(now=now).items() if age > runs.OVERDUE}
-    rows = tuple(
-        Row(
-            _("%(command)s has not run to its end for %(age)s: %(result)s.")
-            % {"command": name, "age": timesince(now - age, now), "result": runs.COMMANDS[name]},
-            urgent=True,
-        )
-        for name, age in late.items()
+def _doctor(now: datetime) -> Panel:
+    found = Diagnosis.objects.exclude(state=doctor.State.OK).order_by("-state", "name")
+    rows: tuple[Row, ...] = tuple(
+        Row(f"{each.name}: {each.seen} To do: {each.todo}.", urgent=each.state == doctor.State.NOW)
+        for each in found
     )
-    failed = runs.failures()
-    if faults := failed.pop(runs.AUDIT_RECORD):
-        text = _("The audit record is not as it was written: faults %(count)d. See verify_audit_record.")
-        rows += (Row(text % {"count": faults}, urgent=True),)
-    text = _("%(command)s failed when it last ran; its log says why.")
-    rows += tuple(Row(text % {"command": name}, urgent=True) for name, count in failed.items() if count)
-    summary = _("A regular command is late or failed.") if rows else _("All have run within a day.")
-    return Panel("commands", _("Regular commands"), summary, rows, calm=not rows)
+    age = runs.ages(now=now).get("doctor", doctor.LATE)
+    if age >= doctor.LATE:
+        text = _("Nothing was checked for %(age)s: does manage.py worker run?")
+        rows = (Row(text % {"age": timesince(now - age, now)}, urgent=True), *rows)
+    summary = _("manage.py doctor has found:") if rows else _("All checks of manage.py doctor pass.")
+    return Panel("doctor", _("Checks of the service"), summary, rows, calm=not rows)
 
 
 def _list(name: str, **filters: str) -> str:
@@ -234,7 +229,7 @@ _PANELS: tuple[tuple[tuple[str, ...], Callable[[datetime], Panel]], ...] = (
     (_KEYS, _keys),
     (_RELYING_PARTIES, _webhooks),
     (_RELYING_PARTIES, _reports),
-    ((*_RELYING_PARTIES, *_KEYS), _commands),
+    ((*_RELYING_PARTIES, *_KEYS), _doctor),
     (("presentation.view_interaction",), _answers),
     (("presentation.view_interaction",), _errors),
 )

@@ -23,7 +23,6 @@ from presentation.errors import UntrustedRequestError
 from presentation.evidence import EvidenceError
 from presentation.machine_errors import (
     MachineError,
-    MalformedRequestError,
     OurFaultError,
     TooOftenError,
     UnavailableError,
@@ -64,26 +63,23 @@ class MachineView(APIView):
         if not _LENGTH.fullmatch(length) or int(length) > self.longest_body:
             raise MachineError(f"The body must have at most {self.longest_body} bytes.", status=413)
         if django_request.content_type != self.content_type:
-            raise MalformedRequestError(f"The body must be {self.content_type}.")
+            raise MachineError(f"The body must be {self.content_type}.")
         if django_request.META.get("QUERY_STRING"):
-            raise MalformedRequestError("Parameters belong into the body, not into the address.")
+            raise MachineError("Parameters belong into the body, not into the address.")
         try:
             return django_request.body
         except UnreadablePostError:
-            raise MalformedRequestError("The body ended before its Content-Length.") from None
+            raise MachineError("The body ended before its Content-Length.") from None
 
     def form(self, request: Request) -> dict[str, str]:
         """The parameters of the posted form; raises MachineError."""
-        try:
-            return posted_form.read(self.body(request))
-        except posted_form.UnreadableFormError as error:
-            raise MalformedRequestError(str(error)) from error
+        return posted_form.read(self.body(request))
 
     def handle_exception(self, exc: Exception) -> Response:
         """The error as JSON with the members of OAuth (RFC 6749 §5.2); an unexpected one is logged."""
         if isinstance(exc, APIException):
             response = super().handle_exception(exc)
-            response.data = MalformedRequestError(str(exc.detail)).as_members()
+            response.data = MachineError(str(exc.detail)).as_members()
             return response
         if isinstance(exc, LimitReachedError):
             exc = TooOftenError(retry_at=exc.retry_at, now=timezone.now())
@@ -150,8 +146,6 @@ class VerifyView(MachineView):
         try:
             asked = verification.parse(self.body(request))
             answer = verification.verify(asked, client_id=access.client_id, now=timezone.now())
-        except verification.VerificationRequestError as error:
-            raise MalformedRequestError(str(error)) from error
         except EvidenceError as error:
             log.error("evidence_not_made", why=str(error))
             raise UnavailableError(seconds=SHORTLY) from error
@@ -171,13 +165,9 @@ class OutcomeView(MachineView):
         try:
             parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
             nonce = usable(parameters, "nonce")
-            return Response(outcomes.outcome_of(nonce, client_id=access.client_id, now=timezone.now()))
         except UntrustedRequestError as error:
-            raise MalformedRequestError(error.hint) from error
-        except outcomes.UnknownRequestError as error:
-            # For any of several reasons, which the answer does not tell apart.
-            unknown = "No request of this client with this nonce is known."
-            raise MachineError(unknown, error="unknown_request", status=404) from error
+            raise MachineError(error.hint) from error
+        return Response(outcomes.outcome_of(nonce, client_id=access.client_id, now=timezone.now()))
 
 
 class UserInfoView(MachineView):

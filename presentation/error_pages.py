@@ -20,23 +20,22 @@ from presentation.requests.interactions import InteractionGoneError, OpenInterac
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """The page for a request without a proven return address; never a redirect (RFC 6749 §4.2.2.1)."""
+    request.refused_with = error  # type: ignore[attr-defined] # for the developer, and not for the log
     response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
     return response if error.seconds is None else again_after(error.seconds, response)
 
 
 def refused(
-    request: HttpRequest, party: RelyingParty, error: AuthorizationError, *, accepted: bool
+    request: HttpRequest, party: RelyingParty, error: AuthorizationError, *, accepted: bool, status: int = 400
 ) -> HttpResponse:
-    """400 for an invalid request whose refusal was posted. accepted: by the relying party."""
+    """For an invalid request whose refusal was posted. accepted: by the relying party.
+
+    status: 503 when too many threads wait for relying parties; the same request, sent again, posts the
+    refusal.
+    """
     context = {"relying_party": party.name, "told": accepted, "hint": error.description}
-    return render(request, "presentation/refused.html", context, status=400)
-
-
-def refused_later(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> HttpResponse:
-    """503 when too many threads wait for relying parties; the same request, sent again, posts the refusal."""
-    response = refused(request, party, error, accepted=False)
-    response.status_code = 503
-    return again_after(1, response)
+    response = render(request, "presentation/refused.html", context, status=status)
+    return again_after(1, response) if status == 503 else response
 
 
 def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:

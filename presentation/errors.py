@@ -31,9 +31,10 @@ class AuthorizationError(Exception):
     """Sent to the relying party as `error` and `error_description`, with `state`. One subclass per code."""
 
     error: str
+    description = ""
 
-    def __init__(self, description: str) -> None:
-        self.description = printable(description)
+    def __init__(self, description: str = "") -> None:
+        self.description = printable(description or self.description)
         super().__init__(self.description)
 
     def as_parameters(self) -> dict[str, str]:
@@ -111,36 +112,28 @@ class LoginRequiredError(AuthorizationError):
     """`prompt=none`, and the holder would have to sign in (OpenID Connect Core 1.0 §3.1.2.6)."""
 
     error = "login_required"
-
-    def __init__(self) -> None:
-        super().__init__("The holder has to sign in, and prompt=none allows no page.")
+    description = "The holder has to sign in, and prompt=none allows no page."
 
 
 class ConsentRequiredError(AuthorizationError):
     """`prompt=none`, and the holder would have to be asked, as always (OpenID Connect Core 1.0 §3.1.2.6)."""
 
     error = "consent_required"
-
-    def __init__(self) -> None:
-        super().__init__("The holder has to be asked, as for every request, and prompt=none allows no page.")
+    description = "The holder has to be asked, as for every request, and prompt=none allows no page."
 
 
 class ServerError(AuthorizationError):
     """A fault of this service. The cause is in the log and is not sent to the relying party."""
 
     error = "server_error"
-
-    def __init__(self) -> None:
-        super().__init__("The service could not complete the request.")
+    description = "The service could not complete the request."
 
 
 class TemporarilyUnavailableError(AuthorizationError):
     """The service cannot answer now but expects to soon."""
 
     error = "temporarily_unavailable"
-
-    def __init__(self) -> None:
-        super().__init__("The service cannot answer at the moment. Try again in a few minutes.")
+    description = "The service cannot answer at the moment. Try again in a few minutes."
 
 
 def printable(text: str) -> str:

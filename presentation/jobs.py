@@ -10,7 +10,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.utils.timezone import now
 
-from infra import runs
+from infra import doctor, runs
 from infra.jobs import Job
 from infra.mail import queue, sending
 from infra.outbound.calls import Outbound
@@ -58,5 +58,6 @@ DUE = (
     _due("rotate_signing_keys", HOUR),
     _due("clear_expired", HOUR),
     _due("sign_audit_record", HOUR),
+    Job("doctor", HOUR, doctor.run),
 )
 JOBS = {job.name: job for job in (*SHARED, *DUE)}

@@ -28,7 +28,8 @@ def is_for_machines(request: Any) -> bool:
 class MachineError(Exception):
     """Answered as JSON; descriptions never repeat values of the request.
 
-    Subclasses are those that several places raise, or that carry headers.
+    By itself it is about a parameter that is missing, repeated, too long or malformed. Subclasses are those
+    that several places raise, or that carry headers.
     """
 
     error = "invalid_request"
@@ -49,10 +50,6 @@ class MachineError(Exception):
     def as_members(self) -> dict[str, str]:
         """The members of the answer."""
         return {"error": self.error, "error_description": self.description}
-
-
-class MalformedRequestError(MachineError):
-    """A parameter is missing, repeated, too long or malformed."""
 
 
 class RefusedRequestError(MachineError):

@@ -6,6 +6,7 @@ Only what works is published. The first three members come from the contract.
 import json
 
 from django.conf import settings
+from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
 from presentation.openid_connect.claims_parameter import PRESENTATION
@@ -61,7 +62,8 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             ],
             "token_endpoint_auth_signing_alg_values_supported": ["ES256"],
             "scopes_supported": [OPENID, *OPENID_SCOPES, *(scopes or catalogue.advertised()), *GRANTS],
-            "ui_locales_supported": [language_tag(language) for language, _name in settings.LANGUAGES],
+            # Tags of BCP 47, with the region in capitals.
+            "ui_locales_supported": [to_locale(code).replace("_", "-") for code, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered", *certificates.PREFIXES],
             "status_list_aggregation_endpoint": settings.BASE_URL + allocation.PATH,
             "vp_formats_supported": {
@@ -97,12 +99,6 @@ def _of_openid_connect() -> dict[str, object]:
             name for path, name in names.items() if path[0] != "verification"
         ],
     }
-
-
-def language_tag(language: str) -> str:
-    """A language of the pages as a tag of BCP 47, with its region in capitals."""
-    name, _hyphen, region = language.partition("-")
-    return f"{name}-{region.upper()}" if region else name
 
 
 def credential_issuer_document() -> bytes:

@@ -10,9 +10,11 @@ from typing import Any
 from django.db.models import Case, Value, When
 from django.db.models.functions import Coalesce
 
+from infra import log_context
 from infra.limits import Limit
 from infra.moments import iso
 from presentation.errors import AccessDeniedError
+from presentation.machine_errors import MachineError
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.delivery import deliveries
@@ -23,10 +25,6 @@ from wallet.status_lists import standing
 PER_CLIENT = Limit.from_settings("outcomes_of_client")
 
 _TOKEN = Interaction.Outcome.TOKEN
-
-
-class UnknownRequestError(LookupError):
-    """The relying party made no such request, or it is deleted, or no browser has brought it yet."""
 
 
 class State(StrEnum):
@@ -50,11 +48,19 @@ DELIVERIES = {
 
 
 def outcome_of(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
-    """The members of the answer; raises UnknownRequestError or LimitReachedError."""
+    """The members of the answer; raises MachineError or LimitReachedError."""
     PER_CLIENT.take(client_id, now=now)
     interaction = _interaction(client_id, nonce)
     if interaction is None:
-        raise UnknownRequestError
+        # It made none, or it is deleted, or no browser has brought it yet: the answer does not tell which.
+        unknown = "No request of this client with this nonce is known."
+        raise MachineError(unknown, error="unknown_request", status=404)
+    log_context.bind(interaction=str(interaction.id))
+    return told_about(interaction, now=now)
+
+
+def told_about(interaction: Interaction, *, now: datetime) -> dict[str, Any]:
+    """The members of the answer about this interaction."""
     members = {"state": _state(interaction, now), "begun_at": iso(interaction.created_at)}
     if interaction.answered_at:
         members["answered_at"] = iso(interaction.answered_at)

@@ -8,7 +8,7 @@ from django.db.models import Q, QuerySet
 
 from consent import decisions
 from infra.personal_data import Eraser, Person
-from infra.retention import delete
+from infra.retention import delete, pages
 from presentation.errors import AccessDeniedError
 from presentation.models import AuthorizationCode, Delivery, Interaction, PushedRequest
 from presentation.requests import interactions
@@ -16,24 +16,20 @@ from presentation.requests import interactions
 
 def erase_requests(person: Person, *, now: datetime, batch: int) -> int:
     """End open requests without an answer, and empty what they and answered ones say of the person."""
-    erased = _each(Interaction.objects.filter(consent__wallet=person.id), _forget, now=now, batch=batch)
+    erased = _forget_all(Interaction.objects.filter(consent__wallet=person.id), now=now, batch=batch)
     if not person.address:
         return erased
     known = {"parameters__login_hint__iexact": person.address}
     begun = Interaction.objects.filter(outcome=Interaction.Outcome.NONE, created_at__lte=person.known_until)
-    erased += _each(begun.filter(**known), _forget, now=now, batch=batch)
+    erased += _forget_all(begun.filter(**known), now=now, batch=batch)
     until = person.known_until + interactions.LIFETIME
     pushed = PushedRequest.objects.filter(**known, expires_at__lte=until)
     return erased + delete(pushed, by="digest", batch=batch)
 
 
-def _each(rows: QuerySet[Interaction], act: Any, *, now: datetime, batch: int) -> int:
-    done, ids = 0, rows.order_by("id").values_list("id", flat=True)
-    page = list(ids[:batch])
-    while page:
-        done += act(page, now)
-        page = list(ids.filter(id__gt=page[-1])[:batch])
-    return done
+def _forget_all(rows: QuerySet[Interaction], *, now: datetime, batch: int) -> int:
+    found = (page.values_list("id", flat=True) for page in pages(rows, by="id", batch=batch))
+    return sum(_forget(list(ids), now) for ids in found)
 
 
 @transaction.atomic
@@ -41,8 +37,8 @@ def _forget(ids: list[Any], now: datetime) -> int:
     rows = Interaction.objects.filter(id__in=ids)
     unanswered, not_posted = Q(outcome=Interaction.Outcome.NONE), Q(delivery__delivered_at=None)
     never = rows.filter(unanswered | (not_posted & ~Q(delivery=None)))
-    for consent_id in never.exclude(consent=None).values_list("consent_id", flat=True):
-        decisions.note_undelivered(consent_id, now=now)
+    consents = never.exclude(consent=None).values_list("consent_id", flat=True)
+    decisions.note_undelivered(*consents, now=now)
     rows.filter(outcome=Interaction.Outcome.NONE).update(
         outcome=Interaction.Outcome.ERROR, error=AccessDeniedError.error, answered_at=now
     )

@@ -6,7 +6,7 @@ from django.contrib.sessions.models import Session
 from django.db.models import Q, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from consent import clearing
+from consent import decisions
 from consent.models import Consent
 from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, table
 from presentation.figures import counting
@@ -59,13 +59,8 @@ NONCE_REMEMBERED = timedelta(days=400)  # how long a nonce is refused after a to
 WEBHOOKS_KEPT = timedelta(days=30)
 
 
-def clear_interactions(*, now: datetime, batch: int) -> int:
-    """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
-    return sum(delete(due.rows, by=due.by, batch=batch) for due in old_interactions(now))
-
-
 def old_interactions(now: datetime) -> list[Due]:
-    """What `clear_interactions` deletes."""
+    """The interactions that are no longer needed."""
     # Two queries, because what is remembered for more than a year has an index apart from what goes sooner.
     ended, forgotten = now - WAY_BACK_KEPT, now - NONCE_REMEMBERED
     with_token = Interaction.objects.filter(outcome=Interaction.Outcome.TOKEN, expires_at__lt=forgotten)
@@ -83,8 +78,7 @@ def note_never_answered(*, now: datetime, batch: int) -> None:
             consent__decision=Consent.Decision.GRANTED,
             consent__undelivered_at=None,
         )
-        if found := list(granted.values_list("consent", flat=True)):
-            clearing.note_undelivered(found, now=now)
+        decisions.note_undelivered(*granted.values_list("consent", flat=True), now=now)
 
 
 def _without_token(*, before: datetime) -> QuerySet[Interaction]:
@@ -92,10 +86,11 @@ def _without_token(*, before: datetime) -> QuerySet[Interaction]:
     return Interaction.objects.filter(~Q(outcome=Interaction.Outcome.TOKEN), expires_at__lt=before)
 
 
-def _interactions(*, now: datetime, batch: int) -> int:
+def clear_interactions(*, now: datetime, batch: int) -> int:
+    """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
     note_never_answered(now=now, batch=batch)
     counting.keep(now=now)
-    return clear_interactions(now=now, batch=batch)
+    return sum(delete(due.rows, by=due.by, batch=batch) for due in old_interactions(now))
 
 
 ENTRIES = table(
@@ -158,7 +153,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "operators’ sessions": expired(Session.objects.all(), by="expire_date"),
         "codes": expired(AuthorizationCode.objects.all()),
         "posted answers": Clearing(deliveries.forget_expired, deliveries.expired),
-        "interactions": Clearing(_interactions, old_interactions),
+        "interactions": Clearing(clear_interactions, old_interactions),
         "used assertions": expired(UsedAssertion.objects.all()),
         "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LONGEST),
         "figures of relying parties": expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),

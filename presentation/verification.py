@@ -14,6 +14,7 @@ from infra.limits import Limit
 from infra.strict_json import StrictJsonError
 from presentation import evidence
 from presentation.errors import InvalidTransactionDataError
+from presentation.machine_errors import MachineError
 from presentation.models import CertifiedClientID
 from presentation.requests.parameters import LIMITS
 from presentation.transaction_data import entries
@@ -29,10 +30,6 @@ _KB_AUD = {"name": "kb-aud", "result": "passed"}  # it was made for the caller
 PER_CLIENT = Limit.from_settings("verifications_of_client")
 
 
-class VerificationRequestError(ValueError):
-    """The request is invalid; the text says why and repeats no values."""
-
-
 @dataclass(frozen=True, repr=False)
 class VerificationRequest:
     """The presentation, and the nonce and transaction data that it must be bound to."""
@@ -45,26 +42,26 @@ class VerificationRequest:
 
 
 def parse(body: bytes) -> VerificationRequest:
-    """The request in the JSON text; raises VerificationRequestError."""
+    """The request in the JSON text; raises MachineError."""
     try:
         members = strict_json.loads(body.decode(), deepest=4)
     except UnicodeDecodeError:
-        raise VerificationRequestError("The body must be UTF-8.") from None
+        raise MachineError("The body must be UTF-8.") from None
     except StrictJsonError as error:
-        raise VerificationRequestError(f"The body {error}.") from None
+        raise MachineError(f"The body {error}.") from None
     if not isinstance(members, dict):
-        raise VerificationRequestError("The body must be a JSON object.")
+        raise MachineError("The body must be a JSON object.")
     vp_token, nonce = members.get("vp_token"), members.get("nonce")
     if not isinstance(vp_token, str | dict) or not vp_token:
-        raise VerificationRequestError("vp_token is missing or empty; send it unchanged.")
+        raise MachineError("vp_token is missing or empty; send it unchanged.")
     if not isinstance(nonce, str) or not 0 < len(nonce) <= LIMITS["nonce"]:
-        raise VerificationRequestError("nonce is missing, empty or too long; send that of the request.")
+        raise MachineError("nonce is missing, empty or too long; send that of the request.")
     wanted = members.get("evidence", False)
     if not isinstance(wanted, bool):
-        raise VerificationRequestError("evidence must be true or false.")
+        raise MachineError("evidence must be true or false.")
     client_id = members.get("client_id", "")
     if not isinstance(client_id, str) or len(client_id) > LIMITS["client_id"]:
-        raise VerificationRequestError("client_id must be that of the request.")
+        raise MachineError("client_id must be that of the request.")
     transaction_data = _transaction_data(members.get("transaction_data"))
     return VerificationRequest(vp_token, nonce, transaction_data, wanted, client_id)
 
@@ -74,15 +71,15 @@ def _transaction_data(given: Any) -> tuple[str, ...]:
     try:
         values = entries.separate(given) if isinstance(given, str) and given else given
     except InvalidTransactionDataError as error:
-        raise VerificationRequestError(f"{error.description}.") from None
+        raise MachineError(f"{error.description}.") from None
     if values is None:
         return ()
     if not isinstance(values, list) or not all(map(entries.is_base64url, values)):
-        raise VerificationRequestError(
+        raise MachineError(
             "transaction_data must be a list of the strings that were sent, which are base64url."
         )
     if len(values) > entries.MOST_VALUES or sum(map(len, values)) > entries.LONGEST_IN_ALL:
-        raise VerificationRequestError(
+        raise MachineError(
             f"transaction_data must have at most {entries.MOST_VALUES} values and {entries.LONGEST_IN_ALL} "
             "characters."
         )
@@ -93,13 +90,13 @@ def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict
     """The members of the answer to this client; raises LimitReachedError, and for evidence EvidenceError.
 
     A presentation for another client is not valid. Several presentations are valid together. Raises
-    VerificationRequestError if the request names another client.
+    MachineError if the request names another client.
     """
     PER_CLIENT.take(client_id, now=now)
     if asked.client_id not in ("", client_id):
         own = CertifiedClientID.objects.filter(relying_party__client_id=client_id)
         if not own.filter(client_id=asked.client_id).exists():
-            raise VerificationRequestError("client_id must be one of your own.")
+            raise MachineError("client_id must be one of your own.")
         client_id = asked.client_id
     try:
         by_query = _presentations_in(asked.vp_token)

@@ -1,4 +1,4 @@
-"""Views for browsers: the authorization endpoint, the interaction, the delivery of its answer, logos."""
+"""Views for browsers: the authorization endpoint, the interaction, its delivery, logos, beginning again."""
 
 import re
 import uuid
@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
+from urllib.parse import urlencode
 
 from django.db import transaction
 from django.http import (
@@ -16,16 +17,16 @@ from django.http import (
     HttpResponseRedirect,
     UnreadablePostError,
 )
-from django.shortcuts import get_object_or_404
+from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.views.decorators.cache import cache_control
+from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from consent import decisions
 from consent.decisions import Paths
-from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask_at_once, take_decision
+from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask, on_to, take_decision
 from infra import browser, languages, log_context
 from infra.database.prepared.reads import Joinable
 from infra.outbound.calls import OutboundError
@@ -47,13 +48,7 @@ from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import CarriedRequest, Client, identify
 from presentation.requests.delivery import deliveries, posting
-from presentation.requests.interactions import (
-    COUNTED_ALREADY,
-    LIFETIME,
-    InteractionGoneError,
-    OpenInteraction,
-    path_of,
-)
+from presentation.requests.interactions import InteractionGoneError, OpenInteraction
 from presentation.requests.next_step import NextStep, Step, longest_end, next_step, prepare
 from presentation.requests.parameters import LONGEST_QUERY, Parameters
 from wallet import errands
@@ -94,10 +89,11 @@ def authorize(request: HttpRequest) -> HttpResponse:
             address = browser.address(request)
             carried = receive(parameters, browser=digest, read=read, network_address=address, now=now)
         client = identify(carried, browser=digest, read=read)
+        client.relying_party.named_in_log()
         if request.method == "HEAD":
             return HttpResponse(headers={"Cache-Control": "no-store"})
         session = sessions.current(request, now=now)
-        counted = session is None and COUNTED_ALREADY not in request.META
+        counted = session is None and interactions.COUNTED_ALREADY not in request.META
         opened = interactions.begin(
             carried,
             client,
@@ -105,6 +101,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
             counted_by=browser.address(request) if counted else None,
             now=now,
         )
+        log_context.bind(interaction=str(opened.row.id))
         if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
             return _go_on(request, opened, session, now=now)
         following = next_step(opened, session, now=now)
@@ -120,7 +117,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return error_pages.untrusted(request, error)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
     response = _asked_at_once(request, carried, opened, following, session, last_shared, now=now)
-    response = response or _on_to(_address(opened, following))
+    response = response or on_to(_address(opened, following))
     browser.remember(response, secret)
     languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
     return response
@@ -163,7 +160,7 @@ def _asked_at_once(
     language = languages.requested(request, carried.parameters.values.get("ui_locales", ""))
     if language != translation.get_language():
         translation.activate(language)
-    return ask_at_once(request, consent, following.match.credential, session, last_shared, now=now)
+    return ask(request, consent, following.match.credential, session, last_shared, now=now)
 
 
 @require_http_methods(["GET", "POST"])
@@ -183,14 +180,14 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         opened = interactions.recall(row, browser=browser.digest(request), now=now)
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
-            return _on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
+            return on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
         if _asks_for_more_time(request):
             given = give_more_time(opened, now=now)  # where it cannot, the page says why
             asked_on = page_of(opened.row.errand_id, request.POST.get("page", ""))
             if given and not asked_on and opened.row.consent_id:
                 asked_on = path_with_id("consent_review", opened.row.consent_id)
             given_there = f"{asked_on}?{MORE_TIME}=1" if given and asked_on else ""
-            return _on_to(given_there or asked_on or path_of(opened.row))
+            return on_to(given_there or asked_on or interactions.path_of(opened.row))
         try:
             stopped = _decided_at_once(request, opened, session, *places, now=now)
         except CodeWantedError:
@@ -253,6 +250,17 @@ def logo(request: HttpRequest, client_id: str) -> HttpResponse:
     if not logos.is_shown(logo):
         raise Http404
     return HttpResponse(logo, content_type=logos.content_type(logo))
+
+
+@never_cache
+@only_read
+def begin_again(request: HttpRequest, client_id: str) -> HttpResponse:
+    """Redirects to its `initiate_login_uri` (OpenID Connect Core 1.0 §4), or names it if it has none."""
+    party = get_object_or_404(RelyingParty, client_id=client_id, state=RelyingParty.State.ACTIVE)
+    if not (address := party.initiate_login_uri):
+        return render(request, "presentation/begin_again.html", {"relying_party": party.name})
+    mark = "&" if "?" in address else "?"
+    return HttpResponseRedirect(f"{address}{mark}{urlencode(answers.issuer())}", status=303)
 
 
 def _asks_for_more_time(request: HttpRequest) -> bool:
@@ -319,8 +327,8 @@ def _go_on(
     if opened.row.consent_id != asked_before:
         log_context.bind(asked=True, client_id=opened.relying_party.client_id)
     if following.step is Step.SIGN_IN and NOT_ME in request.GET:
-        return _on_to(f"{_address(opened, following)}?{NOT_ME}=1")
-    return _on_to(_address(opened, following))
+        return on_to(f"{_address(opened, following)}?{NOT_ME}=1")
+    return on_to(_address(opened, following))
 
 
 def _address(opened: OpenInteraction, following: NextStep) -> str:
@@ -333,7 +341,7 @@ def _address(opened: OpenInteraction, following: NextStep) -> str:
         case Step.CONSENT:
             return path_with_id("consent_review", opened.row.consent_id)  # type: ignore[arg-type]
         case _:
-            return path_of(opened.row)
+            return interactions.path_of(opened.row)
 
 
 def _refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> HttpResponse:
@@ -354,12 +362,7 @@ def _after_delivery(interaction: Interaction) -> HttpResponse:
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
         return _redirect_to(onward)
-    return _on_to(reverse("delivery", args=[interaction.id]))
-
-
-def _on_to(address: str) -> HttpResponse:
-    """303 to a page of ours."""
-    return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
+    return on_to(reverse("delivery", args=[interaction.id]))
 
 
 def _redirect_to(address: str) -> HttpResponse:
@@ -380,6 +383,7 @@ def _redirect_to(address: str) -> HttpResponse:
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
     """Sends the relying party the error of a request for which no interaction was inserted."""
     party, address = client.relying_party, client.return_address
+    request.refused_with = error  # type: ignore[attr-defined] # for the developer, and not for the log
     log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
     refusal = answers.refusal(error)
     if not address.posted:
@@ -390,7 +394,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
             party, address, refusal, network_address=browser.address(request), now=timezone.now()
         )
     except NoThreadFreeError:
-        return error_pages.refused_later(request, party, error)
+        return error_pages.refused(request, party, error, accepted=False, status=503)
     except OutboundError:
         accepted = False
     if onward:
@@ -430,10 +434,6 @@ def _gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
     return error_pages.gone(request, gone)
 
 
-class _TooLateError(Exception):
-    """The question was answered, or the request ended, meanwhile."""
-
-
 def give_more_time(opened: OpenInteraction, *, now: datetime) -> bool:
     """Gives another `LIFETIME` from now, but never beyond `longest_end`; returns whether it could.
 
@@ -441,18 +441,15 @@ def give_more_time(opened: OpenInteraction, *, now: datetime) -> bool:
     so that neither waits for the other.
     """
     row = opened.row
-    until = min(now + LIFETIME, longest_end(opened))
+    until = min(now + interactions.LIFETIME, longest_end(opened))
     still_open = Interaction.objects.filter(
         id=row.id, outcome=Interaction.Outcome.NONE, expires_at__gt=now, expires_at__lt=until
     )
-    try:
-        with transaction.atomic():
-            if still_open.update(expires_at=until) != 1:
-                raise _TooLateError
-            if row.consent_id and not decisions.extend(row.consent_id, until=until, now=now):
-                raise _TooLateError
-            if row.errand_id:
-                errands.extend(row.errand_id, until=until)
-    except _TooLateError:
-        return False
-    return True
+    with transaction.atomic():
+        given = still_open.update(expires_at=until) == 1
+        if given and row.consent_id:
+            given = decisions.extend(row.consent_id, until=until, now=now)
+        if given and row.errand_id:
+            errands.extend(row.errand_id, until=until)
+        transaction.set_rollback(not given)
+    return given

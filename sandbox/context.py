@@ -1,15 +1,22 @@
 """A template context processor: in the sandbox, pages show the sign-in code or link that was e-mailed."""
 
+import re
+from datetime import timedelta
 from typing import Any
 
+from django.conf import settings
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from infra import browser
-from sandbox.mailbox import newest_code, newest_link
+from sandbox.models import Letter
 from wallet import errands
-from wallet.sign_in import codes
+from wallet.models import Errand
+from wallet.sign_in import codes, links
+
+_LINK = "/wallet/link/"
 
 
 def mailbox(request: HttpRequest) -> dict[str, Any]:
@@ -30,5 +37,16 @@ def _mail(request: HttpRequest, errand_id: Any) -> dict[str, str]:
     except errands.ErrandGoneError:
         return {}
     if codes.link_pending(errand, now=now):
-        return {"link": newest_link(errand, now=now)}
-    return {"code": newest_code(errand, now=now)} if codes.code_pending(errand, now=now) else {}
+        sent = Letter.objects.filter(text__contains=_LINK, sent_at__gt=now - links.LIFETIME)
+        return {"link": _newest(sent, errand, re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/")}
+    if codes.code_pending(errand, now=now):
+        sent = Letter.objects.exclude(text__contains=_LINK).filter(sent_at__gt=now - timedelta(minutes=10))
+        return {"code": _newest(sent, errand, r"(?<!\d)\d{6}(?!\d)")}
+    return {}
+
+
+def _newest(sent: QuerySet[Letter], errand: Errand, pattern: str) -> str:
+    """The code or link in the last of the e-mails to the errand's address, or an empty string."""
+    letter = sent.filter(recipient=errand.email).order_by("-id").first()
+    found = re.search(pattern, letter.text) if letter else None
+    return found.group() if found else ""

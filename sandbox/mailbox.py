@@ -1,10 +1,8 @@
 """The sandbox's mailbox: e-mails are stored in a table and shown on a page. None is sent."""
 
-import re
 from collections.abc import Sequence
-from datetime import datetime, timedelta
+from datetime import datetime
 
-from django.conf import settings
 from django.core.mail import EmailMessage
 from django.core.mail.backends.base import BaseEmailBackend
 from django.http import HttpRequest
@@ -13,12 +11,10 @@ from django.utils import timezone
 from infra import browser
 from sandbox.models import Letter
 from wallet.models import EmailChange, Errand
-from wallet.sign_in import links, sessions
+from wallet.sign_in import sessions
 
 KEPT = 500  # e-mails
 KEPT_CHARACTERS = 20_000
-_LINK = "/wallet/link/"
-_CODE = re.compile(r"(?<!\d)\d{6}(?!\d)")
 
 
 class EmailBackend(BaseEmailBackend):
@@ -55,19 +51,3 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
     if session := sessions.current(request, now=now):
         addresses.add(session.wallet.email)
     return list(Letter.objects.filter(recipient__in=addresses).order_by("-id")[:50])
-
-
-def newest_code(errand: Errand, *, now: datetime) -> str:
-    """The code that was last sent to the errand's address, or an empty string."""
-    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - timedelta(minutes=10))
-    letter = fresh.exclude(text__contains=_LINK).order_by("-id").first()
-    found = _CODE.search(letter.text) if letter else None
-    return found.group() if found else ""
-
-
-def newest_link(errand: Errand, *, now: datetime) -> str:
-    """The sign-in link that was last sent to the errand's address, or an empty string."""
-    fresh = Letter.objects.filter(recipient=errand.email, sent_at__gt=now - links.LIFETIME)
-    letter = fresh.filter(text__contains=_LINK).order_by("-id").first()
-    found = re.search(re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/", letter.text) if letter else None
-    return found.group() if found else ""

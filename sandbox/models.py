@@ -1,4 +1,4 @@
-"""The sandbox's tables: self-registrations, answers posted to the playground, chosen outcomes, e-mails."""
+"""The sandbox's tables: self-registrations, their requests, posted answers, chosen outcomes, e-mails."""
 
 import uuid
 
@@ -21,6 +21,24 @@ class SelfRegistration(InternalRow):
     )
     owner = models.EmailField(editable=False, db_index=True)  # a verified e-mail address, lower case
     expires_at = models.DateTimeField(editable=False, db_index=True)
+
+
+class Step(InternalRow):
+    """One response to a request of a self-registered relying party, or one test webhook (see `desk`).
+
+    It has no value of the request or the answer, except what `sentence` names, such as an unknown scope.
+    """
+
+    relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="+")
+    interaction = models.UUIDField(null=True, editable=False)
+    at = models.DateTimeField(editable=False, db_index=True)
+    reference = models.CharField(max_length=8, editable=False)  # as error pages show it
+    route = models.CharField(max_length=40, editable=False)  # a key of `recording.STEPS`, or of an errand
+    method = models.CharField(max_length=7, editable=False)
+    status = models.PositiveSmallIntegerField(null=True, editable=False)  # null: no response
+    error = models.CharField(max_length=60, editable=False)
+    sentence = models.CharField(max_length=300, editable=False)  # `error_description`, or a problem
+    answer = models.CharField(max_length=300, editable=False)  # the names of its members and their lengths
 
 
 class PlaygroundAnswer(InternalRow):

@@ -12,7 +12,7 @@ from django.conf import settings
 from django.core.management import call_command
 from django.db import connection, transaction
 
-from infra.mail import at_once
+from infra.mail import outbox
 
 Sending = Callable[[], object]
 
@@ -61,5 +61,5 @@ def _emails_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
             _send_due()
 
     monkeypatch.setattr(transaction.Atomic, "__exit__", left)
-    monkeypatch.setattr(at_once, "_on_commit", _on_commit)
-    monkeypatch.setattr(at_once, "sends", lambda *, apart: settings.EMAILS_SENT_AT_ONCE)
+    monkeypatch.setattr(outbox, "_on_commit", _on_commit)
+    monkeypatch.setattr(outbox, "sends_at_once", lambda *, apart: settings.EMAILS_SENT_AT_ONCE)

@@ -32,7 +32,7 @@ hypothesis_settings.register_profile(
     "budget",
     hypothesis_settings.default,
     deadline=None,
-    max_examples=int(os.environ.get("EXAMPLES", "10" if QUICK else "40")),
+    max_examples=int(os.environ.get("EXAMPLES", "10" if QUICK else "30")),
     suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("budget")
@@ -86,7 +86,7 @@ APART = {
     "pgbouncer",
     "slow",
 }
-STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers"}
+STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers", "warm_start"}
 IMPORT = re.compile(r"^(?:from|import) [^(\n]*(?:\([^)]*\))?", re.MULTILINE)
 OF_THE_MODULE = re.compile(r"^pytestmark = (?:\[[^\]]*\]|.*)", re.MULTILINE)
 # `make test` also runs on SQLite the modules with one of these in their text or name: SQL of their own,
@@ -274,6 +274,6 @@ def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
 
 
 from tests.emails import _emails_sent_at_once  # noqa: E402, F401
-from tests.people import acme_bank, alice, bob, corner_shop, sign_in, signing_key  # noqa: E402, F401
+from tests.people import acme_bank, alice, bob, corner_shop, holder, sign_in, signing_key  # noqa: E402, F401
 from tests.savings import _quick_passwords, _static_files_found_once  # noqa: E402, F401
 from tests.softhsm import server, token  # noqa: E402, F401

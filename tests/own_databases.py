@@ -3,7 +3,6 @@
 import os
 import secrets
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,9 +11,9 @@ from urllib.parse import urlsplit
 import psycopg
 
 from tests.deployment_check import production_environment
+from tests.warm_start import run
 
 ROOT = Path(__file__).resolve().parent.parent
-LONGEST = 120  # seconds; a longer wait never ends
 
 
 @contextmanager
@@ -54,18 +53,6 @@ def gunicorn(environment: dict[str, str], *options: str) -> subprocess.Completed
     """gunicorn as it is shipped, without anything before it. Only for starts that are to be refused."""
     words = ["-m", "gunicorn", "config.wsgi", "--config", "deploy/gunicorn.conf.py"]
     return run(environment, *words, "--bind", "127.0.0.1:0", *options)
-
-
-def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words],
-        cwd=ROOT,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
 
 
 def reason(refused: subprocess.CompletedProcess[str]) -> str:

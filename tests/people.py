@@ -230,3 +230,10 @@ def sign_in(client: "Client") -> Callable[..., "HolderSession"]:
         return session
 
     return sign_in
+
+
+@pytest.fixture
+def holder(client: "Client", alice: "Wallet", sign_in: Callable[..., "HolderSession"]) -> "Client":
+    """The browser of Alice, who is signed in."""
+    sign_in(alice)
+    return client

@@ -18,7 +18,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from config import health
 from config.metrics import REGISTRY
+from consent.models import Report
+from infra import doctor
 from infra.audit.recording import record
+from infra.models import Diagnosis
 from keys import issuer_key
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import client_secrets
@@ -26,7 +29,7 @@ from tests.infra.audit.test_commands import tamper
 from tests.own_databases import ROOT
 from tests.programs import promtool
 from tests.wallet.test_identity_verification import attempt_in
-from wallet.models import Wallet
+from wallet.models import Recovery, Wallet
 
 FOLDER = ROOT / "deploy" / "prometheus"
 RULES = [
@@ -149,6 +152,26 @@ def _old_review(settings: Any, tmp_path: Path) -> None:
     attempt_in("review", Wallet.objects.get(), timezone.now() - timedelta(days=6))
 
 
+def _refused_second_factors(settings: Any, tmp_path: Path) -> None:
+    for _ in range(11):
+        record(None, "second_factor_refused")
+
+
+def _reports(settings: Any, tmp_path: Path) -> None:
+    for _ in range(6):
+        Report.objects.create(requester_id="x", reason="other", reported_at=timezone.now())
+
+
+def _refused_recoveries(settings: Any, tmp_path: Path) -> None:
+    now = timezone.now()
+    for _ in range(6):
+        Recovery.objects.create(new=Wallet.objects.get(), state="refused", asked_at=now, ended_at=now)
+
+
+def _finding(settings: Any, tmp_path: Path) -> None:
+    doctor.keep([Diagnosis(name="disk", state=2, seen="Full.", todo="make room", at=timezone.now())])
+
+
 @pytest.mark.promtool
 @pytest.mark.django_db
 @pytest.mark.usefixtures("signing_key")
@@ -160,6 +183,10 @@ def _old_review(settings: Any, tmp_path: Path) -> None:
         ("RegularCommandFails", _command_without_its_key, ["AuditRecordHasFaults"]),
         ("ClientSecretEnds", _old_secret, ["ReviewsWait"]),
         ("ReviewsWait", _old_review, ["ClientSecretEnds"]),
+        ("SecondFactorsRefused", _refused_second_factors, []),
+        ("RequestersAreReported", _reports, []),
+        ("RecoveriesRefused", _refused_recoveries, []),
+        ("DoctorSaysNow", _finding, []),
     ],
 )
 def test_an_alert_fires_when_its_fault_is_there_and_not_before(

@@ -29,9 +29,9 @@ from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.requests import interactions
-from presentation.requests.authorization_request import Allowance, parse
+from presentation.requests.authorization_request import parse
 from presentation.requests.parameters import Parameters
-from presentation.transaction_data.types import TYPES
+from presentation.scopes.records import ONLY_BASIC
 from tests.people import ALICE, NORA, register
 from tests.presentation.clients import ask as post_as_client
 from tests.presentation.clients import assertion, by_assertion, with_key
@@ -193,18 +193,12 @@ def test_a_form_sent_while_an_application_is_suspended_does_not_reinstate_it(acm
     assert saved.name == "Acme Bank of Example"
 
 
-def test_a_form_sent_while_a_key_is_withdrawn_does_not_restore_it(signing_key: Any) -> None:
-    from django.contrib.admin import site
+def test_no_form_of_the_admin_changes_a_key(signing_key: Any, admin_client: Client) -> None:
+    """Such a form, sent after the key was withdrawn, would restore it."""
+    address = reverse("admin:keys_signingkey_change", args=[signing_key.pk])
 
-    from keys.models import SigningKey
-    from keys.rotation import moves
-
-    read_before = SigningKey.objects.get(pk=signing_key.pk)
-    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
-
-    site.get_model_admin(SigningKey).save_model(None, read_before, None, change=True)
-
-    assert SigningKey.objects.get(pk=signing_key.pk).state == SigningKey.State.WITHDRAWN
+    assert admin_client.get(address).status_code == 200
+    assert admin_client.post(address, {"state": "active"}).status_code == 403
 
 
 @pytest.mark.usefixtures("signing_key")
@@ -323,7 +317,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
 
 def test_the_repr_of_a_request_contains_none_of_its_values(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
-    request = parse(parameters, Allowance(scopes=[BASIC], transaction_data_types=TYPES))
+    request = parse(parameters, acme_bank, ONLY_BASIC)
 
     printed = repr([parameters, request, request.transaction_data])
 

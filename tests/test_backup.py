@@ -27,7 +27,7 @@ def shell(command: str, url: str, folder: Path) -> str:
 
 
 def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: Path) -> None:
-    dump, restore, analyze, *ours = re.findall(r"^# (.+)$", SECTION, re.MULTILINE)
+    dump, record, restore, analyze, *ours = re.findall(r"^# (.+)$", SECTION, re.MULTILINE)
     environment = production_environment()
     with own_database() as before, own_database() as after:
         for words in (["migrate"], ["stage_signing_key"], ["stage_signing_key", "--for", "statements"]):
@@ -35,6 +35,10 @@ def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: 
         keys = manage(environment | {"DATABASE_URL": before}, "list_signing_keys").stdout
 
         shell(dump, before, tmp_path)
+        words = record.replace("presentation.dump", str(tmp_path / "presentation.dump")).split("manage.py ")[
+            1
+        ]
+        assert "ended on" in manage(environment | {"DATABASE_URL": before}, *words.split()).stdout
         shell(restore, after, tmp_path)
         shell(analyze, after, tmp_path)
         for command in ours:

@@ -1,7 +1,6 @@
 """compose.yaml is built and started, as docs/operate.md says under "In containers"."""
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,6 +17,7 @@ from tests.test_nginx import HOST, Visitor
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(1200)]
 OPERATE = (ROOT / "docs" / "operate.md").read_text()
 SECTION = OPERATE.partition("\n### In containers\n")[2].partition("\n### ")[0]
+SETUP = ("--for", "compose", "--answers", "answers")
 
 
 class Containers:
@@ -51,27 +51,17 @@ class Containers:
 
 @pytest.fixture(scope="module")
 def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]:
-    """Step 1 makes the files, step 2 builds and starts."""
+    """Makes the files as the document says, builds and starts."""
     folder, port = copy_project(tmp_path_factory.mktemp("compose")), free_port()
-    secrets = folder / "deploy" / "compose"
-    block = re.search(r"```console\n(.*?)```", SECTION, re.S)
-    assert block
-    lines = [line.strip().removeprefix("$ ") for line in block[1].splitlines()]
-    run(production_environment(), "sh", "-e", "-c", "\n".join(lines), folder=folder)
-    os.chown(secrets / "sealing-keys", 10001, -1)
-    certificates = secrets / "certificates"
-    certificates.mkdir()
+    made = {"PATH", "SECRET_KEY", "KEY_SEALING_KEYS", "DATABASE_URL"}
+    answers = {name: value for name, value in production_environment().items() if name not in made}
+    (folder / "answers").write_text("".join(f"{name}={value}\n" for name, value in answers.items()))
+    run(production_environment(), "python3", "deploy/setup", *SETUP, folder=folder)
     request = "req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=wallet.example"
-    files = ["-keyout", f"{certificates}/privkey.pem", "-out", f"{certificates}/fullchain.pem"]
+    files = ["-keyout", f"{folder}/privkey.pem", "-out", f"{folder}/fullchain.pem"]
     run(production_environment(), "openssl", *request.split(), *files)
-    password = (secrets / "database-password").read_text()
-    variables = production_environment() | {
-        "DATABASE_URL": f"postgresql://presentation:{password}@database/presentation",
-        "TRUSTED_PROXY_COUNT": "1",
-    }
-    for name in ("PATH", "KEY_SEALING_KEYS"):
-        del variables[name]
-    (secrets / "environment").write_text("".join(f"{name}={value}\n" for name, value in variables.items()))
+    [install] = re.findall("# (install .*)", SECTION)
+    run(production_environment(), *install.split(), folder=folder)
     compose = folder / "compose.yaml"
     text = compose.read_text()
     for shipped, here in {
@@ -91,7 +81,6 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]
 
 
 def test_the_first_signing_key_and_the_first_operator(containers: Containers) -> None:
-    """Steps 8 and 9 of the first start, with the commands in the container."""
     containers.compose(
         *("exec", "-T", "-e", "DJANGO_SUPERUSER_PASSWORD=a long password, really", "first"),
         *(".venv/bin/python", "manage.py", "createsuperuser", "--no-input", "--username", "olga"),
@@ -121,8 +110,18 @@ def test_every_container_runs_or_has_ended_well(containers: Containers) -> None:
     }
     assert states.pop("migrate") == ("exited", 0)
     assert set(states.values()) == {("running", 0)}, states
-    assert {"first", "second", "nginx", "database", "worker"} == set(states)
+    assert {"first", "second", "nginx", "database", "worker", "backup"} == set(states)
     assert [each["RestartCount"] for each in found] == [0] * len(found)
+
+
+def test_a_backup_can_be_restored(containers: Containers) -> None:
+    listed = ""
+    until = monotonic() + 30
+    while "keys_signingkey" not in listed:
+        assert monotonic() < until
+        listed = containers.compose(
+            "exec", "-T", "backup", "sh", "-c", "pg_restore --list /backups/*.dump || true"
+        )
 
 
 def test_an_instance_may_write_nothing_and_has_no_rights(containers: Containers) -> None:

@@ -27,7 +27,7 @@ from tests.project_copy import copy_project, in_shell
 ROOT = Path(__file__).resolve().parent.parent
 TEXT = (ROOT / "Containerfile").read_text()
 COMPOSE = yaml.safe_load((ROOT / "compose.yaml").read_text())
-IMAGES = ("database", "nginx")  # services whose images are others'
+IMAGES = ("database", "backup", "nginx")  # services whose images are others'
 OURS = sorted(set(COMPOSE["services"]) - set(IMAGES))
 BIN = Path(sys.prefix) / "bin"
 

@@ -6,8 +6,8 @@ No test measures time: it counts calls or lines, or the system ends the work at 
 import gc
 import importlib
 import json
+import os
 import re
-import subprocess
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -31,6 +31,7 @@ from tests.test_structure import ROOT, modules
 from tests.wallet import sd_jwts
 from tests.wallet.providers.pids import Authority, world
 from tests.wallet.providers.test_other_wallet_parsing import REQUEST, encrypted, read
+from tests.warm_start import run
 from wallet.providers import in_person
 from wallet.providers.other_wallet.trust_anchors import TrustAnchors, UnknownIssuerError
 from wallet.sd_jwt.issuance import SdJwtError
@@ -85,11 +86,11 @@ def lines(work: Work) -> int:
 
 
 def refused(work: Work, *errors: type[Exception]) -> Work:
-    def run() -> None:
+    def attempt() -> None:
         with pytest.raises(errors):
             work()
 
-    return run
+    return attempt
 
 
 def test_every_row_of_the_table_names_tests_that_there_are() -> None:
@@ -215,9 +216,9 @@ def test_no_regular_expression_takes_more_than_the_square_of_its_input() -> None
     """With more, one of these thousands of searches alone would exceed the limit of CPU time."""
     program = "import django, resource; django.setup(); resource.setrlimit(resource.RLIMIT_CPU, (60, 60))\n"
     program += "from tests.test_costs import search_with_all; print(search_with_all())"
-    run = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr[-2000:]
-    assert int(run.stdout.split()[-1]) > 70
+    searched = run(os.environ, "-c", program)
+    assert searched.returncode == 0, searched.stderr[-2000:]
+    assert int(searched.stdout.split()[-1]) > 70
 
 
 def search_with_all() -> int:

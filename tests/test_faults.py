@@ -14,7 +14,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal
 from keys.certificates.authority import authority
 from keys.endpoints import key_set
 from keys.issuer_key import signer_of
@@ -170,7 +170,7 @@ def test_after_a_kill_during_resealing_every_value_opens_and_the_next_run_contin
     long_ago = timezone.now() - 400 * DAY
     for number in range(1500):
         gone = SigningKey(state=State.WITHDRAWN, public_key=b"x", staged_at=long_ago, withdrawn_at=long_ago)
-        gone.reason, gone.sealed_private_key = "gone", seal(b"%d" % number, context=gone.sealing_context)
+        gone.reason, gone.sealed_private_key = "gone", seal_column(gone, "sealed_private_key", b"%d" % number)
         gone.save(force_insert=True)
     settings.KEY_SEALING_KEYS = [NEW, OLD]
     before = opened()

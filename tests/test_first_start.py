@@ -1,4 +1,4 @@
-"""The steps of "First start" in docs/operate.md, executed as they stand there.
+"""The steps of "With systemd" in docs/operate.md, executed as they stand there.
 
 Not executed: what installs packages, makes users, and needs systemd or a mail server. The folders are those
 of the test, the database is one of the tests' cluster, and the virtual environment is this one.
@@ -7,7 +7,6 @@ of the test, the database is one of the tests' cluster, and the virtual environm
 import json
 import os
 import re
-import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -18,6 +17,7 @@ from time import monotonic, sleep
 
 import pytest
 
+from tests.environment_files import as_systemd_reads
 from tests.instances import commands
 from tests.own_databases import manage, own_database, reason
 from tests.ports import free_port
@@ -25,8 +25,13 @@ from tests.project_copy import ROOT
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 THIS_ENVIRONMENT = ("python3 -m venv .venv", f"ln -s {sys.prefix} .venv")
-# Prints what systemd reads from files of the form of EnvironmentFile=. It also replaces `$NAME`.
-AS_SYSTEMD = Path("/usr/lib/systemd/user-environment-generators/30-systemd-environment-d-generator")
+ANSWERS = """
+BASE_URL=https://wallet.example
+OPERATOR_NAME=Example "Trust" & Co
+OPERATOR_PRIVACY_NOTICE=https://operator.example/privacy
+OPERATOR_HELP=help@operator.example
+EMAIL_URL=smtp+tls://user:secret@mail.example:587
+"""
 OPERATE, KEYS = ((ROOT / "docs" / name).read_text() for name in ("operate.md", "keys.md"))
 
 
@@ -56,88 +61,51 @@ class Machine:
         assert run.returncode == 0, run.stdout + run.stderr
         return run.stdout
 
-    def in_shell_of_step_5(self, command: str, **environment: str) -> str:
+    def in_shell_of_step_3(self, command: str, **environment: str) -> str:
         """A command of the service, after the lines that read the variables."""
         read = "set -a; . /etc/presentation/environment; set +a; "
         return self.shell(read + command, cwd=self.current, **environment)
 
-    def as_the_shell_reads(self) -> dict[str, str]:
-        """The variables of the file, as the commands of the operator get them."""
-        printed = self.in_shell_of_step_5("env --null")
-        found = dict(each.split("=", 1) for each in printed.split("\0") if each)
-        return {name: found[name] for name in self.names()}
-
-    def as_systemd_reads(self) -> dict[str, str]:
-        """The variables of the file, as the units get them."""
-        return as_systemd_reads((self.etc / "environment").read_text(), self.srv.parent / "read")
-
-    def names(self) -> list[str]:
-        return re.findall("^([A-Z_]+)=", (self.etc / "environment").read_text(), re.M)
-
 
 def step(number: int) -> list[str]:
     """The commands of a step, without those for programs that tests do not run."""
-    section = OPERATE.partition("## First start")[2].partition("\n## ")[0]
+    section = OPERATE.partition("### With systemd")[2].partition("\n### ")[0]
     text = re.split(r"^\d+\. ", section, flags=re.M)[number]
     return re.findall(r"^ +# (.+)$", text, re.M)
 
 
 @pytest.fixture(scope="module")
 def machine(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Machine]:
-    """Steps 2 to 6: folders, variables, a release, the check and the migration."""
+    """Steps 1 to 4: folders, a release, variables, the check and the migration."""
     with own_database() as url:
         made = Machine(tmp_path_factory.mktemp("machine"), url)
-        made.shell("\n".join(line for line in step(2) if line.startswith("install ")))
-        (made.etc / "environment").write_text(variables(made))
-        made.shell(
-            "\n".join(line.replace(*THIS_ENVIRONMENT) for line in step(5) if "pip install" not in line)
-        )
+        made.shell("\n".join(line for line in step(1) if line.startswith("install ")))
+        answers = made.srv / "answers"
+        answers.write_text(f"{ANSWERS}DATABASE_URL={url}\n")
+        setup = f"deploy/setup --answers {answers} --into /etc/presentation"
+        lines = [line for line in step(2) + step(3) if not re.search("pip install|runuser", line)]
+        assert "python3 deploy/setup --for systemd" in lines
+        script = "\n".join(lines).replace("deploy/setup", setup)
+        made.shell(script.replace(*THIS_ENVIRONMENT))
         for words in commands("presentation-migrate.service"):
-            made.in_shell_of_step_5(" ".join(words))
+            made.in_shell_of_step_3(" ".join(words))
         yield made
-
-
-def as_systemd_reads(text: str, folder: Path) -> dict[str, str]:
-    """What systemd's own parser makes of a file with variables."""
-    if not AS_SYSTEMD.exists():
-        pytest.skip("could not run without systemd's generator of environment.d")
-    (folder / "environment.d").mkdir(parents=True, exist_ok=True)
-    (folder / "environment.d" / "one.conf").write_text(text)
-    printed = subprocess.check_output(
-        [AS_SYSTEMD], env={"XDG_CONFIG_HOME": str(folder), "HOME": str(folder)}, text=True
-    )
-    found = dict(shlex.split(line)[0].split("=", 1) for line in printed.splitlines())
-    return {name: found[name] for name in re.findall("^([A-Z_]+)=", text, re.M)}
-
-
-def variables(machine: Machine) -> str:
-    """The block of step 4 with its comments; the secrets are made by the command that it names."""
-    block = re.search(r"^ +ENVIRONMENT=production\n(?:.+\n)+?(?= +```)", OPERATE, re.M)
-    assert block
-    text = re.sub("^ +", "", block[0], flags=re.M)
-    command = re.search("python3 -c .+", text)
-    assert command
-    text = re.sub("^DATABASE_URL=.*", f"DATABASE_URL={machine.database}", text, flags=re.M)
-    text = re.sub("=…", lambda _: f"={machine.shell(command[0]).strip()}", text)
-    return text.replace("…", "secret")
 
 
 def test_the_release_runs_from_the_link_and_its_database_is_migrated(machine: Machine) -> None:
     assert machine.current.resolve().parent == machine.srv / "releases"
     assert list((machine.current / "var").rglob("staticfiles.json"))
-    unmigrated = machine.in_shell_of_step_5(".venv/bin/python manage.py migrate --check")
+    unmigrated = machine.in_shell_of_step_3(".venv/bin/python manage.py migrate --check")
     assert "[ ]" not in unmigrated
-
-
-def test_the_units_and_the_shell_read_the_same_values(machine: Machine) -> None:
-    assert machine.as_systemd_reads() == machine.as_the_shell_reads()
-    assert set(machine.names()) > {"SECRET_KEY", "KEY_SEALING_KEYS", "OPERATOR_NAME"}
 
 
 def test_a_comment_behind_a_key_is_read_by_systemd_and_refused(machine: Machine, tmp_path: Path) -> None:
     """The file as this document once showed it."""
-    text = re.sub("^(KEY_SEALING_KEYS=.*)", r"\1      # as above", variables(machine), flags=re.M)
-    read = as_systemd_reads(text, tmp_path)
+    written = (machine.etc / "environment").read_text()
+    (tmp_path / "one").write_text(
+        re.sub("^(KEY_SEALING_KEYS=.*)", r"\1      # as above", written, flags=re.M)
+    )
+    read = as_systemd_reads(tmp_path / "one")
 
     refused = manage(read | {"PATH": os.environ["PATH"]}, "check")
 
@@ -147,15 +115,15 @@ def test_a_comment_behind_a_key_is_read_by_systemd_and_refused(machine: Machine,
 
 
 def test_the_first_operator_and_the_first_signing_key(machine: Machine, tmp_path: Path) -> None:
-    """Steps 8 to 10, with the authority of docs/keys.md; then the key set has the key, and the unit is ready.
+    """Steps 6 to 8, with the authority of docs/keys.md; then the key set has the key, and the unit is ready.
 
     The commands of the operator seal the key, and the service opens it.
     """
-    superuser = next(line for line in step(8) if "createsuperuser" in line)
+    superuser = next(line for line in step(6) if "createsuperuser" in line)
     words = f"{superuser} --no-input --username olga --email olga@example.org"
-    assert "created" in machine.in_shell_of_step_5(words, DJANGO_SUPERUSER_PASSWORD="a long password, really")
+    assert "created" in machine.in_shell_of_step_3(words, DJANGO_SUPERUSER_PASSWORD="a long password, really")
 
-    printed = machine.in_shell_of_step_5(".venv/bin/python manage.py stage_signing_key")
+    printed = machine.in_shell_of_step_3(".venv/bin/python manage.py stage_signing_key")
     kid = re.findall(r"[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}", printed)[0]
     request = re.findall(r"-----BEGIN CERTIFICATE REQUEST-----.*?REQUEST-----\n", printed, re.S)[0]
     (tmp_path / "request.pem").write_text(request)
@@ -164,12 +132,12 @@ def test_the_first_operator_and_the_first_signing_key(machine: Machine, tmp_path
         without_passphrase = block.replace("-newkey ec", "-nodes -newkey ec")
         machine.shell(without_passphrase, cwd=tmp_path)
     key = ".venv/bin/python manage.py"
-    machine.in_shell_of_step_5(f"{key} certify_signing_key {kid} --chain {tmp_path}/chain.pem")
-    machine.in_shell_of_step_5(f"{key} activate_signing_key {kid}")
+    machine.in_shell_of_step_3(f"{key} certify_signing_key {kid} --chain {tmp_path}/chain.pem")
+    machine.in_shell_of_step_3(f"{key} activate_signing_key {kid}")
 
     with instance(machine) as port:
         assert kid in [each["kid"] for each in key_set(port)["keys"]]
-        [last] = step(10)
+        [last] = step(8)
         told = machine.shell(re.sub("127.0.0.1:[0-9]+", f"127.0.0.1:{port}", last))
         assert told.count('"status": "ready"') == 2, told
 
@@ -193,7 +161,9 @@ def instance(machine: Machine) -> Iterator[int]:
         if isinstance(words, str)
         else [*words, "--bind", f"127.0.0.1:{port}"]
     )
-    process = subprocess.Popen(words, cwd=machine.current, env=environment | machine.as_systemd_reads())
+    process = subprocess.Popen(
+        words, cwd=machine.current, env=environment | as_systemd_reads(machine.etc / "environment")
+    )
     try:
         until = monotonic() + 60
         while True:

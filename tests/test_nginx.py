@@ -87,8 +87,8 @@ def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) ->
         "server 127.0.0.1:8001": f"server 127.0.0.1:{instances[0]}",
         "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
         "/srv/presentation/current": str(ROOT),
-        "/etc/ssl/wallet.example/fullchain.pem": str(certificate),
-        "/etc/ssl/wallet.example/privkey.pem": str(key),
+        "/etc/ssl/presentation/fullchain.pem": str(certificate),
+        "/etc/ssl/presentation/privkey.pem": str(key),
         "/var/log/nginx": str(folder),
         "/var/lib/presentation-acme": str(folder / "acme"),
         "/var/lib/presentation-uploads": str(folder / "uploads"),
@@ -162,20 +162,6 @@ def test_the_admin_is_only_for_the_networks_in_the_configuration() -> None:
     networks = [ipaddress.ip_network(network) for rule, network in rules[:-1] if rule == "allow"]
     assert len(networks) == len(rules) - 1
     assert all(network.is_private for network in networks)
-
-
-def test_in_containers_nobody_is_allowed_into_the_admin_at_first(tmp_path: Path) -> None:
-    """An engine may show one private address for everybody. With the command of docs/operate.md."""
-    found = re.search(r"\$ (sed .*\n.*)", (ROOT / "docs" / "operate.md").read_text())
-    assert found
-    command = found[1].replace("../nginx.conf", str(ROOT / "deploy" / "nginx.conf"))
-    subprocess.run(["sh", "-e", "-c", command], cwd=tmp_path, check=True)
-
-    text = (tmp_path / "nginx.conf").read_text()
-    block = text.split("location /admin/ {")[1].split("}")[0]
-    assert re.findall(r"^ *(allow|deny) (\S+);", block, re.MULTILINE) == [("deny", "all")]
-    assert text.count("allow 127.0.0.1;") == SHIPPED.count("allow 127.0.0.1;")  # of other places
-    assert "server first:8000" in text
 
 
 def test_a_holders_form_is_accepted_through_nginx_on_a_port_other_than_443(port: int) -> None:

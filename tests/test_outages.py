@@ -21,10 +21,10 @@ import pytest
 from tests.config.test_pages import ADDRESSES
 from tests.pgcluster import Cluster, binaries
 from tests.test_alerts import fires
+from tests.warm_start import WarmSite
 from tools.benchmarks.browsers import HOST, ORIGIN, Browser
 from tools.benchmarks.flows import AUTHORIZE, SCOPE
 from tools.benchmarks.servers import Work
-from tools.benchmarks.sites import Site
 
 pytestmark = pytest.mark.postgresql
 JWKS = "/openid-connect/jwks"
@@ -40,7 +40,7 @@ class Answer(NamedTuple):
 class Service:
     """A gunicorn with its own database, and the requests of a signed-in holder's browser."""
 
-    def __init__(self, site: Site, facts: dict[str, Any]) -> None:
+    def __init__(self, site: WarmSite, facts: dict[str, Any]) -> None:
         self.site, self.facts = site, facts
 
     def ask(self, path: str, method: str = "GET", body: str = "", **headers: str) -> Answer:
@@ -112,7 +112,7 @@ def facts(environment: dict[str, str]) -> dict[str, Any]:
 
 @pytest.fixture
 def service(environment: dict[str, str], facts: dict[str, Any]) -> Iterator[Service]:
-    with Site("config.wsgi", environment, ready=JWKS) as site:
+    with WarmSite("config.wsgi", environment, ready=JWKS) as site:
         yield Service(site, facts)
 
 
@@ -285,7 +285,7 @@ def test_while_the_database_hangs_documents_are_served_and_pages_answer_503_and_
 def test_after_a_start_with_a_hung_database_only_constant_documents_are_served(
     environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
 ) -> None:
-    with cluster.hanging(), Site("config.wsgi", environment, ready=CONSTANT[0]) as site:
+    with cluster.hanging(), WarmSite("config.wsgi", environment, ready=CONSTANT[0]) as site:
         service = Service(site, facts)
         constant = {path: service.ask(path).status for path in CONSTANT}
         others = [service.ask(path) for path in (JWKS, "/trust/root.pem", "/status-lists", "/status-lists/1")]
@@ -355,7 +355,7 @@ def test_requests_have_limits_and_commands_have_none(
 ) -> None:
     """The server ends a request's wait for a lock before the client closes the connection."""
     with (
-        Site("config.wsgi", environment, ready=JWKS) as site,
+        WarmSite("config.wsgi", environment, ready=JWKS) as site,
         psycopg.connect(environment["DATABASE_URL"]) as locker,
     ):
         service = Service(site, facts)

@@ -3,11 +3,8 @@
 import json
 import os
 import secrets
-import subprocess
-import sys
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 from time import sleep
 from typing import Any
 
@@ -16,13 +13,12 @@ import pytest
 
 from tests.pgbouncer import pgbouncer
 from tests.pgcluster import Cluster, binaries
+from tests.warm_start import WarmSite, run
 from tools.benchmarks.browsers import ORIGIN, Browser
 from tools.benchmarks.flows import Holder, parallel_flows, service_holders
 from tools.benchmarks.servers import Prepared, Work
-from tools.benchmarks.sites import Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.pgbouncer]
-ROOT = Path(__file__).resolve().parents[1]
 JWKS = "/openid-connect/jwks"
 
 
@@ -66,12 +62,6 @@ def of_service(url: str) -> str:
     return url.replace("/postgres?", "/service?")
 
 
-def run(environment: dict[str, str], *words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *words], cwd=ROOT, env=environment, capture_output=True, text=True, timeout=120
-    )
-
-
 def got(environment: dict[str, str]) -> Counter[str]:
     """The counts that `tests.pooled_clients` prints."""
     ended = run(environment, "-m", "tests.pooled_clients")
@@ -105,7 +95,7 @@ def test_parallel_flows_of_several_holders_end_with_their_own_answers(
 ) -> None:
     with pgbouncer(cluster) as url:
         pooled = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"}
-        with Site("config.wsgi", pooled, ready=JWKS) as site:
+        with WarmSite("config.wsgi", pooled, ready=JWKS) as site:
             parallel_flows(site, holders, at_once=4)(24)
 
 
@@ -171,7 +161,7 @@ def test_requests_fail_while_the_database_behind_it_hangs_and_succeed_afterwards
     with pgbouncer(cluster) as url:
         pooled = environment | {"DATABASE_URL": of_service(url), "DATABASE_POOLER": "transaction"}
         told = {"DATABASE_ANSWER_TIMEOUT": "3"}
-        with Site("config.wsgi", pooled | told, ready=JWKS) as site:
+        with WarmSite("config.wsgi", pooled | told, ready=JWKS) as site:
 
             def status(path: str) -> int:
                 with Browser(site.port, holders[0].cookies) as browser:

@@ -34,6 +34,7 @@ IMPERSONAL = {
         ("root_pem", "issuing_pem", "sealed_root_key", "sealed_issuing_key"), KEY
     ),
     "infra.DatabaseMark": {"environment": STATES},
+    "infra.Diagnosis": {"name": STATES, **dict.fromkeys(("seen", "todo"), "sentences about the service")},
     "infra.OutgoingEmail": {"state": STATES},
     "infra.LastRun": {"command": STATES},
     "keys.KeyEvent": {"action": STATES},
@@ -69,6 +70,7 @@ IMPERSONAL = {
     "presentation.WebhookEndpoint": {"gone_url": REGISTERED},
     "presentation.WebhookEvent": {"type": STATES, "state": STATES},
     "sandbox.PickedOutcome": {"outcome": STATES},
+    "sandbox.Step": {"route": STATES, "method": STATES, "reference": "a random number of the HTTP request"},
     "wallet.Credential": {"state": STATES, "notice": STATES},
     "wallet.IdentityVerification": {"state": STATES, "notice_due": STATES},
     "wallet.IdentityVerificationTransition": {"from_state": STATES, "to_state": STATES},

@@ -199,16 +199,19 @@ def serves(module: str, used_by: dict[str, set[str]]) -> set[str]:
     return found
 
 
-# Django loads these by their place. They serve every app.
+# Django, or the doctor, loads these by their place. They serve every app.
 OF_DJANGO = {
     "infra.admin.audit_record",
     "infra.admin.emails",
     "infra.apps",
+    "infra.diagnosis",
     "infra.models",
     "infra.management.commands.changepassword",
     "infra.management.commands.createsuperuser",
+    "infra.management.commands.doctor",
     "infra.management.commands.export_audit_record",
     "infra.management.commands.migrate",
+    "infra.management.commands.record_backup",
     "infra.management.commands.reset_second_factor",
     "infra.management.commands.sign_audit_record",
     "infra.management.commands.verify_audit_record",

@@ -25,6 +25,7 @@ ABOUT_OTHERS = {
     "infra.SecondFactor",
     "infra.RecoveryCode",
     "sandbox.SelfRegistration",
+    "sandbox.Step",
     "sandbox.PlaygroundAnswer",
     "sandbox.Letter",
     "wallet.StatusList",

@@ -11,4 +11,4 @@ class WalletConfig(AppConfig):
         from wallet import checks  # noqa: F401 (registers itself)
         from wallet.status_lists.standing import signed_by
 
-        states.register_stake(signed_by)
+        states.count_credentials = signed_by

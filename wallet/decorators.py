@@ -122,13 +122,12 @@ def on_own_errand(
     leave_to: str,
     now: datetime,
     reuse: Q | None = None,
-    renewal: bool = False,
-    fresh_since: datetime | None = None,
+    **demands: Any,
 ) -> HttpResponse:
     """The response of `then` for an errand of this browser that no relying party requested.
 
     return_to, leave_to: names of pages. reuse: an errand of an earlier click that does as well, so that
-    clicks do not fill the table.
+    clicks do not fill the table. demands: `renewal` or `fresh_since` of the errand.
     """
     secret, digest = browser.ensure(request)
     place, errand = reverse(return_to), None
@@ -143,9 +142,8 @@ def on_own_errand(
             email=email,
             return_to=place,
             leave_to=reverse(leave_to),
-            renewal=renewal,
-            fresh_since=fresh_since,
             now=now,
+            **demands,
         )
     )
     browser.remember(response, secret)

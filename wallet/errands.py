@@ -7,6 +7,7 @@ which it was opened.
 import uuid
 from collections.abc import Iterable, Sequence
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.db import transaction
 from django.utils.http import url_has_allowed_host_and_scheme
@@ -29,35 +30,25 @@ class ErrandGoneError(LookupError):
 
 def open_errand(
     *,
-    browser: str,
     email: str,
     return_to: str,
     leave_to: str,
     now: datetime,
     asks_address: bool = False,
     lifetime: timedelta = LIFETIME,
-    extendable_until: datetime | None = None,
     on_behalf_of: str = "",
-    requester_domain: str = "",
-    requester_logo: str = "",
-    begin_again: str = "",
-    asks_for: Sequence[str] = (),
     assurance: Sequence[Assurance] = (),
     details: Iterable[str] = (),
-    renewal: bool = False,
-    fresh_since: datetime | None = None,
+    **facts: Any,
 ) -> Errand:
     """Store an errand.
 
-    browser: digest of the cookie of the browser that is sent. email: whose wallet it is about, lower case.
-    return_to, leave_to: paths on this host, when done and when given up. asks_address: nobody is expected,
-    and the person says who they are; email may then be empty. extendable_until: the longest end that `extend`
-    gives to a person who asks for more time. on_behalf_of, requester_domain, requester_logo: who asked, for
-    people. begin_again: where they can ask anew; as the logo, a path on this host. asks_for: names of claims
-    (`claims.NAMES`). assurance: those of which the identity needs one; any will do if it is empty. details:
-    the groups of details that it needs besides (`credential.details`). renewal: only an identity verified
-    after this will do. fresh_since: an earlier sign-in does not do. Raises `EmailAddressError` for an address
-    that is not as `email_addresses.parse` gives it.
+    email: whose wallet it is about, lower case. return_to, leave_to: paths on this host, when done and when
+    given up. asks_address: nobody is expected, and the person says who they are; email may then be empty.
+    on_behalf_of: who asked, for people. assurance: those of which the identity needs one; any will do if it
+    is empty. details: the groups of details that it needs besides (`credential.details`). facts: `browser`,
+    and other columns of `Errand`. Raises `EmailAddressError` for an address that is not as
+    `email_addresses.parse` gives it.
     """
     for place in (return_to, leave_to):
         if not place.startswith("/") or not url_has_allowed_host_and_scheme(place, allowed_hosts=None):
@@ -65,23 +56,16 @@ def open_errand(
     if not email_addresses.is_accepted(email) and (email or not asks_address):
         raise EmailAddressError
     return Errand.objects.create(
-        browser=browser,
         email=email,
         asks_address=asks_address,
         return_to=return_to,
         leave_to=leave_to,
         created_at=now,
         expires_at=now + lifetime,
-        extendable_until=extendable_until,
         on_behalf_of=" ".join(on_behalf_of.split())[:100],
-        requester_domain=requester_domain[:253],
-        requester_logo=requester_logo[:200],
-        begin_again=begin_again,
-        asks_for=list(asks_for),
         assurance=[[each.trust_framework, each.level] for each in assurance],
         details=list(details),
-        renewal=renewal,
-        fresh_since=fresh_since,
+        **facts,
     )
 
 

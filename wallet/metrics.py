@@ -34,12 +34,18 @@ def identity_metrics() -> Iterator[GaugeMetricFamily]:
     )
 
 
-def _reviews(moment: datetime) -> Iterator[GaugeMetricFamily]:
+def waiting_reviews() -> tuple[int, datetime | None]:
+    """How many identity checks operators have to decide, and since when the oldest waits."""
     waiting = IdentityVerification.objects.filter(state=State.REVIEW)
     found = waiting.aggregate(count=Count("id"), oldest=Min("changed_at"))
+    return found["count"], found["oldest"]
+
+
+def _reviews(moment: datetime) -> Iterator[GaugeMetricFamily]:
+    count, since = waiting_reviews()
     text = "Identity checks that operators have to decide."
-    yield GaugeMetricFamily("identity_reviews_waiting", text, value=found["count"])
-    oldest = found["oldest"] or moment
+    yield GaugeMetricFamily("identity_reviews_waiting", text, value=count)
+    oldest = since or moment
     waited, late = moment - oldest, moment - promised_by(oldest)
     text = "For how long the oldest of them has waited; 0: none does."
     yield GaugeMetricFamily("identity_review_oldest_seconds", text, value=waited.total_seconds())

@@ -7,20 +7,11 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import ngettext
 
 from infra.retention import Clearing, ForPeople, expired, table
+from wallet import models
 from wallet.account.address import changes
 from wallet.account.recovery import recoveries
 from wallet.account.recovery import sweeping as recovery_sweeping
 from wallet.identity import erasure, pictures
-from wallet.models import (
-    EmailChange,
-    Errand,
-    FormerAddress,
-    HolderSession,
-    KnownBrowser,
-    LoginLink,
-    PasskeyChallenge,
-    StopLink,
-)
 from wallet.passkeys import assertion
 from wallet.sign_in import known_browsers, sessions
 from wallet.status_lists import clearing
@@ -165,7 +156,7 @@ PEOPLE = {
         _("To account for what was done."),
         _("For ever. Once your wallet is closed, the numbers lead to nobody."),
     ),
-    "closed wallet: when it was closed, by whom, why, and the address for the last e-mail": ForPeople(
+    "closed wallet: when it was closed, by whom, why, and its address": ForPeople(
         _("That a wallet was closed: when, by whom, and why. It names nobody."),
         _("To account for what was erased."),
         _("For ever. Your address goes with your data, within a few days."),
@@ -210,10 +201,9 @@ wallet.Wallet: language | the language the holder last used | in clear | to writ
 wallet.Subject: sealed_seed sector | number by which a requester recognises the holder: its seed, and whose it
     is | the seed sealed | to give the same requester the same number | until the holder has it forgotten; at
     most as long as the wallet
-wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why,
-    and the address for the last e-mail | the address sealed, the rest in clear | to
-    account for what was erased, and to tell the holder | the address until everything else is
-    erased, an hour at least; the rest, which names nobody, for ever
+wallet.WalletClosure: reason sealed_address notice_due | closed wallet: when it was closed, by whom, why, and
+    its address | the address sealed, the rest in clear | to account for what was erased | the address until
+    everything else is erased, an hour at least; the rest, which names nobody, for ever
 wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to recognise the browser |
     until it expires, {sessions} at most | sessions
 wallet.HolderSession: public_id browser_name system_name time_zone | signed-in browser: its name, that of its
@@ -269,15 +259,15 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "closed_for": clearing.CLOSED_FOR,
     },
     clear={
-        "challenges": expired(PasskeyChallenge.objects.all()),
-        "sessions": expired(HolderSession.objects.all()),
-        "sign-ins": expired(Errand.objects.all(), kept=ERRANDS_KEPT),
-        "links": expired(LoginLink.objects.all()),
-        "address changes": expired(EmailChange.objects.all()),
-        "former addresses": expired(FormerAddress.objects.all()),
-        "stop links": expired(StopLink.objects.all()),
+        "challenges": expired(models.PasskeyChallenge.objects.all()),
+        "sessions": expired(models.HolderSession.objects.all()),
+        "sign-ins": expired(models.Errand.objects.all(), kept=ERRANDS_KEPT),
+        "links": expired(models.LoginLink.objects.all()),
+        "address changes": expired(models.EmailChange.objects.all()),
+        "former addresses": expired(models.FormerAddress.objects.all()),
+        "stop links": expired(models.StopLink.objects.all()),
         "recoveries": Clearing(recovery_sweeping.clear, recovery_sweeping.over),
-        "browsers": expired(KnownBrowser.objects.all()),
+        "browsers": expired(models.KnownBrowser.objects.all()),
         "ended identities": Clearing(erasure.erase_identities, erasure.ended),
         "documents": Clearing(erasure.erase_documents, erasure.replaced),
         "pictures": Clearing(pictures.clear, pictures.decided),

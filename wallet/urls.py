@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from wallet.account import home, security, share_emails
+from wallet.account import home, security
 from wallet.account.address import views as address_pages
 from wallet.account.closing import views as closing_pages
 from wallet.account.download import views as download_pages
@@ -19,7 +19,7 @@ ERRAND = "errands/<uuid:errand_id>"
 
 urlpatterns = [
     path("", home.home, name="wallet_home"),
-    path("share-emails/", share_emails.switch, name="wallet_share_emails"),
+    path("share-emails/", home.switch_share_emails, name="wallet_share_emails"),
     path("security/", security.security, name="wallet_security"),
     path("security/browsers/sign-out/", security.end_all, name="wallet_browsers_end_all"),
     path("security/browsers/<uuid:public_id>/sign-out/", security.end, name="wallet_browsers_end"),

@@ -177,7 +177,7 @@ class OperationsAdmin(ModelAdmin):
     ) -> HttpResponse:
         label = text_for(operation.label, row)
         try:
-            details = operation.details(row, now())
+            details = operation.details(row or self.model, now())
         except self._refusals as refusal:
             details = [self._text_of(refusal)]
         return self.render(
@@ -197,7 +197,7 @@ class OperationsAdmin(ModelAdmin):
         operator = cast(AbstractUser, request.user).get_username()
         try:
             with transaction.atomic() if self.one_transaction else nullcontext():
-                done = self.operations[name].run(row, values, operator, now())
+                done = self.operations[name].run(row or self.model, values, operator, now())
                 self._record(request, row, done)
                 action = name.replace("-", "_")
                 record(request, action, done.added or row or self.model, str(values.get("reason", "")))

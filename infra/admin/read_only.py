@@ -3,19 +3,19 @@
 from typing import Any, ClassVar
 
 from django.contrib.admin.options import BaseModelAdmin
+from django.contrib.admin.utils import flatten_fieldsets
 from django.http import HttpRequest
 
 
 class ReadOnly(BaseModelAdmin):
     """Forbids to add, change and delete rows. Name it before `ModelAdmin` among the base classes."""
 
-    fields: ClassVar[Any]
     actions: Any = None
     show_full_result_count = False  # counting all rows of a large table takes long
     seen_with = ""  # the permission to see the rows; by default that of their model
 
     def get_readonly_fields(self, request: HttpRequest, obj: Any = None) -> Any:
-        return self.fields
+        return flatten_fieldsets(self.get_fieldsets(request, obj))
 
     def has_view_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         own = self.seen_with

@@ -7,6 +7,7 @@ Each day has `audit-<day>.json`, the number and hash of its last line signed wit
 import json
 import os
 from base64 import b64decode, b64encode
+from contextlib import suppress
 from datetime import date
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -17,13 +18,10 @@ from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey,
 from cryptography.hazmat.primitives.serialization import load_pem_private_key, load_pem_public_key
 
 from infra.audit.chain import Head, canonical
+from infra.files import FileError, content
 
 _LARGEST = 10_000  # bytes of a key or of a head
 _HEADS = "audit-????-??-??.json"
-
-
-class AuditFileError(Exception):
-    """A key or a signed head cannot be used; the text says which and why."""
 
 
 class SignedHead(NamedTuple):
@@ -34,25 +32,23 @@ class SignedHead(NamedTuple):
 
 
 def private_key(path: str) -> Ed25519PrivateKey:
-    """The key that signs heads; raises AuditFileError."""
-    try:
-        key = load_pem_private_key(_content(Path(path)), password=None)
-    except (ValueError, TypeError):
-        raise AuditFileError(f"{path} is not a private key in PEM without a passphrase.") from None
-    if not isinstance(key, Ed25519PrivateKey):
-        raise AuditFileError(f"{path} is not an Ed25519 key.")
-    return key
+    """The key that signs heads; raises FileError."""
+    pem = content(path, most=_LARGEST)
+    with suppress(ValueError, TypeError):
+        key = load_pem_private_key(pem, password=None)
+        if isinstance(key, Ed25519PrivateKey):
+            return key
+    raise FileError(f"{path} is not an Ed25519 private key in PEM without a passphrase.")
 
 
 def public_key(path: str) -> Ed25519PublicKey:
-    """The key that verifies heads, where the private key is not at hand; raises AuditFileError."""
-    try:
-        key = load_pem_public_key(_content(Path(path)))
-    except ValueError:
-        raise AuditFileError(f"{path} is not a public key in PEM.") from None
-    if not isinstance(key, Ed25519PublicKey):
-        raise AuditFileError(f"{path} is not an Ed25519 key.")
-    return key
+    """The key that verifies heads, where the private key is not at hand; raises FileError."""
+    pem = content(path, most=_LARGEST)
+    with suppress(ValueError):
+        key = load_pem_public_key(pem)
+        if isinstance(key, Ed25519PublicKey):
+            return key
+    raise FileError(f"{path} is not an Ed25519 public key in PEM.")
 
 
 def write(folder: Path, signed: SignedHead, key: Ed25519PrivateKey, texts: list[str]) -> None:
@@ -64,35 +60,27 @@ def write(folder: Path, signed: SignedHead, key: Ed25519PrivateKey, texts: list[
 
 
 def read(folder: Path, key: Ed25519PublicKey) -> list[SignedHead]:
-    """All signed heads of the folder, the oldest first; raises AuditFileError when one is not signed."""
+    """All signed heads of the folder, the oldest first; raises FileError when one is not signed."""
     return [_read(path, key) for path in sorted(folder.glob(_HEADS))]
 
 
 def _read(path: Path, key: Ed25519PublicKey) -> SignedHead:
     try:
-        values = json.loads(_content(path))
+        values = json.loads(content(path, most=_LARGEST))
         signed = SignedHead(date.fromisoformat(values["day"]), Head(values["seq"], values["hash"]))
         key.verify(b64decode(values["signature"]), _payload(signed))
     except InvalidSignature:
-        raise AuditFileError(f"{path} is not signed with the audit key.") from None
+        raise FileError(f"{path} is not signed with the audit key.") from None
     except (ValueError, LookupError, TypeError):
-        raise AuditFileError(f"{path} is not a signed head.") from None
+        raise FileError(f"{path} is not a signed head.") from None
     if path.name != f"audit-{signed.day}.json":
-        raise AuditFileError(f"{path} is the head of {signed.day}.")
+        raise FileError(f"{path} is the head of {signed.day}.")
     return signed
 
 
 def _payload(signed: SignedHead) -> bytes:
     """What is signed. The first line keeps the signature from being good for anything else."""
     return f"audit-head\n{signed.day}\n{signed.head.seq}\n{signed.head.hash}\n".encode()
-
-
-def _content(path: Path) -> bytes:
-    try:
-        with path.open("rb") as file:
-            return file.read(_LARGEST)
-    except OSError as error:
-        raise AuditFileError(f"{path} cannot be read: {error.strerror}.") from None
 
 
 def _replace(path: Path, content: str) -> None:
@@ -104,4 +92,4 @@ def _replace(path: Path, content: str) -> None:
             os.fsync(file.fileno())
         Path(file.name).replace(path)
     except OSError as error:
-        raise AuditFileError(f"{path} cannot be written: {error.strerror}.") from None
+        raise FileError(f"{path} cannot be written: {error.strerror}.") from None

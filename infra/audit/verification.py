@@ -46,7 +46,7 @@ def sign_days(folder: Path, key: Ed25519PrivateKey, *, now: datetime) -> list[Si
     """Signs the head of each day from the last signed one to today, and exports the lines of these days.
 
     Today's files are written anew each time. The whole record is verified first; raises BrokenRecordError,
-    and AuditFileError when a file cannot be used.
+    and FileError when a file cannot be used.
     """
     before = heads.read(folder, key.public_key())
     verify([each.head for each in before], now=now)

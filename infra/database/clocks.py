@@ -22,15 +22,15 @@ def refuse_wrong_clock(connection: Any, **_: Any) -> None:
     """
     if connection.vendor != "postgresql":
         return
-    ahead = _ahead(connection.connection)
-    if abs(ahead) <= MOST:
+    off = ahead(connection.connection)
+    if abs(off) <= MOST:
         return
     connection.close()
-    log.error("clock_is_off", seconds_ahead_of_the_database=round(ahead))
-    raise OperationalError(f"The clocks of this machine and of the database differ by {abs(ahead):.0f} s.")
+    log.error("clock_is_off", seconds_ahead_of_the_database=round(off))
+    raise OperationalError(f"The clocks of this machine and of the database differ by {abs(off):.0f} s.")
 
 
-def _ahead(raw: Any) -> float:
+def ahead(raw: Any) -> float:
     """By how many seconds our clock is certainly ahead of the database's; negative if it is behind.
 
     However long the answer takes, the database read its clock between our two readings.

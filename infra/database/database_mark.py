@@ -4,8 +4,7 @@ A sandbox with a production database would show people's sign-in codes to the pu
 sandbox database would present identities that nobody verified.
 """
 
-from collections.abc import Callable
-from threading import Thread
+from contextlib import closing
 from typing import Any
 
 from django.apps import apps
@@ -15,10 +14,10 @@ from django.db import DEFAULT_DB_ALIAS, Error, connection, connections
 from django.utils import timezone
 
 from infra.database.outages import means_no_table
+from infra.in_time import in_time
 from infra.models import DatabaseMark
 
 _compared: set[tuple[str, ...]] = set()  # databases whose mark this process has found to be right
-_checks: list[Callable[[Any], str]] = []
 
 
 class ForeignDatabaseError(ImproperlyConfigured):
@@ -60,46 +59,18 @@ def refuse_foreign_database(*, within: float = 5) -> None:
     Waits at most `within` seconds, because the service must start even while the database is away or hangs;
     the first connection compares again.
     """
-    refused: list[ForeignDatabaseError] = []
     connections[DEFAULT_DB_ALIAS]  # imports the driver outside the time limit
 
-    def compare_in_thread() -> None:
-        try:
+    def connect() -> None:
+        with closing(connection):
             connection.ensure_connection()
-        except ForeignDatabaseError as error:
-            refused.append(error)
-        except Exception:  # noqa: S110 - requests meet the same error and report it
-            pass
-        finally:
-            connection.close()
 
-    thread = Thread(target=compare_in_thread, daemon=True)
-    thread.start()
-    thread.join(within)
-    if refused:
-        raise refused[0]
-
-
-def register(check: Callable[[Any], str]) -> None:
-    """Adds an app's check of databases without a mark.
-
-    The check takes the connection. It gives the reason why the database belongs to the other environment, as
-    half a sentence; empty if there is none.
-    """
-    _checks.append(check)
-
-
-def refuse_to_adopt(connection: Any) -> None:
-    """For `migrate`: raises ForeignDatabaseError when a check refuses a database without a mark."""
-    tables = connection.introspection.table_names()
-    if DatabaseMark._meta.db_table in tables and DatabaseMark.objects.using(connection.alias).exists():
-        return  # compared when the connection was opened
-    for check in _checks:
-        if reason := check(connection):
-            raise ForeignDatabaseError(
-                f"This database does not say which environment it belongs to, and {reason}. "
-                f"If it belongs to {settings.DATABASE_MARK} all the same, run: manage.py migrate --adopt"
-            )
+    try:
+        in_time(connect, within)
+    except ForeignDatabaseError:
+        raise
+    except Exception:  # noqa: S110 - requests meet the same error and report it
+        pass
 
 
 def write(sender: Any, using: str, apps: Any = apps, **_: Any) -> None:

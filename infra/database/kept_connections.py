@@ -14,7 +14,7 @@ import psycopg
 from django.core.signals import request_finished, request_started
 from django.db import DEFAULT_DB_ALIAS, connections
 
-from infra.database import hung_database, internals
+from infra.database import hung_database
 
 
 def receive_signals() -> None:
@@ -58,9 +58,7 @@ def kept_cursor(connection: Any) -> Any:
     A new cursor determines anew how each type is written and read, which takes longer than a short query.
     The cursor remembers its last query and rows, so `drop_cursor` releases it at the end of the request.
     """
-    if (
-        not internals.DJANGO_IS_KNOWN_TO_WORK or connection.queries_logged
-    ):  # Django then uses another class of cursor
+    if connection.queries_logged:  # Django then uses another class of cursor
         return connection.cursor()
     cursor = getattr(connection, _KEPT, None)
     if cursor is None or cursor.connection is not connection.connection:

@@ -6,6 +6,7 @@ from datetime import timedelta
 
 # How long to wait after the first, second, … failed try; afterwards as after the last one.
 _OF_RECIPIENT = " for the recipient"
+_PLACES = {smtplib.SMTPSenderRefused: "for the sender", smtplib.SMTPAuthenticationError: "for the sign-in"}
 WAITS = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 1800, 3600))
 
 
@@ -43,14 +44,11 @@ def read(error: OSError) -> Failure:
         return Failure(f"{min(codes, default=0)}{_OF_RECIPIENT}", final=all(c >= 500 for c in codes))
     if isinstance(error, smtplib.SMTPDataError):
         return Failure(f"{error.smtp_code} for the content", final=error.smtp_code >= 500)
-    if isinstance(error, smtplib.SMTPSenderRefused):
-        return Failure(f"{error.smtp_code} for the sender", down=True)
-    if isinstance(error, smtplib.SMTPAuthenticationError):
-        return Failure(f"{error.smtp_code} for the sign-in", down=True)
     if isinstance(error, smtplib.SMTPNotSupportedError):
         return Failure("the mail server lacks a feature", final=True)
     if isinstance(error, smtplib.SMTPResponseException) and error.smtp_code > 0:
-        return Failure(f"{error.smtp_code} from the mail server", down=True)
+        place = _PLACES.get(type(error), "from the mail server")
+        return Failure(f"{error.smtp_code} {place}", down=True)
     if isinstance(error, TimeoutError):
         return Failure("the mail server does not answer", down=True)
     return Failure("no connection to the mail server", down=True)

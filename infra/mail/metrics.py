@@ -12,6 +12,12 @@ from infra.mail.models import OutgoingEmail
 State = OutgoingEmail.State
 
 
+def ended_emails() -> dict[str, int]:
+    """How many e-mails of the last seven days ended in each state."""
+    found = OutgoingEmail.objects.filter(ended_at__isnull=False).order_by()
+    return dict(found.values_list("state").annotate(Count("id")))
+
+
 def email_metrics() -> Iterator[GaugeMetricFamily]:
     """Counts e-mails by two queries. Codes and links to sign in are told apart: people wait for them."""
     moment = timezone.now()
@@ -27,8 +33,7 @@ def email_metrics() -> Iterator[GaugeMetricFamily]:
     yield gauges("emails_waiting", "E-mails that are to be sent.", "urgent", count)
     text = "For how long an e-mail that may be sent has waited for the worker; 0: none does."
     yield gauges("emails_overdue_seconds", text, "urgent", seconds)
-    found = OutgoingEmail.objects.filter(ended_at__isnull=False).order_by()
-    numbers = dict(found.values_list("state").annotate(Count("id")))
+    numbers = ended_emails()
     ends = [state.value for state in (State.SENT, State.REFUSED, State.TOO_LATE, State.DROPPED)]
     text = "E-mails of the last seven days that were sent or given up."
     yield gauges("emails_ended", text, "state", {state: numbers.get(state, 0) for state in ends})

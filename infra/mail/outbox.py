@@ -3,14 +3,17 @@
 import uuid
 from datetime import datetime, timedelta
 from enum import Enum
+from functools import partial
 
+from django.conf import settings
+from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 from django.utils.crypto import salted_hmac
 
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
-from infra.mail import at_once, failures, queue
+from infra.mail import failures, queue, sending
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter
 
@@ -18,6 +21,8 @@ State = OutgoingEmail.State
 
 SENT_FOR = timedelta(days=3)  # so long a notice is tried
 KEPT = timedelta(days=7)  # after an e-mail was sent or given up; without its content
+HEAD_START = timedelta(seconds=2)  # of a process that sends an e-mail itself, before the worker would
+_on_commit = transaction.on_commit
 
 
 class Standing(Enum):
@@ -27,15 +32,6 @@ class Standing(Enum):
     DELAYED = "delayed"  # a try has failed, others follow
     SENT = "sent"
     FAILED = "failed"
-
-
-class Outcome(Enum):
-    """The result of sending an e-mail, for use cases that depend on it."""
-
-    WAITING = "waiting"
-    SENT = "sent"
-    NO_MAILBOX = "no mailbox"  # the mail server refuses the recipient for good
-    NOT_SENT = "not sent"
 
 
 def put(
@@ -50,12 +46,26 @@ def put(
         raise EmailAddressError
     now, apart = timezone.now(), bool(letter.backend)
     until = expires_at or now + SENT_FOR
-    due_at = now + at_once.HEAD_START if at_once.sends(apart=apart) else now
+    due_at = now + HEAD_START if sends_at_once(apart=apart) else now
     row = OutgoingEmail(purpose=purpose, urgent=urgent, created_at=now, due_at=due_at, expires_at=until)
     row.recipient = digest(letter.to)
     queue.write(row, letter)
-    at_once.after_commit(row.id, apart=apart)
+    _send_after_commit(row.id, apart=apart)
     return row.id
+
+
+def sends_at_once(*, apart: bool) -> bool:
+    """Whether this process sends an e-mail itself, as in a sandbox, whose page shows the e-mail at once.
+
+    Elsewhere `manage.py worker` does, so that no request waits for a mail server. apart: by a mail server of
+    its own, which may be slow.
+    """
+    return bool(settings.EMAILS_SENT_AT_ONCE) and not apart
+
+
+def _send_after_commit(email: uuid.UUID, *, apart: bool) -> None:
+    if sends_at_once(apart=apart):
+        _on_commit(partial(sending.send_one, email, clock=timezone.now))
 
 
 def digest(address: str) -> str:
@@ -73,15 +83,16 @@ def standing(email: uuid.UUID | None, *, now: datetime) -> Standing:
     return Standing.DELAYED if found.reason else Standing.SENDING
 
 
-def outcome(email: uuid.UUID | None) -> Outcome:
-    """The result for this e-mail; unknown for one that is no longer in the queue."""
+def is_done(email: uuid.UUID | None) -> bool | None:
+    """Whether this e-mail was sent, or its mailbox does not exist; None while it waits.
+
+    False for one that is no longer in the queue.
+    """
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
-    if found is None:
-        return Outcome.NOT_SENT
-    if found.state == State.REFUSED and failures.is_of_recipient(found.reason):
-        return Outcome.NO_MAILBOX
-    known = {State.WAITING.value: Outcome.WAITING, State.SENT.value: Outcome.SENT}
-    return known.get(found.state, Outcome.NOT_SENT)
+    if found is None or found.state == State.WAITING:
+        return None if found else False
+    no_mailbox = found.state == State.REFUSED and failures.is_of_recipient(found.reason)
+    return found.state == State.SENT or no_mailbox
 
 
 def drop(email: uuid.UUID | None, *, now: datetime) -> bool:
@@ -97,7 +108,7 @@ def send_again(email: uuid.UUID, *, now: datetime) -> bool:
     rows = OutgoingEmail.objects.filter(id=email, state=State.REFUSED, expires_at__gt=now)
     found = rows.exclude(sealed_letter=b"").update(state=State.WAITING, due_at=now, ended_at=None, reason="")
     if found:
-        at_once.after_commit(email, apart=False)
+        _send_after_commit(email, apart=False)
     return found == 1
 
 

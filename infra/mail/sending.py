@@ -2,7 +2,7 @@
 
 import uuid
 from collections.abc import Callable, Sequence
-from contextlib import suppress
+from contextlib import closing, suppress
 from datetime import datetime
 from email.mime.image import MIMEImage
 from email.utils import format_datetime
@@ -32,7 +32,7 @@ MOST_OVER_ONE_CONNECTION = 50  # many servers end a connection after some hundre
 
 def send_due(*, urgent: bool, clock: Clock) -> bool:
     """Sends due e-mails until none is left or the worker has to stop; True if the mail server takes none."""
-    with _Connection() as connection:
+    with closing(_Connection()) as connection:
         while not jobs.must_stop() and (email := queue.claim(urgent=urgent, now=clock())):
             failure = _send(email, connection, clock)
             if failure and failure.down:
@@ -43,7 +43,7 @@ def send_due(*, urgent: bool, clock: Clock) -> bool:
 def send_one(email: uuid.UUID, *, clock: Clock) -> None:
     """Sends this e-mail now, if it waits and no other sender has claimed it."""
     if claimed := queue.claim_one(email, now=clock()):
-        with _Connection() as connection:
+        with closing(_Connection()) as connection:
             _send(claimed, connection, clock)
 
 
@@ -53,12 +53,6 @@ class _Connection:
     def __init__(self) -> None:
         self._backend: Any = None
         self._name, self._used = "", 0
-
-    def __enter__(self) -> "_Connection":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self.close()
 
     def send(self, message: EmailMultiAlternatives, backend: str) -> None:
         """Raises OSError unless the mail server has accepted the e-mail."""

@@ -17,7 +17,7 @@ from cryptography.x509.oid import NameOID
 from django.conf import settings
 from django.db import IntegrityError, transaction
 
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal_column
 from keys.certificates.chain import extension
 from keys.jwk import public_key_from_der
 from keys.models import Authority
@@ -28,14 +28,10 @@ ISSUING_LIFETIME = timedelta(days=10 * 365)
 LEAF_LIFETIME = timedelta(days=365)
 CLOCK_SKEW = timedelta(minutes=5)
 _LONGEST_NAME = 64  # characters of a common name (RFC 5280 appendix A.1)
-_ROOT_KEY, _ISSUING_KEY = Authority.SEALED["sealed_root_key"], Authority.SEALED["sealed_issuing_key"]
 
 
 class SubjectError(Exception):
-    """CERTIFICATE_SUBJECT is no distinguished name."""
-
-    def __str__(self) -> str:
-        return "CERTIFICATE_SUBJECT is no distinguished name such as “O=Example Ltd,C=GB”."
+    """CERTIFICATE_SUBJECT is no distinguished name; the text says so."""
 
 
 def authority(*, now: datetime) -> Authority:
@@ -56,7 +52,7 @@ def certify(public_key: bytes | memoryview, *, now: datetime) -> str:
     """The PEM chain (leaf, issuing CA, root) for a public key (DER), issued by the sandbox's authority."""
     own = authority(now=now)
     issuing = x509.load_pem_x509_certificate(own.issuing_pem.encode())
-    issuing_key = SoftwareSigner.from_der(unseal(own.sealed_issuing_key, context=_ISSUING_KEY))
+    issuing_key = SoftwareSigner.from_der(unseal_column(own, "sealed_issuing_key"))
     ends = min(now + LEAF_LIFETIME, issuing.not_valid_after_utc)
     subject = _name(f"SANDBOX {_host()}"[:_LONGEST_NAME])
     builder = _certificate(subject, public_key_from_der(public_key), now, ends)
@@ -104,7 +100,8 @@ def requested_subject() -> x509.Name:
     try:
         subject = x509.Name.from_rfc4514_string(settings.CERTIFICATE_SUBJECT)
     except ValueError as error:
-        raise SubjectError from error
+        text = "CERTIFICATE_SUBJECT is no distinguished name such as “O=Example Ltd,C=GB”."
+        raise SubjectError(text) from error
     if subject.get_attributes_for_oid(NameOID.COMMON_NAME):
         return subject
     common_name = x509.NameAttribute(NameOID.COMMON_NAME, _host()[:_LONGEST_NAME])
@@ -135,13 +132,11 @@ def _new_authority(now: datetime) -> Authority:
     root_key, issuing_key = SoftwareSigner.generate(), SoftwareSigner.generate()
     root = _certificate(root_name, root_key.public_key, now, now + ROOT_LIFETIME, path_length=1)
     issuing = _certificate(issuing_name, issuing_key.public_key, now, now + ISSUING_LIFETIME, path_length=0)
-    return Authority(
-        root_pem=_pem(_issue(root, root_name, root_key)),
-        issuing_pem=_pem(_issue(issuing, root_name, root_key)),
-        sealed_root_key=seal(root_key.to_der(), context=_ROOT_KEY),
-        sealed_issuing_key=seal(issuing_key.to_der(), context=_ISSUING_KEY),
-        created_at=now,
-    )
+    root_pem, issuing_pem = (_pem(_issue(each, root_name, root_key)) for each in (root, issuing))
+    made = Authority(root_pem=root_pem, issuing_pem=issuing_pem, created_at=now)
+    made.sealed_root_key = seal_column(made, "sealed_root_key", root_key.to_der())
+    made.sealed_issuing_key = seal_column(made, "sealed_issuing_key", issuing_key.to_der())
+    return made
 
 
 def _name(common: str) -> x509.Name:

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import DatabaseError, transaction
 
 from infra import base64url, strict_json
-from infra.sealing import seal, unseal
+from infra.sealing import seal_column, unseal_column
 from infra.strict_json import StrictJsonError
 from keys.certificates.chain import BrokenChainError
 from keys.jwk import public_der
@@ -128,25 +128,22 @@ def _key(kind: type[Key], facts: dict[str, Any]) -> Key:
         signer = SoftwareSigner.from_der(base64url.decode(facts["private_key"]))
         if public_der(signer.public_key) != key.public_key:
             raise ValueError("the private key does not fit the public key")
-        key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
+        key.sealed_private_key = seal_column(key, "sealed_private_key", signer.to_der())
     if key.certified_at:
         key.chain(at=key.certified_at)
     return key
 
 
 def _authority_facts(authority: Authority) -> dict[str, Any]:
-    opened = {
-        column: base64url.encode(unseal(getattr(authority, column), context=context))
-        for column, context in Authority.SEALED.items()
-    }
+    opened = {column: base64url.encode(unseal_column(authority, column)) for column in Authority.SEALED}
     pems = {name: getattr(authority, name) for name in _PEMS}
     return {**pems, **opened, "created_at": authority.created_at.isoformat()}
 
 
 def _authority(facts: dict[str, Any]) -> Authority:
-    sealed = {}
-    for column, context in Authority.SEALED.items():
-        signer = SoftwareSigner.from_der(base64url.decode(facts[column]))
-        sealed[column] = seal(signer.to_der(), context=context)
     pems = {name: str(facts[name]) for name in _PEMS}
-    return Authority(**pems, **sealed, created_at=datetime.fromisoformat(facts["created_at"]))
+    authority = Authority(**pems, created_at=datetime.fromisoformat(facts["created_at"]))
+    for column in Authority.SEALED:
+        signer = SoftwareSigner.from_der(base64url.decode(facts[column]))
+        setattr(authority, column, seal_column(authority, column, signer.to_der()))
+    return authority

@@ -12,11 +12,11 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
-from infra.sealing import seal, unseal
+from infra.files import FileError, secret_in
+from infra.sealing import seal_column, unseal_column
 from keys.jwk import public_der, public_key_from_der
 from keys.jws import verify_signature
 from keys.models import Key
-from keys.private_keys.secret_file import SecretFileError, secret_in
 from keys.private_keys.signer import Signer, SignerUnavailableError, SoftwareSigner
 from keys.rotation.key_events import SERVICE, Action, record
 
@@ -36,7 +36,7 @@ def make_private_key(key: Key) -> None:
     else:
         signer = SoftwareSigner.generate()
         key.public_key = public_der(signer.public_key)
-        key.sealed_private_key = seal(signer.to_der(), context=key.sealing_context)
+        key.sealed_private_key = seal_column(key, "sealed_private_key", signer.to_der())
 
 
 @contextmanager
@@ -67,7 +67,7 @@ def signer_of(key: Key) -> Signer:
 
 def software_signer_of(key: Key) -> SoftwareSigner:
     """The signer for a key that is sealed in its row."""
-    return SoftwareSigner.from_der(unseal(key.sealed_private_key, context=key.sealing_context))
+    return SoftwareSigner.from_der(unseal_column(key, "sealed_private_key"))
 
 
 def to_destroy(kind: type[Key]) -> QuerySet[Key]:
@@ -133,5 +133,5 @@ def _pin(pin: str, pin_file: str) -> str:
     """The pin, read at each login, so that a corrected file takes effect."""
     try:
         return secret_in(pin_file) if pin_file else pin
-    except SecretFileError as error:
+    except FileError as error:
         raise SignerUnavailableError(f"PKCS11_PIN_FILE: {error}") from error

@@ -18,6 +18,7 @@ from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Entry, Report
 from keys.rotation.states import State, destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 
+NO_ACTIVE_KEY = "no_active_key"
 CERTIFICATE_RESERVE = timedelta(days=30)  # the sandbox renews a certificate this long before its end
 
 
@@ -148,7 +149,7 @@ def _problems(now: datetime, kind: type[Key]) -> tuple[Entry, ...]:
         text = _("No key signs: credentials cannot be issued.")
         if kind is StatementKey:
             text = _("No key signs statements: there is no evidence for applications, nor for holders.")
-        found.append(Entry("no_active_key", None, now, text))
+        found.append(Entry(NO_ACTIVE_KEY, None, now, text))
     if settings.SIGNING_KEY_SPARE and not spare(now=now, kind=kind):
         text = _("No spare stands ready: if the key that signs is withdrawn, nothing can be issued.")
         found.append(Entry("no_spare_key", None, now, text))

@@ -90,24 +90,13 @@ def require_move(key: Key, state: State) -> None:
         )
 
 
-Counter = Callable[[UUID, datetime], int]
-
-_counters: list[Counter] = []
-count_relying_parties: Callable[[], int] = int  # an app above puts its own function here; 0 without one
+# Apps above put their own functions in the place of these two (`AppConfig.ready`).
+count_relying_parties: Callable[[], int] = int
 
 
-def register_stake(counter: Counter) -> None:
-    """Adds a function that counts the unexpired credentials of an app that a key signed.
-
-    The app calls this from its `AppConfig.ready`. Registering a function twice has no effect.
-    """
-    if counter not in _counters:
-        _counters.append(counter)
-
-
-def unexpired_credentials(kid: UUID, *, now: datetime) -> int:
-    """How many unexpired credentials this key signed, in all apps."""
-    return sum(counter(kid, now) for counter in _counters)
+def count_credentials(kid: UUID, now: datetime) -> int:
+    """How many unexpired credentials this key signed."""
+    return 0
 
 
 JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key set

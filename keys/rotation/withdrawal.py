@@ -8,7 +8,7 @@ from django.utils.translation import ngettext
 
 from keys.models import Key, StatementKey
 from keys.rotation import states
-from keys.rotation.states import State, fits, in_state, unexpired_credentials
+from keys.rotation.states import State, fits, in_state
 
 
 def stops_signing(key: Key, *, now: datetime) -> bool:
@@ -38,7 +38,7 @@ def cost_of_withdrawal(key: Key, *, now: datetime) -> str:
 
 
 def _lost_credentials(key: Key, now: datetime) -> str:
-    count = unexpired_credentials(key.pk, now=now)
+    count = states.count_credentials(key.pk, now)
     counted = ngettext(
         "%(count)d unexpired credential that it signed becomes invalid:",
         "%(count)d unexpired credentials that it signed become invalid:",

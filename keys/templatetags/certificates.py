@@ -3,8 +3,7 @@
 from django import template
 from django.utils.timezone import now
 
-from keys.certificates.expiry import Ending
-from keys.certificates.watch import ending_certificates
+from keys.certificates.watch import Ending, ending_certificates
 
 register = template.Library()
 

@@ -6,40 +6,36 @@ from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db import transaction
+from django.utils.translation import gettext_lazy as _
 
 from infra.audit.recording import record
-from operators.single_sign_on.settings import Settings
+from operators.single_sign_on.provider import NotSignedInError, Settings
 
 MOST_GROUPS = 1000
 LONGEST_NAME = 150
-
-
-class NoRoleError(Exception):
-    """None of the groups has a role here."""
-
-
-class AccountClosedError(Exception):
-    """The account is inactive, or has a password and so no longer belongs to the provider."""
 
 
 def account_of(claims: Mapping[str, Any], settings: Settings) -> User:
     """The account, made at the first sign-in, with exactly the roles of today's groups.
 
     It belongs to `iss` and `sub`; e-mail addresses and names prove nothing, because they may be given to
-    somebody else. claims: of a checked ID token. Raises NoRoleError, after which an account that was there
-    reaches the admin no more, and AccountClosedError.
+    somebody else. claims: of a checked ID token. Raises NotSignedInError if no group has a role here, after
+    which an account that was there reaches the admin no more; and for an account that is inactive, or has a
+    password and so no longer belongs to the provider.
     """
     name = user_name(str(claims["iss"]), str(claims["sub"]))
     roles = list(Group.objects.filter(name__in=_roles(claims, settings)).order_by("name"))
     with transaction.atomic():
         known = User.objects.select_for_update().filter(username=name).first()
         if known and (not known.is_active or known.has_usable_password()):
-            raise AccountClosedError
+            words = _("Your account here is closed. Ask a superuser.")
+            raise NotSignedInError("account_closed", words)
         if known or roles:
             user = known or _made(name)
             _give(user, roles, claims)
     if not roles:
-        raise NoRoleError
+        words = _("Your groups at %(name)s give you no role here. Ask the people who manage them.")
+        raise NotSignedInError("no_role", words)
     return user
 
 

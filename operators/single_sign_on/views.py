@@ -13,13 +13,12 @@ from django.utils.translation import gettext as _
 from django.views.decorators.http import require_GET
 
 from infra import browser
-from infra.again import again_after
 from infra.audit.recording import record
 from infra.limits import LimitReachedError
 from operators.second_factor import PROVED_AT_PROVIDER
 from operators.sign_in import TRIES_PER_CLIENT, next_page, sign_in_step
 from operators.single_sign_on import provider
-from operators.single_sign_on.accounts import AccountClosedError, NoRoleError, account_of
+from operators.single_sign_on.accounts import account_of
 from operators.single_sign_on.provider import NotSignedInError, Provider
 from wallet.providers.contract import ProviderError
 
@@ -69,17 +68,7 @@ def end(request: HttpRequest) -> HttpResponse:
         return _not_reached(request, found, error)
     except NotSignedInError as error:
         log.warning("operator_not_signed_in", reason=str(error))
-        return _refusal(
-            request, _("You were not signed in at %(name)s.") % {"name": found.settings.name}, 403
-        )
-    except NoRoleError:
-        log.warning("operator_not_signed_in", reason="no_role")
-        words = _("Your groups at %(name)s give you no role here. Ask the people who manage them.")
-        words %= {"name": found.settings.name}
-        return _refusal(request, words, 403)
-    except AccountClosedError:
-        log.warning("operator_not_signed_in", reason="account_closed")
-        return _refusal(request, _("Your account here is closed. Ask a superuser."), 403)
+        return _refusal(request, str(error.words) % {"name": found.settings.name}, 403)
     login(request, user, backend=BACKEND)
     request.session[PROVED_AT_PROVIDER] = _has_second_factor(claims, found)
     record(request, "signed_in", reason="single sign-on")
@@ -112,8 +101,5 @@ def _not_reached(request: HttpRequest, found: Provider, error: ProviderError) ->
 
 
 def _refusal(request: HttpRequest, words: str, status: int, *, seconds: int = 0) -> HttpResponse:
-    title = _("You are not signed in")
-    response = sign_in_step(request, "admin/single_sign_on.html", status=status, title=title, words=words)
-    if seconds:
-        again_after(seconds, response)
-    return response
+    shown = {"title": _("You are not signed in"), "words": words}
+    return sign_in_step(request, "admin/single_sign_on.html", status=status, seconds=seconds, **shown)

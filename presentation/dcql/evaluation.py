@@ -45,12 +45,8 @@ class Selection:
     parts: Mapping[tuple[str, ...], tuple[ClaimPath, ...]] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What answers one credential query, and which of it may be left out."""
-
-    claims: tuple[ClaimsQuery, ...]
-    optional: Collection[ClaimsQuery] = ()
+# What answers one credential query, and which of it may be left out.
+_Answer = tuple[Sequence[ClaimsQuery], Collection[ClaimsQuery]]
 
 
 def same_for_everyone(query: Query, offer: Offer) -> bool:
@@ -127,9 +123,9 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
     parts = {}
     for ids in [answered] if query.in_one else [(id,) for id in answered]:
         own: dict[ClaimPath, None] = {}
-        for claim, answer in ((claim, found[id]) for id in ids for claim in found[id].claims):
+        for claim, may_be_left_out in ((claim, found[id][1]) for id in ids for claim in found[id][0]):
             paths = covered(claim.path, offer.claims)
-            optional = claim in answer.optional and len(paths) == 1  # several claims are no single choice
+            optional = claim in may_be_left_out and len(paths) == 1  # several claims are no single choice
             union |= {path: optional and union.get(path, True) for path in paths}
             own |= dict.fromkeys(paths)
         parts[ids] = tuple(own)
@@ -155,11 +151,11 @@ def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> _
             return None
         optional = tuple(claim for claim in query.optional if available(claim))
         wished = tuple(claim for claim in query.wished if available(claim)) if query.wished else ()
-        return _Answer((*query.claims, *wished, *optional), optional)
+        return (*query.claims, *wished, *optional), optional
     for option in query.claim_sets:
         if all(available(by_id[id]) for id in option):
             free = can_be_left_out(option, query.claim_sets)
-            return _Answer(tuple(by_id[id] for id in option), [by_id[id] for id in free])
+            return [by_id[id] for id in option], [by_id[id] for id in free]
     return None
 
 

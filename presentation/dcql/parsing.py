@@ -8,15 +8,8 @@ from typing import Any
 
 from infra import strict_json
 from infra.strict_json import StrictJsonError
-from presentation.dcql.queries import (
-    FORMAT,
-    ClaimsQuery,
-    CredentialQuery,
-    CredentialSet,
-    PathPointer,
-    Query,
-    Value,
-)
+from presentation.dcql import queries
+from presentation.errors import InvalidRequestError
 
 DEEPEST = 12
 MOST_CREDENTIALS = 10
@@ -30,16 +23,12 @@ LONGEST_TEXT = 500
 _ID = re.compile(r"[A-Za-z0-9_-]+")
 
 
-class DcqlError(ValueError):
-    """The query is invalid; the text names the property and the rule."""
-
-
-def parse(text: str) -> Query:
-    """The query in `text`; raises DcqlError."""
+def parse(text: str) -> queries.Query:
+    """The query in `text`; raises InvalidRequestError, which names the property and the rule."""
     try:
         members = _object(strict_json.loads(text, deepest=DEEPEST), "dcql_query")
     except StrictJsonError as error:
-        raise DcqlError(f"dcql_query {error}") from None
+        raise InvalidRequestError(f"dcql_query {error}") from None
     credentials = tuple(
         _credential_query(value, f"credentials[{index}]")
         for index, value in enumerate(_list(members, "credentials", "credentials", most=MOST_CREDENTIALS))
@@ -47,18 +36,18 @@ def parse(text: str) -> Query:
     ids = [query.id for query in credentials]
     _check_unique(ids, "credentials")
     sets = _optional_list(members, "credential_sets", "credential_sets", most=MOST_CREDENTIALS)
-    return Query(
+    return queries.Query(
         credentials,
         tuple(_credential_set(value, ids, f"credential_sets[{index}]") for index, value in enumerate(sets)),
     )
 
 
-def _credential_query(value: Any, where: str) -> CredentialQuery:
+def _credential_query(value: Any, where: str) -> queries.CredentialQuery:
     members = _object(value, where)
     format = _text(members.get("format"), f"{where}.format")
     _flag(members, "multiple", where, default=False)  # checked only: a wallet has one credential
     claims, claim_sets = _claims(members, where)
-    return CredentialQuery(
+    return queries.CredentialQuery(
         id=_id(members, where),
         claims=claims,
         claim_sets=claim_sets,
@@ -73,7 +62,7 @@ def _vct_values(members: dict[str, Any], format: str, where: str) -> frozenset[s
     """The accepted types; None for other formats, which have other members in `meta` (§6.1, Appendix B)."""
     where = f"{where}.meta"
     meta = _object(members.get("meta"), where)
-    if format != FORMAT:
+    if format != queries.FORMAT:
         return None
     types = _list(meta, "vct_values", f"{where}.vct_values", most=MOST_VALUES)
     return frozenset(_text(vct, f"{where}.vct_values") for vct in types)
@@ -81,10 +70,10 @@ def _vct_values(members: dict[str, Any], format: str, where: str) -> frozenset[s
 
 def _claims(
     members: dict[str, Any], where: str
-) -> tuple[tuple[ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
+) -> tuple[tuple[queries.ClaimsQuery, ...], tuple[tuple[str, ...], ...]]:
     if "claims" not in members:
         if "claim_sets" in members:
-            raise DcqlError(f"{where}.claim_sets needs claims")
+            raise InvalidRequestError(f"{where}.claim_sets needs claims")
         return (), ()
     claims = tuple(
         _claims_query(value, f"{where}.claims[{index}]", named="claim_sets" in members)
@@ -96,30 +85,32 @@ def _claims(
     return claims, sets
 
 
-def _claims_query(value: Any, where: str, *, named: bool) -> ClaimsQuery:
+def _claims_query(value: Any, where: str, *, named: bool) -> queries.ClaimsQuery:
     members = _object(value, where)
     values = _optional_list(members, "values", f"{where}.values", most=MOST_VALUES)
-    return ClaimsQuery(
+    return queries.ClaimsQuery(
         path=_path(members, where),
         id=_id(members, where) if named or "id" in members else None,
         values=tuple(_value(member, f"{where}.values") for member in values),
     )
 
 
-def _path(members: dict[str, Any], where: str) -> PathPointer:
+def _path(members: dict[str, Any], where: str) -> queries.PathPointer:
     path = _list(members, "path", f"{where}.path", most=LONGEST_PATH)
     for element in path:
         if element is None or (type(element) is int and element >= 0):
             continue
         if not isinstance(element, str) or len(element) > LONGEST_TEXT:
-            raise DcqlError(f"{where}.path must consist of strings, null and integers from 0")
+            raise InvalidRequestError(f"{where}.path must consist of strings, null and integers from 0")
     return tuple(path)
 
 
-def _value(value: Any, where: str) -> Value:
+def _value(value: Any, where: str) -> queries.Value:
     if type(value) not in (str, int, bool) or (isinstance(value, str) and len(value) > LONGEST_TEXT):
-        raise DcqlError(f"{where} must be strings of at most {LONGEST_TEXT} characters, integers or booleans")
-    known: Value = value
+        raise InvalidRequestError(
+            f"{where} must be strings of at most {LONGEST_TEXT} characters, integers or booleans"
+        )
+    known: queries.Value = value
     return known
 
 
@@ -138,9 +129,9 @@ def _authority_key_ids(members: dict[str, Any], where: str) -> frozenset[str] | 
     return frozenset(named)
 
 
-def _credential_set(value: Any, ids: list[str], where: str) -> CredentialSet:
+def _credential_set(value: Any, ids: list[str], where: str) -> queries.CredentialSet:
     members = _object(value, where)
-    return CredentialSet(
+    return queries.CredentialSet(
         options=_options(members, "options", ids, where),
         required=_flag(members, "required", where, default=True),
     )
@@ -152,22 +143,22 @@ def _options(members: dict[str, Any], name: str, ids: list[str], where: str) -> 
     options = _list(members, name, where, most=MOST_OPTIONS)
     for index, option in enumerate(options):
         if not isinstance(option, list) or not 1 <= len(option) <= MOST_CLAIMS:
-            raise DcqlError(f"{where}[{index}] must be an array of 1 to {MOST_CLAIMS} ids")
+            raise InvalidRequestError(f"{where}[{index}] must be an array of 1 to {MOST_CLAIMS} ids")
         if not all(isinstance(id, str) and id in ids for id in option):
-            raise DcqlError(f"{where}[{index}] names an id that the query does not have")
+            raise InvalidRequestError(f"{where}[{index}] names an id that the query does not have")
     return tuple(tuple(option) for option in options)
 
 
 def _object(value: Any, where: str) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise DcqlError(f"{where} must be a JSON object")
+        raise InvalidRequestError(f"{where} must be a JSON object")
     return value
 
 
 def _list(members: dict[str, Any], name: str, where: str, *, most: int) -> list[Any]:
     value = members.get(name)
     if not isinstance(value, list) or not 1 <= len(value) <= most:
-        raise DcqlError(f"{where} must be an array of 1 to {most} entries")
+        raise InvalidRequestError(f"{where} must be an array of 1 to {most} entries")
     return value
 
 
@@ -177,24 +168,24 @@ def _optional_list(members: dict[str, Any], name: str, where: str, *, most: int)
 
 def _text(value: Any, where: str) -> str:
     if not isinstance(value, str) or not 1 <= len(value) <= LONGEST_TEXT:
-        raise DcqlError(f"{where} must be text of 1 to {LONGEST_TEXT} characters")
+        raise InvalidRequestError(f"{where} must be text of 1 to {LONGEST_TEXT} characters")
     return value
 
 
 def _flag(members: dict[str, Any], name: str, where: str, *, default: bool) -> bool:
     value = members.get(name, default)
     if not isinstance(value, bool):
-        raise DcqlError(f"{where}.{name} must be true or false")
+        raise InvalidRequestError(f"{where}.{name} must be true or false")
     return value
 
 
 def _id(members: dict[str, Any], where: str) -> str:
     value = members.get("id")
     if not isinstance(value, str) or len(value) > LONGEST_ID or not _ID.fullmatch(value):
-        raise DcqlError(f"{where}.id must be 1 to {LONGEST_ID} letters, digits, _ and -")
+        raise InvalidRequestError(f"{where}.id must be 1 to {LONGEST_ID} letters, digits, _ and -")
     return value
 
 
 def _check_unique(ids: list[str], where: str) -> None:
     if len(set(ids)) != len(ids):
-        raise DcqlError(f"{where}: two entries have the same id")
+        raise InvalidRequestError(f"{where}: two entries have the same id")

@@ -48,14 +48,6 @@ class Counts:
         """Those that are open or expired without an answer."""
         return self.asked - self.granted - self.declined - self.failed
 
-    def __add__(self, other: "Counts") -> "Counts":
-        return Counts(
-            self.asked + other.asked,
-            self.granted + other.granted,
-            self.declined + other.declined,
-            self.failed + other.failed,
-        )
-
 
 def hour_of(moment: datetime) -> datetime:
     """The beginning of its hour (UTC)."""
@@ -116,7 +108,8 @@ def by_day(
 
 def total(counts: Iterable[Counts]) -> Counts:
     """Their sum."""
-    return sum(counts, Counts())
+    each = list(counts)
+    return Counts(**{name: sum(getattr(one, name) for one in each) for name in _OUTCOMES})
 
 
 def _live(start: datetime, end: datetime) -> Any:

@@ -57,7 +57,7 @@ ROLES = {
 }
 
 PREFIX = "urn:service:params:scope:verifiable-credentials:"
-# The basic scope comes back with every `migrate`, see `scopes.basic`; operators may change or delete the others.
+# The basic scope comes back with every `migrate`, see `restore_basic`; operators may change or delete the others.
 SHIPPED = (
     ("basic", "Name and age over 18", ["given_name", "family_name", "age_equal_or_over.18"], []),
     ("age-over-18", "Age over 18 and nothing else", ["age_equal_or_over.18"], []),

@@ -3,8 +3,12 @@
 from presentation.figures.models import RequestCount
 from presentation.openid_connect.models import AuthorizationCode
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
-from presentation.relying_parties.models.clients import CertifiedClientID, ClientSecret, UsedAssertion
-from presentation.relying_parties.models.history import RelyingPartyEvent
+from presentation.relying_parties.models.clients import (
+    CertifiedClientID,
+    ClientSecret,
+    RelyingPartyEvent,
+    UsedAssertion,
+)
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.models import Delivery, Interaction, PushedRequest
 from presentation.scopes.models import Scope

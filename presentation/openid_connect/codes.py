@@ -19,14 +19,14 @@ from django.conf import settings
 from django.db import transaction
 
 from consent import decisions
-from infra import base64url
+from infra import base64url, log_context
 from infra.limits import Limit
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import encode_segment, sign_segments
 from presentation.machine_errors import (
     InvalidTokenError,
-    MalformedRequestError,
+    MachineError,
     MissingTokenError,
     RefusedRequestError,
     UnavailableError,
@@ -99,7 +99,7 @@ def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> di
     if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
         raise RefusedRequestError("unauthorized_client", "This client is not registered for OpenID Connect.")
     if "code" not in form:
-        raise MalformedRequestError("code is missing.")
+        raise MachineError("code is missing.")
     digest = sha256_hex(form["code"])
     rows = AuthorizationCode.objects.filter(digest=digest, interaction__relying_party=party)
     row = rows.select_related("interaction").first()
@@ -159,6 +159,7 @@ def _end(digest: str) -> None:
 
 def _opened(row: AuthorizationCode) -> dict[str, Any] | None:
     """The answer; None if it was erased, or its sealing key is lost."""
+    log_context.bind(interaction=str(row.interaction_id))
     if not row.sealed_answer:
         return None
     try:

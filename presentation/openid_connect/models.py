@@ -23,6 +23,3 @@ class AuthorizationCode(InternalRow):
     access_digest = models.CharField(max_length=64, null=True, unique=True, editable=False)
     expires_at = models.DateTimeField(db_index=True, editable=False)  # of the code, then of the access token
     used_at = models.DateTimeField(null=True, editable=False)
-
-    class Meta:
-        default_permissions = []

@@ -8,8 +8,8 @@ from django.core.exceptions import ValidationError
 from django.db import transaction
 
 from infra.reasons import visible
-from presentation.models import RelyingParty
-from presentation.relying_parties import history, registration
+from presentation.models import RelyingParty, RelyingPartyEvent
+from presentation.relying_parties import registration
 from presentation.relying_parties.as_json import ADDRESSES, FIELDS, FIXED, STATE, as_json
 
 LONGEST_REASON = 300  # characters, as in the admin
@@ -36,7 +36,7 @@ def change(client_id: str, wanted: Mapping[str, Any], *, command: str, now: date
     if "state" in changed:
         _move(party, wanted)
     if changed:
-        history.record(party, f"Changed: {', '.join(changed)}", command=command, now=now)
+        RelyingPartyEvent.record(party, f"Changed: {', '.join(changed)}", command=command, now=now)
     return changed
 
 
@@ -73,14 +73,10 @@ def _set_fields(party: RelyingParty, values: Mapping[str, Any]) -> None:
         try:
             party.full_clean()
         except ValidationError as error:
-            raise ValidationError(_by_member(error)) from None
+            members = {field: member for member, field in FIELDS.items()}
+            by_member = {members.get(field, field): texts for field, texts in error.message_dict.items()}
+            raise ValidationError(by_member) from None
         party.save(update_fields=[FIELDS[member] for member in values])
-
-
-def _by_member(error: ValidationError) -> dict[str, list[str]]:
-    """The messages under the names that the JSON has."""
-    members = {field: member for member, field in FIELDS.items()}
-    return {members.get(field, field): texts for field, texts in error.message_dict.items()}
 
 
 def _move(party: RelyingParty, wanted: Mapping[str, Any]) -> None:

@@ -11,6 +11,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from infra.reasons import ReasonField
+from infra.registering import NotRegistrableError
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos, public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -30,7 +31,7 @@ class KeySetField(forms.JSONField):
             return super().to_python(value)
         try:
             return public_keys.from_json(value)
-        except public_keys.ClientKeysError:
+        except NotRegistrableError:
             raise forms.ValidationError(self.error_messages["invalid"], code="invalid") from None
 
     def bound_data(self, data: Any, initial: Any) -> Any:

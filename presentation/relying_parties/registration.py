@@ -1,9 +1,9 @@
 """Registers, suspends and reinstates relying parties."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from django.core.exceptions import ValidationError
+from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
 from django.db import transaction
 from django.utils.translation import gettext_lazy as _
 
@@ -28,6 +28,7 @@ def register(
     relying_party.save(force_insert=True)
     set_addresses(relying_party, "redirect_uris", redirect_uris)
     set_addresses(relying_party, "response_uris", response_uris)
+    check_start(relying_party, redirect_uris)
     return relying_party
 
 
@@ -47,14 +48,20 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
             except ValidationError as error:
                 raise ValidationError({name: [f"{uri}: {text}" for text in error.messages]}) from None
             row.save(force_insert=True)
-    if name == "redirect_uris":
-        check_start(relying_party, uris)
 
 
 def check_start(relying_party: RelyingParty, uris: Iterable[str]) -> None:
     """Raises ValidationError if its requests begin elsewhere than on a host of these redirect URIs."""
     if problem := problem_with_start(relying_party.initiate_login_uri, uris):
         raise ValidationError({"initiate_login_uri": problem})
+
+
+def in_words(error: ValidationError, named: Callable[[str], str] = str) -> str:
+    """The messages of the error, one a line. named: what is read in place of the name of a field."""
+    found = ((field, text) for field, texts in error.message_dict.items() for text in texts)
+    return "\n".join(
+        text if field == NON_FIELD_ERRORS else f"{named(field)}: {text}" for field, text in found
+    )
 
 
 def suspend(relying_party: RelyingParty, reason: str) -> None:
@@ -70,8 +77,7 @@ def reinstate(relying_party: RelyingParty) -> None:
 
 
 def _move(relying_party: RelyingParty, to: RelyingParty.State, reason: str) -> None:
-    origins = [state for state, targets in RelyingParty.MOVES.items() if to in targets]
-    movable = RelyingParty.objects.filter(pk=relying_party.pk, state__in=origins)
+    movable = RelyingParty.objects.filter(pk=relying_party.pk).exclude(state=to)
     if movable.update(state=to, suspension_reason=reason) != 1:
         raise WrongStateError(f"{relying_party.client_id} is {to} already.")
     relying_party.state, relying_party.suspension_reason = to, reason

@@ -5,10 +5,9 @@
 
 import hashlib
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from django.conf import settings
 
@@ -16,8 +15,7 @@ from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.evaluation import Offer
-from presentation.dcql.parsing import DcqlError
-from presentation.dcql.queries import ClaimPath, CredentialQuery, Query
+from presentation.dcql.queries import CredentialQuery, Query
 from presentation.errors import (
     InvalidRequestError,
     InvalidScopeError,
@@ -25,11 +23,14 @@ from presentation.errors import (
     UnsupportedResponseTypeError,
     VpFormatsNotSupportedError,
 )
+from presentation.models import RelyingParty
 from presentation.openid_connect import translation
 from presentation.openid_connect.translation import SHORTEST_NONCE, VISIBLE, OpenIDRequest
-from presentation.requests.encryption import NoRecipientError, Recipient, recipient
+from presentation.relying_parties.metadata import public_keys
+from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
+from presentation.requests.encryption import Recipient, recipient
 from presentation.requests.parameters import CODE, DIRECT_POST_JWT, POSTED, QUERY, RESPONSE_MODES, Parameters
-from presentation.scopes.records import ONLY_BASIC, Scopes
+from presentation.scopes.records import ScopeRecord, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.credential import claims
@@ -38,23 +39,6 @@ from wallet.credential.credentials import credential_type, plain_claims
 RESPONSE_TYPE = "vp_token"
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
-
-
-@dataclass(frozen=True)
-class Allowance:
-    """What a relying party may ask for, according to its registration."""
-
-    scopes: Collection[str] = ()
-    known_scopes: Scopes = field(
-        default_factory=lambda: ONLY_BASIC
-    )  # what the scopes mean, of all relying parties
-    transaction_data_types: Collection[str] = ()
-    claims: Collection[ClaimPath] = ()  # in a DCQL query, or in OpenID Connect
-    recipients: Sequence[Mapping[str, Any]] = ()  # registered keys that answers may be encrypted to
-    may_recognise: bool = False
-    may_omit_login_hint: bool = False
-    openid_connect: bool = False  # its wire format is OpenID Connect, and no other
-    several_queries: bool = False  # its wire format names the credential query of each answer
 
 
 @dataclass(frozen=True, repr=False)  # no repr: it would show the e-mail address in logs
@@ -70,38 +54,41 @@ class AuthorizationRequest:
     openid: OpenIDRequest | None = None  # set if the answer is a code
 
 
-def parse(parameters: Parameters, allowance: Allowance) -> AuthorizationRequest:
+def parse(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> AuthorizationRequest:
     """The request in the parameters; raises the AuthorizationError of the first rule that it breaks.
 
-    allowance: what the relying party may ask for.
+    party: whose registration says what it may ask for. scopes: what scopes mean.
     """
     if problem := parameters.first_problem():
         raise InvalidRequestError(problem)
     values = parameters.values
     if values.get("request_uri_method"):
         raise InvalidRequestError("request_uri_method must not be sent without request_uri")
-    _check_response(values, openid_connect=allowance.openid_connect)
-    if allowance.openid_connect:
-        return _of_openid_connect(values, allowance)
-    query = _query(values, allowance)
+    openid_connect = party.wire_format == OPENID_CONNECT
+    _check_response(values, openid_connect=openid_connect)
+    if openid_connect:
+        return _of_openid_connect(values, party, scopes)
+    query = _query(values, party, scopes)
     nonce = _nonce(values.get("nonce"))
-    login_hint = _login_hint(values.get("login_hint"), may_omit=allowance.may_omit_login_hint)
+    login_hint = _login_hint(values.get("login_hint"), may_omit=party.may_omit_login_hint)
     return AuthorizationRequest(
         nonce=nonce,
         state=values.get("state"),
         login_hint=login_hint,
         query=query,
-        transaction_data=_transaction_data(values, query, allowance),
-        recipient=_recipient(values, allowance),
+        transaction_data=_transaction_data(values, query, party),
+        recipient=_recipient(values, party),
     )
 
 
-def _of_openid_connect(values: Mapping[str, str], allowance: Allowance) -> AuthorizationRequest:
+def _of_openid_connect(
+    values: Mapping[str, str], party: RelyingParty, scopes: Scopes
+) -> AuthorizationRequest:
     openid, query = translation.read(
         values,
-        known_scopes=allowance.known_scopes,
-        allowed_scopes=allowance.scopes,
-        allowed_claims=allowance.claims,
+        known_scopes=scopes,
+        allowed_scopes=party.allowed_scopes,
+        allowed_claims=party.claims_it_may_ask(scopes),
     )
     _check_questions(query.credentials)
     login_hint = ""
@@ -112,7 +99,7 @@ def _of_openid_connect(values: Mapping[str, str], allowance: Allowance) -> Autho
         state=values.get("state"),
         login_hint=login_hint,
         query=query,
-        transaction_data=_transaction_data(values, query, allowance),
+        transaction_data=_transaction_data(values, query, party),
         openid=openid,
     )
 
@@ -143,64 +130,58 @@ def _check_response(values: Mapping[str, str], *, openid_connect: bool) -> None:
 
 
 def _transaction_data(
-    values: Mapping[str, str], query: Query, allowance: Allowance
+    values: Mapping[str, str], query: Query, party: RelyingParty
 ) -> tuple[TransactionData, ...]:
     if "transaction_data" not in values:
         return ()
     return entries.parse(
         values["transaction_data"],
         credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
-        allowed_types=allowance.transaction_data_types,
+        allowed_types=party.allowed_transaction_data_types,
     )
 
 
-def _recipient(values: Mapping[str, str], allowance: Allowance) -> Recipient | None:
+def _recipient(values: Mapping[str, str], party: RelyingParty) -> Recipient | None:
     if values.get("response_mode") != DIRECT_POST_JWT:
         return None
-    try:
-        return recipient(values.get("client_metadata"), allowance.recipients)
-    except NoRecipientError as error:
-        raise InvalidRequestError(str(error)) from None
+    return recipient(values.get("client_metadata"), public_keys.for_encryption(party.jwks))
 
 
-def _query(values: Mapping[str, str], allowance: Allowance) -> Query:
+def _query(values: Mapping[str, str], party: RelyingParty, scopes: Scopes) -> Query:
     """The query, given by exactly one of `scope` and `dcql_query` (OpenID4VP 1.0 §5.1)."""
     scope, dcql_query = values.get("scope"), values.get("dcql_query")
     if scope is not None and dcql_query is not None:
         raise InvalidRequestError("scope and dcql_query must not be sent together")
     if dcql_query is not None:
-        return _dcql_query(dcql_query, allowance)
+        return _dcql_query(dcql_query, party, scopes)
     if scope is not None:
-        queries_of_scopes = tuple(_of_scope(urn, allowance) for urn in _scopes(scope, allowance))
+        queries_of_scopes = tuple(_of_scope(scopes[urn], party) for urn in _scopes(scope, party, scopes))
         if len(queries_of_scopes) > 1:  # of one alone, `ScopeRecord` has checked it
             _check_questions(queries_of_scopes)
         return Query(queries_of_scopes, in_one=True)
     raise InvalidScopeError("scope or dcql_query is required")
 
 
-def _of_scope(urn: str, allowance: Allowance) -> CredentialQuery:
+def _of_scope(scope: ScopeRecord, party: RelyingParty) -> CredentialQuery:
     """The query of a scope, without what is optional in it and not allowed for this client."""
-    scope, (name,) = allowance.known_scopes[urn], claims.SUBJECT
-    if allowance.may_recognise or name not in (*scope.required, *scope.optional):
+    (name,) = claims.SUBJECT
+    if party.may_recognise or name not in (*scope.required, *scope.optional):
         return scope.query
     if name in scope.required:
-        raise UnauthorizedClientError(f"scope {urn} asks for {name}, which this client may not ask for")
+        raise UnauthorizedClientError(f"scope {scope.urn} asks for {name}, which this client may not ask for")
     optional = tuple(claim for claim in scope.query.optional if claim.path != claims.SUBJECT)
     return replace(scope.query, optional=optional)
 
 
-def _dcql_query(text: str, allowance: Allowance) -> Query:
-    try:
-        query = parsing.parse(text)
-    except DcqlError as error:
-        raise InvalidRequestError(str(error)) from None
+def _dcql_query(text: str, party: RelyingParty, scopes: Scopes) -> Query:
+    query = parsing.parse(text)
     if not query.in_our_format:
         raise VpFormatsNotSupportedError(f"dcql_query asks for no credential of the format {queries.FORMAT}")
     offer = offered(query)
     if unknown := evaluation.unknown_claim(query, offer):
         name = ".".join("*" if element is None else str(element) for element in unknown)
         raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have")
-    if not allowance.several_queries:
+    if party.wire_format == RelyingParty.WireFormat.STRING:
         query = replace(query, only_one=True)
         if len(query.in_our_format) > 1 and not evaluation.select_for_anyone(query, offer):
             raise InvalidRequestError(
@@ -209,7 +190,8 @@ def _dcql_query(text: str, allowance: Allowance) -> Query:
             )
     pointers = [claim.path for credential in query.in_our_format for claim in credential.claims]
     asked = {path for pointer in pointers for path in evaluation.covered(pointer, offer.claims)}
-    if forbidden := sorted(path for path in asked if not claims.permitted(path, allowance.claims)):
+    allowed = party.claims_it_may_ask(scopes)
+    if forbidden := sorted(path for path in asked if not claims.permitted(path, allowed)):
         names = ", ".join(".".join(path) for path in forbidden)
         raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
     _check_questions(query.in_our_format)
@@ -242,15 +224,15 @@ def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:
     )
 
 
-def _scopes(scope: str, allowance: Allowance) -> list[str]:
+def _scopes(scope: str, party: RelyingParty, scopes: Scopes) -> list[str]:
     """The requested scopes, each once, in their order."""
     asked = scope.split(" ")
     for value in asked:
         if not value:
             raise InvalidScopeError("scope must be scope names with one space between them")
-        if value not in allowance.known_scopes:
+        if value not in scopes:
             raise InvalidScopeError(f"scope {value} is unknown")
-        if value not in allowance.scopes:
+        if value not in party.allowed_scopes:
             raise InvalidScopeError(f"scope {value} is not allowed for this client")
     return list(dict.fromkeys(asked))
 

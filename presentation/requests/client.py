@@ -300,7 +300,7 @@ def usable(parameters: Parameters, name: str) -> str:
     """The value of a parameter that is needed before redirecting; raises `UntrustedRequestError`."""
     value = parameters.values.get(name)
     if not value:
-        raise mistaken(parameters.problem(name) or f"{name} is missing")
+        raise mistaken(parameters.problems.get(name) or f"{name} is missing")
     return value
 
 
@@ -326,7 +326,7 @@ def _response_mode(parameters: Parameters) -> str:
     if mode in POSTED and "redirect_uri" in sent and "response_uri" not in sent:
         return FRAGMENT
     if "response_uri" in sent and "redirect_uri" not in sent:
-        wrong = mode not in RESPONSE_MODES or parameters.problem("response_mode") is not None
+        wrong = mode not in RESPONSE_MODES or "response_mode" in parameters.problems
         return DIRECT_POST if wrong else mode
     return mode
 

@@ -13,16 +13,13 @@ from jwcrypto import jwe, jwk
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from keys.jwk import public_jwk, public_key_of
+from presentation.errors import InvalidRequestError
 from presentation.relying_parties.metadata.public_keys import ENCRYPTION, is_for_encryption
 
 ALGORITHM = ENCRYPTION
 METHODS = ("A256GCM", "A128GCM")  # the preferred one first
 METHOD_LEFT_OUT = "A128GCM"  # the default (OpenID4VP 1.0 §8.3)
 MOST_KEYS = 20
-
-
-class NoRecipientError(ValueError):
-    """There is no key to encrypt to; the text says why, for the relying party's developer."""
 
 
 @dataclass(frozen=True)
@@ -43,19 +40,20 @@ class Recipient:
 
 
 def recipient(client_metadata: str | None, registered: Sequence[Mapping[str, Any]] = ()) -> Recipient:
-    """The first usable key in the request's `client_metadata`, and the best method; raises NoRecipientError.
+    """The first usable key in the request's `client_metadata`, and the best method.
 
     Keys for other purposes are skipped (RFC 7517 §5). registered: keys to use if the request brings none.
+    Raises InvalidRequestError.
     """
     try:
         metadata = strict_json.loads("{}" if client_metadata is None else client_metadata)
     except StrictJsonError as error:
-        raise NoRecipientError(f"client_metadata {error}") from None
+        raise InvalidRequestError(f"client_metadata {error}") from None
     if not isinstance(metadata, dict):
-        raise NoRecipientError("client_metadata must be a JSON object")
+        raise InvalidRequestError("client_metadata must be a JSON object")
     usable = [*_usable(metadata.get("jwks", {"keys": []})), *registered]
     if not usable:
-        raise NoRecipientError(
+        raise InvalidRequestError(
             "direct_post.jwt needs a public P-256 key with alg ECDH-ES, in client_metadata.jwks or registered"
         )
     return Recipient(public_jwk(public_key_of(usable[0])), usable[0].get("kid"), _method(metadata))
@@ -64,7 +62,7 @@ def recipient(client_metadata: str | None, registered: Sequence[Mapping[str, Any
 def _usable(jwks: Any) -> list[Mapping[str, Any]]:
     keys = jwks.get("keys") if isinstance(jwks, dict) else None
     if not isinstance(keys, list) or len(keys) > MOST_KEYS:
-        raise NoRecipientError(f"client_metadata.jwks must be a JWK set of at most {MOST_KEYS} keys")
+        raise InvalidRequestError(f"client_metadata.jwks must be a JWK set of at most {MOST_KEYS} keys")
     return [key for key in keys if is_for_encryption(key)]
 
 
@@ -73,4 +71,4 @@ def _method(metadata: Mapping[str, Any]) -> str:
     for method in METHODS:
         if isinstance(offered, list) and method in offered:
             return method
-    raise NoRecipientError("encrypted_response_enc_values_supported must have A128GCM or A256GCM")
+    raise InvalidRequestError("encrypted_response_enc_values_supported must have A128GCM or A256GCM")

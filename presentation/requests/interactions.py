@@ -27,11 +27,10 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import Interaction, RedirectURI, RelyingParty
-from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
-from presentation.requests.authorization_request import Allowance, AuthorizationRequest, parse
+from presentation.requests.authorization_request import AuthorizationRequest, parse
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
-from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, QUERY, Parameters
+from presentation.requests.parameters import FRAGMENT, QUERY, Parameters
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
 from wallet.sign_in import known_browsers
@@ -111,7 +110,7 @@ class OpenInteraction:
 
         Scopes mean what they meant when the interaction began.
         """
-        return read_request(self.parameters, self.relying_party, self.scopes)
+        return parse(self.parameters, self.relying_party, self.scopes)
 
     @property
     def scopes(self) -> Scopes:
@@ -162,7 +161,7 @@ def begin(
         requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
     )
     scopes = catalogue.at(client.scopes_stamp)
-    request = read_request(parameters, party, scopes)
+    request = parse(parameters, party, scopes)
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
     if counted_by is not None:
@@ -180,6 +179,7 @@ def recall(row: Interaction | None, *, browser: str | None, now: datetime) -> Op
         raise InteractionGoneError(row)
     if row.outcome or row.expires_at <= now:
         raise InteractionGoneError(row, own=True)
+    row.relying_party.named_in_log()
     registered: bool = row.still_registered  # type: ignore[attr-defined] # annotated by INTERACTION
     return OpenInteraction(row, return_address_of(row), still_registered=registered)
 
@@ -199,28 +199,6 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     if not row.answer_is_posted:
         raise InteractionGoneError(row, own=True)
     return row
-
-
-def read_request(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> AuthorizationRequest:
-    """The request, validated against the relying party's registration; raises `AuthorizationError`.
-
-    scopes: what scopes mean.
-    """
-    values = parameters.values
-    encrypted = values.get("response_mode") == DIRECT_POST_JWT
-    openid_connect = party.wire_format == OPENID_CONNECT
-    allowance = Allowance(
-        scopes=party.allowed_scopes,
-        known_scopes=scopes,
-        transaction_data_types=party.allowed_transaction_data_types,
-        claims=party.claims_it_may_ask(scopes) if openid_connect or "dcql_query" in values else (),
-        recipients=public_keys.for_encryption(party.jwks) if encrypted else (),
-        may_recognise=party.may_recognise,
-        may_omit_login_hint=party.may_omit_login_hint,
-        openid_connect=openid_connect,
-        several_queries=party.wire_format != RelyingParty.WireFormat.STRING,
-    )
-    return parse(parameters, allowance)
 
 
 def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> str:

@@ -1,6 +1,5 @@
 """Rows about requests: pushed requests, interactions of browsers, and answers that are posted."""
 
-import uuid
 from typing import Any
 
 from django.db import models
@@ -8,7 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from consent.models import Consent
-from infra.models import InternalRow
+from infra.models import InternalRow, NumberedRow
 from infra.sealing import seal_column, unseal_column
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.parameters import Parameters
@@ -63,7 +62,7 @@ class PushedRequest(KeepsParameters, InternalRow):
     used_at = models.DateTimeField(null=True, editable=False)
 
 
-class Interaction(KeepsParameters, models.Model):
+class Interaction(KeepsParameters, NumberedRow):
     """One browser with one authorization request.
 
     Only facts are stored: the parameters, the consent, and the outcome. `next_step` computes what comes next.
@@ -77,7 +76,6 @@ class Interaction(KeepsParameters, models.Model):
         TOKEN = "token", _("token")
         ERROR = "error", _("error")
 
-    id = models.UUIDField(_("ID"), primary_key=True, default=uuid.uuid4, editable=False)
     relying_party = models.ForeignKey(
         RelyingParty,
         on_delete=models.CASCADE,
@@ -143,9 +141,6 @@ class Interaction(KeepsParameters, models.Model):
                 name="presentation_interaction_answered_somewhere",
             ),
         ]
-
-    def __str__(self) -> str:
-        return str(self.id)
 
     @property
     def answer_is_posted(self) -> bool:

@@ -25,14 +25,9 @@ from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.models import Interaction, RelyingParty
+from presentation.requests import interactions
 from presentation.requests.authorization_request import AuthorizationRequest, offered
-from presentation.requests.interactions import (
-    LONGEST,
-    LONGEST_WITH_PAYMENT,
-    OpenInteraction,
-    our_fault,
-    path_of,
-)
+from presentation.requests.interactions import OpenInteraction
 from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh, subjects
@@ -109,7 +104,7 @@ def next_step(
     if credential is None:
         possible = _possible(request) is not None and reachable(request, opened.relying_party)
         return NextStep(Step.ENROLL if possible else Step.UNAVAILABLE)
-    with our_fault():
+    with interactions.our_fault():
         found_assurance = credentials.assurance(credential)  # opens the credential
         details = credentials.details_of(credential)
     enough = suffices(request, opened.relying_party, found_assurance)
@@ -130,7 +125,7 @@ def next_step(
             found = None
         return NextStep(Step.ANSWER, found)
     if consent.decision == Consent.Decision.ASKED:
-        with our_fault():
+        with interactions.our_fault():
             transactions.shown(consent)  # no page could show what does not unseal
     return NextStep(Step.CONSENT)
 
@@ -186,7 +181,8 @@ def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
 def longest_end(opened: OpenInteraction) -> datetime:
     """The time beyond which the interaction cannot be extended."""
     consequential = any(value.consequential for value in opened.request.transaction_data)
-    return opened.row.created_at + (LONGEST_WITH_PAYMENT if consequential else LONGEST)
+    longest = interactions.LONGEST_WITH_PAYMENT if consequential else interactions.LONGEST
+    return opened.row.created_at + longest
 
 
 def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:
@@ -217,7 +213,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 requester_domain=opened.return_address.destination,
                 requester_logo=party.logo_url,
                 begin_again=party.initiate_login_uri and reverse("begin_again", args=[party.client_id]),
-                return_to=path_of(row),
+                return_to=interactions.path_of(row),
                 leave_to=reverse("leave", args=[row.id]),
                 asks_for=[".".join(path) for path in asked.claims] if asked else [],
                 assurance=check.assurances,
@@ -247,7 +243,7 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
         transactions=[entries.display(value) for value in transaction_data],
         transaction_hashes=[value.hash for value in transaction_data],
         request_hash=row.request_hash,
-        return_to=path_of(row),
+        return_to=interactions.path_of(row),
         now=now,
         expires_at=row.expires_at,
         extendable_until=longest_end(opened),
@@ -280,25 +276,24 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
     Raises `ServerError` or `TemporarilyUnavailableError` if the keys that this needs cannot be used.
     """
     query, subject = opened.request.query, ""
-    with our_fault():
-        best = _best(query, _authorities(query))
-        found = best.selection
-        if not best.same_for_everyone:
-            offer = replace(best.offer, claims=credentials.held(credential, best.offer.claims))
+    with interactions.our_fault():
+        offer, found, same_for_everyone = _best(query, _authorities(query))
+        if not same_for_everyone:
+            offer = replace(offer, claims=credentials.held(credential, offer.claims))
             if evaluation.demands_value(query, SUBJECT):
                 subject = subjects.known(credential.wallet, opened.relying_party.recognises_in)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
             found = evaluation.select(query, offer, whole)
     if not found or not _binds_all(opened.request, found):
         return None
-    return Match(credential, found, not best.same_for_everyone and evaluation.has_alternatives(query))
+    return Match(credential, found, not same_for_everyone and evaluation.has_alternatives(query))
 
 
 def _possible(request: AuthorizationRequest) -> Selection | None:
     """The best selection that any credential could give; None if none could match. Raises as `_match`."""
     query = request.query
-    with our_fault():
-        found = _best(query, _authorities(query)).selection
+    with interactions.our_fault():
+        _offer, found, _same = _best(query, _authorities(query))
     return found if found and _binds_all(request, found) else None
 
 
@@ -314,21 +309,14 @@ def _authorities(query: Query) -> frozenset[str]:
     return active_issuer_key(now=timezone.now()).authority_key_ids if named else frozenset()
 
 
-@dataclass(frozen=True)
-class _Best:
-    """What can be offered for a query, the best possible selection, and whether all credentials give it."""
-
-    offer: Offer
-    selection: Selection | None
-    same_for_everyone: bool
-
-
 @lru_cache(maxsize=100)  # each presentation needs it twice, and there are few scopes
-def _best(query: Query, authority_key_ids: frozenset[str]) -> _Best:
-    """Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys."""
+def _best(query: Query, authority_key_ids: frozenset[str]) -> tuple[Offer, Selection | None, bool]:
+    """What can be offered for a query, the best possible selection, and whether all credentials give it.
+
+    Ignores the wanted values, so it does not matter that `1` and `True` are equal as cache keys.
+    """
     offer = offered(query, authority_key_ids)
-    same = evaluation.same_for_everyone(query, offer)
-    return _Best(offer, evaluation.select_for_anyone(query, offer), same)
+    return offer, select_for_anyone(query, offer), evaluation.same_for_everyone(query, offer)
 
 
 def is_demanded(request: AuthorizationRequest, party: RelyingParty) -> bool:
@@ -374,7 +362,7 @@ def _details_needed(request: AuthorizationRequest) -> tuple[tuple[str, ...], ...
     asks = (claim for each in query.in_our_format for claim in (*each.claims, *each.optional))
     if MEMBERS.keys().isdisjoint(claim.path[0] for claim in asks):
         return ((),)
-    with our_fault():
+    with interactions.our_fault():
         return _combinations(query, _authorities(query))
 
 

@@ -5,7 +5,7 @@ Names that were repeated, unreadable or too long are kept, so that the error can
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from django.utils.translation import gettext_lazy as _
@@ -55,16 +55,14 @@ _ESCAPE = re.compile(rb"%([0-9A-Fa-f]{2})")
 
 @dataclass(frozen=True, repr=False)  # no repr: it would show the e-mail address and payment in logs
 class Parameters:
-    """The known parameters with their values, and the names of those whose value cannot be used.
+    """The known parameters with their values, and why the value of others cannot be used, by their names.
 
     A parameter without a value counts as left out, and an unknown one is ignored (RFC 6749 §3.1).
     `values` holds only strings, so it can be stored as JSON and restored.
     """
 
     values: Mapping[str, str]
-    repeated: frozenset[str] = frozenset()
-    unreadable: frozenset[str] = frozenset()
-    oversized: frozenset[str] = frozenset()
+    problems: Mapping[str, str] = field(default_factory=dict)
 
     @classmethod
     def from_query(cls, query_string: str) -> "Parameters":
@@ -90,33 +88,25 @@ class Parameters:
         """The parameters with these values by name; None stands for a value that could not be read."""
         if not OF_OPENID_CONNECT.isdisjoint(found) and found.get("response_type") != [CODE]:
             found = {name: values for name, values in found.items() if name not in OF_OPENID_CONNECT}
-        repeated = frozenset(name for name, values in found.items() if len(values) > 1)
-        once = {name: values[0] for name, values in found.items() if name not in repeated}
-        unreadable = frozenset(name for name, value in once.items() if value is None)
-        read = {name: value for name, value in once.items() if value}
-        oversized = frozenset(name for name, value in read.items() if len(value) > LIMITS[name])
-        usable = {name: value for name, value in read.items() if name not in oversized}
-        return cls(usable, repeated, unreadable, oversized)
+        usable, problems = dict[str, str](), dict[str, str]()
+        for name, (value, *others) in found.items():
+            if others:
+                problems[name] = f"{name} must not be sent more than once"
+            elif value is None:
+                problems[name] = f"{name} must be percent-encoded UTF-8 without NUL"
+            elif len(value) > LIMITS[name]:
+                problems[name] = f"{name} must not be longer than {LIMITS[name]} characters"
+            elif value:
+                usable[name] = value
+        return cls(usable, problems)
 
     def carriers(self) -> frozenset[str]:
         """Which of CARRIERS the request has, usable or not."""
-        return CARRIERS & (self.values.keys() | self.repeated | self.unreadable | self.oversized)
-
-    def problem(self, name: str) -> str | None:
-        """Why the value of the parameter cannot be used; None if it can, or was left out."""
-        if name in self.repeated:
-            return f"{name} must not be sent more than once"
-        if name in self.unreadable:
-            return f"{name} must be percent-encoded UTF-8 without NUL"
-        if name in self.oversized:
-            return f"{name} must not be longer than {LIMITS[name]} characters"
-        return None
+        return CARRIERS & (self.values.keys() | self.problems.keys())
 
     def first_problem(self) -> str | None:
-        """The first `problem` of any parameter, in the order of LIMITS, or None."""
-        if not (self.repeated or self.unreadable or self.oversized):
-            return None
-        return next((problem for name in LIMITS if (problem := self.problem(name))), None)
+        """The first problem of any parameter, in the order of LIMITS, or None."""
+        return next((self.problems[name] for name in LIMITS if name in self.problems), None)
 
 
 def decoded(raw: str) -> str | None:

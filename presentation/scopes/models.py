@@ -4,7 +4,7 @@ import secrets
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.db import models
+from django.db import connections, models
 from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
@@ -112,3 +112,23 @@ class Scope(models.Model):
         if taken is not None:
             problem = ValidationError(_("%(other)s ends with the same part."), params={"other": taken.urn})
             raise ValidationError({"urn": problem})
+
+
+def restore_basic(*, using: str, **_signal: Any) -> None:
+    """Inserts the row of the basic scope if it is missing, and mends it if it differs.
+
+    A receiver of `post_migrate`: every database has this scope, because it is part of the contract.
+    """
+    connection = connections[using]
+    with connection.cursor() as cursor:
+        if Scope._meta.db_table not in connection.introspection.table_names(cursor):
+            return  # `migrate` was called for another app
+    row = Scope.objects.using(using).filter(urn=BASIC).first()
+    try:
+        if row is not None and row.record == THE_BASIC_SCOPE:
+            return
+    except ScopeError:
+        pass
+    basic = THE_BASIC_SCOPE
+    claims = {"required_claims": list(basic.required), "optional_claims": list(basic.optional)}
+    Scope(urn=basic.urn, title=basic.title, **claims).save(using=using)

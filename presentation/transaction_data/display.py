@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from infra.characters import legible
 from infra.words import Words
-from presentation.transaction_data import line_items, money
+from presentation.transaction_data import money
 from presentation.transaction_data.fields import AccountNumber, Field, ListOf, Object, PaymentInstrument
 from presentation.transaction_data.types import KINDS_OF_INSTRUMENTS, TransactionDataType
 
@@ -41,7 +41,7 @@ def _amount(declared: TransactionDataType, payload: dict[str, Any]) -> Block:
 def _sum(declared: TransactionDataType, payload: dict[str, Any]) -> dict[str, str]:
     amount = payload[declared.amount]
     if not isinstance(amount, Decimal):
-        amount = line_items.total(amount, payload["currency"])
+        amount = money.total(amount, payload["currency"])
     return money.shown(amount, payload["currency"]).to_json()
 
 
@@ -105,17 +105,17 @@ def _items(
                 legible(item["label"]),
                 {"number": item["quantity"]},
                 money.price_shown(item["unit_cost"], currency).to_json(),
-                money.shown(line_items.line_total(item, currency), currency).to_json(),
+                money.shown(money.line_total(item, currency), currency).to_json(),
             ]
             for item in items
         ],
-        "total": [_("Total"), money.shown(line_items.total(items, currency), currency).to_json()],
+        "total": [_("Total"), money.shown(money.total(items, currency), currency).to_json()],
     }
 
 
 def _line_total_heading(items: tuple[dict[str, Any], ...], currency: str) -> str:
     """The heading says “rounded” if any line is not exactly quantity times price."""
-    rounded = any(line_items.line_total(item, currency) != line_items.exact_total(item) for item in items)
+    rounded = any(money.line_total(item, currency) != money.exact_total(item) for item in items)
     return _("Line total, rounded") if rounded else _("Line total")
 
 

@@ -14,7 +14,7 @@ from infra import base64url, strict_json
 from infra.base64url import Base64urlError
 from infra.strict_json import StrictJsonError
 from presentation.errors import InvalidTransactionDataError
-from presentation.transaction_data import line_items, money
+from presentation.transaction_data import money
 from presentation.transaction_data.display import blocks, payment
 from presentation.transaction_data.fields import MOST_MONEY, Amount, FieldError
 from presentation.transaction_data.types import TYPES, TransactionDataType
@@ -22,7 +22,7 @@ from wallet.sd_jwt.issuance import digest
 
 MOST_VALUES = 10
 LONGEST_VALUE = 8192
-LONGEST_IN_ALL = 32768
+LONGEST_IN_ALL = 32768  # as `parameters.LIMITS` has checked
 HASH_ALGORITHM = "sha-256"
 
 
@@ -47,16 +47,12 @@ class TransactionData:
 
 
 def parse(
-    parameter: str | None, *, credential_ids: Collection[str], allowed_types: Collection[str]
+    parameter: str, *, credential_ids: Collection[str], allowed_types: Collection[str]
 ) -> tuple[TransactionData, ...]:
-    """The values of the parameter, in their order; none if the parameter was left out.
+    """The values of the parameter, in their order.
 
     Raises InvalidTransactionDataError naming the value's position (from 1) and the field.
     """
-    if parameter is None:
-        return ()
-    if len(parameter) > LONGEST_IN_ALL:
-        raise InvalidTransactionDataError(f"transaction_data must not exceed {LONGEST_IN_ALL} characters")
     values = separate(parameter)
     if not 1 <= len(values) <= MOST_VALUES:
         raise InvalidTransactionDataError(f"transaction_data must have from 1 to {MOST_VALUES} values")
@@ -173,5 +169,5 @@ def _check_money(declared: TransactionDataType, payload: dict[str, Any]) -> None
             money.in_minor_units(payload[name], payload["currency"])
         except ValueError as error:
             raise FieldError(f"payload.{name} {error}") from None
-    elif not 0 <= line_items.total(payload[name], payload["currency"]) < MOST_MONEY:
+    elif not 0 <= money.total(payload[name], payload["currency"]) < MOST_MONEY:
         raise FieldError(f"payload.{name} must come to zero or more, and less than {MOST_MONEY}")

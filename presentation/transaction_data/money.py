@@ -1,8 +1,10 @@
-"""Amounts of money: ISO 4217 currencies, their minor units, and amounts as people read them."""
+"""Amounts of money: ISO 4217 currencies, their minor units, totals, and amounts as people read them."""
 
-from decimal import Decimal
+from collections.abc import Iterable, Mapping
+from decimal import ROUND_HALF_UP, Decimal
+from typing import Any
 
-from consent.values import Money
+from consent.blocks import Money
 
 # ISO 4217 list one as of 2026, without metals, bond-market units, test codes and codes without minor units.
 _CODES = (
@@ -56,3 +58,28 @@ def price_shown(price: Decimal, currency: str) -> Money:
     """A price with all of its decimal places, and at least those of the currency: `0.00042 EUR`."""
     places = max(-int(price.normalize().as_tuple().exponent), MINOR_UNITS[currency])
     return Money.of(price.quantize(Decimal(1).scaleb(-places)), currency)
+
+
+Item = Mapping[str, Any]  # validated: `quantity` is an int, `unit_cost` a Decimal
+
+
+def line_total(item: Item, currency: str) -> Decimal:
+    """Quantity times price, rounded to the minor units of the currency, exact halves away from zero.
+
+    Invoices round in the same way (EN 16931: the net amount of a line has two decimals, and the total is the
+    sum of the lines), so the lines that the page shows add up to the sum that it shows.
+    """
+    smallest = Decimal(1).scaleb(-MINOR_UNITS[currency])
+    rounded = exact_total(item).quantize(smallest, rounding=ROUND_HALF_UP)
+    return rounded or rounded.copy_abs()  # turns -0 into 0
+
+
+def exact_total(item: Item) -> Decimal:
+    """Quantity times price. It has at most 25 digits, which Decimal's default context (28) keeps exactly."""
+    total: Decimal = item["quantity"] * item["unit_cost"]
+    return total
+
+
+def total(items: Iterable[Item], currency: str) -> Decimal:
+    """The sum of the rounded lines."""
+    return sum((line_total(item, currency) for item in items), Decimal(0))

@@ -32,7 +32,7 @@ DOWN = 3  # after so many failures in a row the endpoint is at fault, not the ev
 
 
 @dataclass(frozen=True)
-class _Try:
+class Try:
     """The result of one try. status: of the response, if any. problem: "" if the event was accepted."""
 
     status: int | None
@@ -127,9 +127,9 @@ def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> int:
             break
         if not _extend(endpoint, clock()):
             return delivered
-        went = _Try(None, "An error in the service, whose log says why.")
+        went = Try(None, "An error in the service, whose log says why.")
         with runs.isolated("webhook_failed", webhook=str(event.id)):
-            went = _send(event, endpoint.relying_party, outbound, clock())
+            went = send(event, endpoint.relying_party, outbound, clock())
         if went.problem and not _extend(endpoint, clock()):
             return delivered  # another instance has the lease, and its result counts
         _note(event, went, clock())
@@ -152,10 +152,11 @@ def _drop_unwanted(relying_party: RelyingParty) -> None:
     unwanted.update(state=State.UNWANTED)
 
 
-def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, now: datetime) -> _Try:
+def send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, now: datetime) -> Try:
+    """Signs and posts the event once; the event need not be stored."""
     signing = signing_secrets.signing(relying_party, now=now)
     if not signing:
-        return _Try(None, "There is no secret to sign with.")
+        return Try(None, "There is no secret to sign with.")
     headers = signing_secrets.signature_headers(str(event.id), event.body, secrets=signing, now=now)
     try:
         answer = outbound.post(
@@ -165,15 +166,15 @@ def _send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, 
             headers=headers,
         )
     except OutboundError as error:
-        return _Try(None, str(error))
+        return Try(None, str(error))
     if 200 <= answer.status < 300:
-        return _Try(answer.status, "")
+        return Try(answer.status, "")
     wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=LONGEST_ASKED)
     reason = f"It answered with status {answer.status}."
-    return _Try(answer.status, reason, wait, gone=answer.status == GONE)
+    return Try(answer.status, reason, wait, gone=answer.status == GONE)
 
 
-def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
+def _note(event: WebhookEvent, went: Try, now: datetime) -> None:
     """Stores the result of a try, unless an operator has made the event due again meanwhile."""
     attempts = event.attempts + 1
     waits = max(event_waits(attempts, chance=secrets.SystemRandom().random()), went.wait)
@@ -188,7 +189,7 @@ def _note(event: WebhookEvent, went: _Try, now: datetime) -> None:
         log.info("webhook_sent", **fields)
 
 
-def _pause_endpoint(endpoint: WebhookEndpoint, went: _Try, now: datetime) -> None:
+def _pause_endpoint(endpoint: WebhookEndpoint, went: Try, now: datetime) -> None:
     """Sends nothing to the endpoint for a while after a failed try."""
     failures = endpoint.failures + 1
     waits = max(endpoint_waits(failures, chance=secrets.SystemRandom().random()), went.wait)

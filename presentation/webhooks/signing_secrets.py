@@ -35,7 +35,7 @@ def rotate(relying_party: RelyingParty, *, now: datetime, overlap: timedelta = O
         ends_at=now + overlap
     )
     WebhookSecret.objects.filter(relying_party=relying_party, ends_at__lte=now).delete()
-    plain = secrets.token_bytes(BYTES)
+    plain = secrets.token_bytes(32)  # the specification requires 24 to 64
     row = WebhookSecret(id=uuid.uuid4(), relying_party=relying_party, created_at=now)
     row.sealed_secret = seal_column(row, "sealed_secret", plain)
     row.save(force_insert=True)
@@ -59,13 +59,9 @@ def in_use(relying_party: RelyingParty, *, now: datetime) -> QuerySet[WebhookSec
     return kept.filter(Q(ends_at=None) | Q(ends_at__gt=now))
 
 
-PREFIX = "whsec_"
-BYTES = 32  # of a secret; the specification requires 24 to 64
-
-
 def as_text(secret: bytes) -> str:
     """A secret in the encoding that libraries of relying parties accept."""
-    return PREFIX + base64.b64encode(secret).decode()
+    return "whsec_" + base64.b64encode(secret).decode()
 
 
 def signature_headers(

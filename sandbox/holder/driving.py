@@ -28,6 +28,7 @@ from infra.waiting import (
     waiting_for,
     was_refused,
 )
+from presentation.machine_errors import UnavailableError
 from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.call import HolderCall
@@ -42,6 +43,7 @@ CALLS_PER_CLIENT = Limit.from_settings("holder-calls-per-client")
 # the lease of a call whose process was killed.
 LEASE = RollingLimit("holder-turn", most=1, window=timedelta(minutes=10))
 LONGEST_WAIT = 15.0  # seconds
+ADDRESS_BUSY = "Other calls for the same login_hint take too long. Use another for each test."
 OWN_DOMAIN = "holder.example"  # of the address of a persona who is asked for one
 # At most one call of this process waits for the relying application whose request or keys are fetched, or to
 # which its answer is posted.
@@ -50,17 +52,14 @@ _waiting = Guard()
 _queued: set[object] = set()
 
 
-class BusyError(Exception):
-    """Calls with the same e-mail address did not end within `LONGEST_WAIT`."""
-
-
 def answer(call: HolderCall, *, client: str) -> dict[str, Any]:
     """Open the request, go through it, and return where it ends: a redirect, or a page of this service.
 
     The consent page refuses optional claims that were not offered as optional. client: the network address of
     the caller, which limits count by.
-    Raises `BusyError`; or `NoThreadFreeError` when this call would have to wait and another one of this
-    process waits already. Then the request is unanswered, and can be opened again.
+    Raises `UnavailableError` if calls with the same e-mail address do not end in time; or `NoThreadFreeError`
+    when this call would have to wait and another one of this process waits already. Then the request is
+    unanswered, and can be opened again.
     """
     browser = InnerBrowser(client)
     with ExitStack() as leaving, one_at_a_time(_waiting):
@@ -151,7 +150,7 @@ def _take_lease(email: str, leaving: ExitStack) -> None:
             time.sleep(0.03)
             with suppress(LimitReachedError):
                 return take(LEASE, email, now=timezone.now(), taken=leaving)
-    raise BusyError
+    raise UnavailableError(ADDRESS_BUSY, seconds=1)
 
 
 @contextmanager

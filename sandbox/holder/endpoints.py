@@ -12,11 +12,10 @@ from infra import browser
 from infra.again import SHORTLY
 from infra.waiting import NoThreadFreeError
 from presentation.endpoints import MachineView
-from presentation.machine_errors import MalformedRequestError, UnavailableError
+from presentation.machine_errors import UnavailableError
 from sandbox.holder import driving as holder
-from sandbox.holder.call import HolderCall, HolderCallError
+from sandbox.holder.call import HolderCall
 
-ADDRESS_BUSY = "Other calls for the same login_hint take too long. Use another for each test."
 ANOTHER_WAITS = "Another call is already waiting. Nothing was answered; send the same call again."
 
 
@@ -33,12 +32,8 @@ class HolderView(MachineView):
             endpoint = settings.BASE_URL + reverse("authorize")
             call = HolderCall.from_json(self.body(request), endpoint=endpoint)
             ending = holder.answer(call, client=client)
-        except HolderCallError as error:
-            raise MalformedRequestError(str(error)) from error
         except NoThreadFreeError as error:
             raise UnavailableError(ANOTHER_WAITS, seconds=1) from error
-        except holder.BusyError as error:
-            raise UnavailableError(ADDRESS_BUSY, seconds=1) from error
         if ending.get("page", {}).get("status") == HTTPStatus.SERVICE_UNAVAILABLE:
             # A page on the way could not reach the database.
             raise UnavailableError(seconds=SHORTLY)

@@ -1,6 +1,7 @@
 """A browser inside this process: calls our own views like a request from outside, and keeps cookies.
 
 It is for the holder in `driving`. No middleware runs, so nothing is logged twice and no CSRF token is needed.
+The developer’s desk gets its steps under the reference of the call.
 Limits count its requests by the client address that it is given. Limits for strangers do not count them: the
 caller's calls are counted already.
 """
@@ -19,6 +20,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from presentation.requests.interactions import COUNTED_ALREADY
+from sandbox.desk.recording import record
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 
@@ -61,7 +63,8 @@ class InnerBrowser:
         sessions.end(self._requests.post("/"), HttpResponse())
 
     def _send(self, request: HttpRequest) -> HttpResponseBase:
-        response = cast(HttpResponseBase, convert_exception_to_response(_view_of)(request))
+        response = cast(HttpResponse, convert_exception_to_response(_view_of)(request))
+        record(request, response)
         self._requests.cookies.update(response.cookies)
         return response
 
@@ -75,14 +78,7 @@ class Words(HTMLParser):
         self._inside: list[str] = []
         self._found: dict[str, list[str]] = {"h1": [], "main": []}
         self.feed(html)
-
-    @property
-    def heading(self) -> str:
-        return " ".join(" ".join(self._found["h1"]).split())
-
-    @property
-    def text(self) -> str:
-        return " ".join(" ".join(self._found["main"]).split())
+        self.heading, self.text = (" ".join(" ".join(parts).split()) for parts in self._found.values())
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         if tag in self._found:

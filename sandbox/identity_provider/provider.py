@@ -25,7 +25,7 @@ class SimulatedProvider(Provider):
     """Returns the outcome that was picked; see `wallet.providers.contract` for the interface."""
 
     label = _("Simulated check")
-    needs = _("Nothing: you pick what comes out of it.")
+    needs = _("You need no document, and pick what the check finds.")
     takes = _("A few seconds.")
     details = frozenset(MEMBERS)
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_POST
 from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
-from presentation.machine_errors import for_machines
+from presentation.machine_errors import MachineError, for_machines
 from presentation.requests.carriers import posted_form
 from presentation.requests.delivery.posting import CONTENT_TYPE
 from sandbox.playground import posted_answers
@@ -50,7 +50,7 @@ def read(request: HttpRequest) -> JsonResponse:
     """Returns `form` as it was posted, once, to a client that sends its `response_code` and `state`."""
     try:
         fields = posted_form.read(_body(request)[: posted_answers.LONGEST])
-    except (posted_answers.NotAnAnswerError, posted_form.UnreadableFormError) as error:
+    except (posted_answers.NotAnAnswerError, MachineError) as error:
         return _refused(str(error), status=400)
     code, state = fields.get("response_code", ""), fields.get("state", "")
     form = posted_answers.take(code, state, now=timezone.now())

@@ -21,6 +21,7 @@ from infra.limits import Limit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal_column, unseal_column
 from keys.jws import JwsError, decode_segment
+from presentation.machine_errors import MachineError
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
 from wallet.credential.claims import Text
@@ -91,7 +92,7 @@ def _handle_of(form: bytes) -> str:
         raise NotAnAnswerError(f"The body is longer than {LONGEST} bytes.")
     try:
         fields = posted_form.read(form)
-    except posted_form.UnreadableFormError as error:
+    except MachineError as error:
         raise NotAnAnswerError(str(error)) from None
     if "response" in fields:
         return _kid(fields["response"])

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -44,6 +44,8 @@ def playground(request: HttpRequest) -> HttpResponse:
         response_uris=dict.fromkeys(posted, posted_answers.response_uri()),
         by_code=[client_id for client_id, party in parties.items() if party.wire_format == OPENID_CONNECT],
     )
+    if "go" in request.GET:  # without JavaScript, what was typed is known only now
+        return HttpResponseRedirect(address(endpoint, sample.parameters()), status=303)
     facts = {"base_url": settings.BASE_URL, "root_fingerprint": root_fingerprint(), "obstacle": obstacle}
     context = _choices(parties, posted, sample.scopes) | _as_built(sample, endpoint) | facts
     return render(request, "playground/index.html", context)

@@ -5,7 +5,6 @@ signed and not stored; only the use of a link is. The pages do not reveal whethe
 anything.
 """
 
-from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from functools import partial
@@ -14,17 +13,17 @@ from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import signing
+from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from infra import browser
-from infra.limits import Limit, LimitReachedError, RollingLimit, take, take_all
+from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
 from infra.mail import outbox
 from infra.mail.queue import Letter
 from wallet.sign_in import known_browsers
-from wallet.sign_in.email_throttle import EmailThrottle
 from wallet.sign_in.known_browsers import DEVELOPER
 
 LINK_LIFETIME = timedelta(minutes=30)
@@ -41,7 +40,6 @@ LETTERS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-em
 LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
-_SHARED_LETTER = EmailThrottle(LETTERS_PER_EMAIL_AFTER_THAT)
 # For all strangers together, so that many client addresses cannot flood many mailboxes.
 LETTERS_IN_ALL = Limit.from_settings("developer-letters")
 # A link signs in once.
@@ -61,21 +59,17 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
     """E-mail a link and return an empty string; in a sandbox that sends no e-mail, return the link.
 
     No e-mail is sent while the link of a recent one still works for this request. client: the network address
-    that limits count by. Raises `limits.LimitReachedError` (also while another request is writing an e-mail
-    whose link would work), and then gives back the allowances, except that of the client address.
+    that limits count by. Raises `limits.LimitReachedError`, and then nothing is counted. Other requests for
+    the same mailbox wait until this one is committed or has failed.
     """
     token = signing.dumps({"email": email, "sent_at": now.isoformat()}, salt=_LINK)
     link = settings.BASE_URL + reverse("developer_link", args=[token])
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return link
-    with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
-        shared = partial(_SHARED_LETTER.take, email, now=now, under_way=under_way, taken=taken)
-        if not _take_letter(
-            email, shared, browser_digest=browser_digest, client=client, now=now, taken=taken
-        ):
-            return ""
-        outbox.put(_letter(email, link), purpose="developer", urgent=True, expires_at=now + LINK_LIFETIME)
-        taken.pop_all()
+    with transaction.atomic():
+        if _take_letter(email, browser_digest=browser_digest, client=client, now=now):
+            until = now + LINK_LIFETIME
+            outbox.put(_letter(email, link), purpose="developer", urgent=True, expires_at=until)
     return ""
 
 
@@ -120,27 +114,18 @@ def current(request: HttpRequest) -> str:
     return facts["email"] if facts and facts["browser"] == browser.digest(request) else ""
 
 
-def _take_letter(
-    email: str,
-    take_shared: Callable[[], datetime | None],
-    *,
-    browser_digest: str,
-    client: str,
-    now: datetime,
-    taken: ExitStack,
-) -> bool:
-    """Take the allowances for one e-mail; False if they are used up and an earlier link still works.
-
-    take_shared: takes the e-mail that is allowed after all others, as `EmailThrottle.take` does.
-    """
+def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime) -> bool:
+    """Take the allowances for one e-mail; False if they are used up and an earlier link still works."""
+    take = partial(take_all, now=now, taken=ExitStack())  # the transaction gives back
+    after_that = (LETTERS_PER_EMAIL_AFTER_THAT, email)
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
-        return take_all(own, now=now, taken=taken) or take_shared() is None
+        return take(own) or take(after_that)
     shared = ((LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (LETTERS_PER_EMAIL_AND_DAY, email))
-    if not (take_all(*shared, now=now, taken=taken) or take_shared() is None):
+    if not (take(*shared) or take(after_that)):
         return False
-    take(LETTERS_IN_ALL, "", now=now, taken=taken)
-    LETTERS_PER_CLIENT.take(client, now=now)  # not given back, to limit failing attempts
+    LETTERS_IN_ALL.take("", now=now)
+    LETTERS_PER_CLIENT.take(client, now=now)
     return True
 
 

@@ -98,12 +98,12 @@ def new(request: HttpRequest, owner: str) -> HttpResponse:
 @for_developer
 def party(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     """One relying party: its integration details, and the form to change it."""
-    own = _own(owner, client_id)
+    own = own_or_404(owner, client_id)
     form = SelfRegistrationForm(request.POST or None, initial=SelfRegistrationForm.initial_for(own))
     if _saved(form, partial(self_registrations.change, own, owner)):
         return see_other(reverse("self_service_party", args=[client_id], query={"saved": 1}))
     status = 422 if form.is_bound else 200
-    own = _own(owner, client_id) if form.is_bound else own  # without the changes that were refused
+    own = own_or_404(owner, client_id) if form.is_bound else own  # without the changes that were refused
     facts = {"form": form, "party": own, "developer": owner, "saved": "saved" in request.GET}
     return render(request, "developer/party.html", facts | _to_try(own), status=status)
 
@@ -127,12 +127,12 @@ def webhook_secret(request: HttpRequest, owner: str, client_id: str) -> HttpResp
 def _show_secret(
     request: HttpRequest, owner: str, client_id: str, make: Callable[..., Any], facts: dict[str, Any]
 ) -> HttpResponse:
-    own, now = _active(owner, client_id), timezone.now()
+    own, now = active_or_404(owner, client_id), timezone.now()
     facts |= {"party": own, "developer": owner}
     try:
         facts["secret"], facts["before"] = make(own, owner, now=now)
     except LimitReachedError as limit:
-        page = render(request, "developer/secret.html", facts | {"problem": _wait(limit, now)}, status=429)
+        page = render(request, "developer/secret.html", facts | {"problem": how_long(limit, now)}, status=429)
         return again_after(limit.retry_after(now), page)
     return render(request, "developer/secret.html", facts)
 
@@ -141,23 +141,24 @@ def _show_secret(
 @for_developer
 def delete(request: HttpRequest, owner: str, client_id: str) -> HttpResponse:
     """Ask for confirmation; on POST, delete the relying party."""
-    own = _active(owner, client_id)
+    own = active_or_404(owner, client_id)
     if request.method == "POST":
         self_registrations.give_up(own)
         return see_other(HOME)
     return render(request, "developer/delete.html", {"party": own, "developer": owner})
 
 
-def _own(owner: str, client_id: str) -> RelyingParty:
+def own_or_404(owner: str, client_id: str) -> RelyingParty:
+    """The owner's relying party; 404 if it is another's."""
     own = self_registrations.registered_by(owner).filter(client_id=client_id).first()
     if own is None:
         raise Http404
     return own
 
 
-def _active(owner: str, client_id: str) -> RelyingParty:
+def active_or_404(owner: str, client_id: str) -> RelyingParty:
     """The owner's relying party; 404 if an operator has suspended it."""
-    own = _own(owner, client_id)
+    own = own_or_404(owner, client_id)
     if own.state != RelyingParty.State.ACTIVE:
         raise Http404
     return own
@@ -175,7 +176,7 @@ def _saved(form: SelfRegistrationForm, use_case: Callable[..., RelyingParty]) ->
     except IntegrityError:
         form.add_error("name", _("Another registration with this name came first."))
     except LimitReachedError as limit:
-        form.add_error(None, _wait(limit, now))
+        form.add_error(None, how_long(limit, now))
     return None
 
 
@@ -192,7 +193,7 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
     try:
         shown = developer_sign_in.send_link(email, browser_digest=digest, client=client, now=now)
     except LimitReachedError as limit:
-        form.add_error(None, _wait(limit, now))
+        form.add_error(None, how_long(limit, now))
         page = render(request, "developer/sign_in.html", {"form": form}, status=429)
         return again_after(limit.retry_after(now), page)
     response = render(request, "developer/link_sent.html", {"email": email, "link": shown})
@@ -201,7 +202,8 @@ def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) ->
     return response
 
 
-def _wait(limit: LimitReachedError, now: datetime) -> str:
+def how_long(limit: LimitReachedError, now: datetime) -> str:
+    """When to try again, in words."""
     minutes = max(1, -(-int((limit.retry_at - now).total_seconds()) // 60))
     text = ngettext(
         "That was too often. Please wait %(count)d minute and try again.",

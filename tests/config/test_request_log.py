@@ -65,6 +65,30 @@ def test_the_reference_on_an_error_page_is_the_one_in_the_log(
     assert reference in page.content.decode()
 
 
+TRACE = "4bf92f3577b34da6a3ce929d0e0e4736"
+
+
+@pytest.mark.parametrize(
+    ("header", "trace"),
+    [
+        (f"00-{TRACE}-00f067aa0ba902b7-01", TRACE),
+        (f"00-{'0' * 32}-00f067aa0ba902b7-01", None),
+        (f"00-{TRACE.upper()}-00f067aa0ba902b7-01", None),
+        (f"00-{TRACE}-00f067aa0ba902b7-01-nora@example.org", None),
+        ("nora@example.org", None),
+        ("", None),
+    ],
+)
+def test_the_trace_id_of_a_client_is_in_the_line(
+    client: Client, db: None, caplog: pytest.LogCaptureFixture, header: str, trace: str | None
+) -> None:
+    caplog.set_level(logging.INFO)
+
+    client.get("/", headers={"traceparent": header})
+
+    assert [line.get("trace_id") for line in lines(caplog)] == [trace]
+
+
 def test_the_id_of_a_request_is_logged_and_returned_and_begins_with_its_reference(
     client: Client, db: None, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -3,13 +3,13 @@
 import json
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.deployment_check import production_environment
 from tests.own_databases import gunicorn, manage, reason
+from tests.warm_start import run
 from tools.benchmarks.sites import Site
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -21,13 +21,7 @@ READY = "import django; django.setup();"
 def start(environment: dict[str, str], code: str = "") -> subprocess.CompletedProcess[str]:
     """Loads the settings in a new process and runs `code`; `READY` loads the applications, too."""
     program = f"from django.conf import settings; settings.DEBUG; {code or READY}"
-    return subprocess.run(
-        [sys.executable, "-c", program],
-        cwd=ROOT,
-        env={"DJANGO_SETTINGS_MODULE": "config.settings", **environment},
-        capture_output=True,
-        text=True,
-    )
+    return run({"DJANGO_SETTINGS_MODULE": "config.settings", **environment}, "-c", program)
 
 
 def test_production_starts_when_everything_is_said() -> None:
@@ -117,7 +111,7 @@ def test_everything_that_is_missing_is_named_at_once() -> None:
         ("OPERATOR_HELP", "javascript:alert(1)", "must be an e-mail address in small letters, or https://"),
         ("OPERATOR_COLOUR", "green", "must be a colour such as #0b6250"),
         ("OPERATOR_COLOUR", "#ffd95e", "its contrast with white is 1.4, and text needs 4.5 or more"),
-        ("OPERATOR_LOGO_FILE", "/nowhere.png", "OPERATOR_LOGO_FILE cannot be read"),
+        ("OPERATOR_LOGO_FILE", "/nowhere.png", "OPERATOR_LOGO_FILE: /nowhere.png cannot be read"),
         ("OPERATOR_LOGO_FILE", "/etc/hostname", "must be a PNG, JPEG or WebP picture"),
         ("TRUSTED_PROXY_COUNT", "-1", "whole number from 0 to 20"),
         ("TRUSTED_PROXY_COUNT", "one", "whole number from 0 to 20"),
@@ -196,18 +190,18 @@ def test_the_service_answers_to_the_host_of_its_base_address(url: str, host: str
         "print(request.get_host(), *settings.ALLOWED_HOSTS)"
     )
 
-    run = start(production_environment() | {"BASE_URL": url}, code)
+    shown = start(production_environment() | {"BASE_URL": url}, code)
 
-    assert (run.returncode, run.stdout.split()) == (0, [url[8:], host]), run.stderr
+    assert (shown.returncode, shown.stdout.split()) == (0, [url[8:], host]), shown.stderr
 
 
 def test_a_secret_may_begin_with_a_dollar_sign() -> None:
     """django-environ takes the rest for the name of another variable."""
     given = {"PKCS11_PIN": "$1234", "METRICS_TOKEN": "$" + "m" * 40}
 
-    run = start(production_environment() | given, "print(settings.PKCS11_PIN, settings.METRICS_TOKEN)")
+    shown = start(production_environment() | given, "print(settings.PKCS11_PIN, settings.METRICS_TOKEN)")
 
-    assert run.stdout.split() == list(given.values()), run.stderr
+    assert shown.stdout.split() == list(given.values()), shown.stderr
 
 
 def test_subdomains_are_bound_to_tls_only_where_the_operator_says_so() -> None:
@@ -399,10 +393,9 @@ def test_production_has_no_sandbox_pages_and_no_debug() -> None:
     )
     program = f"import django; django.setup()\nfrom django.conf import settings\n{code}"
     environment = {"DJANGO_SETTINGS_MODULE": "config.settings", **production_environment()}
-    command = [sys.executable, "-c", program]
-    run = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+    done = run(environment, "-c", program)
 
-    assert run.returncode == 0, run.stderr
+    assert done.returncode == 0, done.stderr
 
 
 def test_production_cookies_are_bound_to_the_host_and_to_tls() -> None:
@@ -426,9 +419,9 @@ def test_whether_a_request_came_by_tls_is_believed_only_of_a_proxy_that_is_there
         "print(RequestFactory().get('/', headers={'X-Forwarded-Proto': 'https'}).is_secure())"
     )
 
-    run = start(production_environment() | {"TRUSTED_PROXY_COUNT": proxies}, code)
+    shown = start(production_environment() | {"TRUSTED_PROXY_COUNT": proxies}, code)
 
-    assert (run.returncode, run.stdout.strip()) == (0, believed), run.stderr
+    assert (shown.returncode, shown.stdout.strip()) == (0, believed), shown.stderr
 
 
 def test_the_sandbox_makes_its_secrets_once_and_for_its_owner_only(tmp_path: Path) -> None:

@@ -13,10 +13,9 @@ from hypothesis import strategies as st
 
 from consent import decisions
 from consent.approval import Approval
-from consent.blocks import Amount, Payment, Rows, Transaction
+from consent.blocks import Amount, Money, Payment, Phrase, Rows, Transaction, filled, total
 from consent.models import Consent
 from consent.question_page import Question
-from consent.values import Money, Phrase, filled, total
 from infra.characters import is_legible, legible
 from tests.consent.questions import ACME, WIRE, put
 from wallet.deadlines import Deadline
@@ -24,12 +23,12 @@ from wallet.models import Wallet
 
 
 def payment(payee: str = "Mary Landlady", amount: str = "950.00", currency: str = "USD") -> Transaction:
-    paid = Payment(Money(amount, currency), payee)
+    paid = Payment(amount, currency, payee)
     return Transaction("urn:example:wire", "Approve a bank transfer", (), True, paid)
 
 
 def approval(*transactions: Transaction) -> Approval:
-    found = Approval.of(ACME, transactions)
+    found = Approval.of(transactions)
     assert found is not None
     return found
 
@@ -76,9 +75,9 @@ def test_heading_and_button_say_what_is_approved(
 def test_without_the_facts_of_every_payment_no_heading_is_made_up() -> None:
     old = Transaction.from_json(WIRE)
 
-    assert Approval.of(ACME, [old]) is None
-    assert Approval.of(ACME, [old, payment()]) is None
-    assert Approval.of(ACME, []) is None
+    assert Approval.of([old]) is None
+    assert Approval.of([old, payment()]) is None
+    assert Approval.of([]) is None
 
 
 @given(st.lists(st.decimals(0, 10**11, places=2), min_size=1, max_size=10))
@@ -91,18 +90,17 @@ def test_the_sum_is_exact(amounts: list[Any]) -> None:
 
 def test_our_words_are_translated_and_theirs_are_not() -> None:
     with translation.override("de"):  # Django's own catalogue knows these
-        assert str(Phrase("Yes", ())) == "Ja"
-        assert filled(str(Phrase("Monday")), {}) == "Montag"
-    assert str(Phrase("%(who)s says", (("who", "%(who)s <b>"),))) == "%(who)s <b> says"
+        assert str(Phrase("Yes", {})) == "Ja"
+        assert filled(str(Phrase("Monday", {})), {}) == "Montag"
+    assert str(Phrase("%(who)s says", {"who": "%(who)s <b>"})) == "%(who)s <b> says"
 
 
 # --- On the page ------------------------------------------------------------------------------------------
 
 
-def test_a_question_of_an_earlier_release_is_still_shown(client: Any, alice: Wallet, sign_in: Any) -> None:
-    sign_in(alice)
+def test_a_question_of_an_earlier_release_is_still_shown(holder: Any, alice: Wallet) -> None:
     consent = put(alice, transactions=[WIRE])
-    page = client.get(f"/consent/{consent.id}/").content.decode()
+    page = holder.get(f"/consent/{consent.id}/").content.decode()
 
     assert "<h1>Do you approve this for <bdi>Acme Bank</bdi>?</h1>" in page
     assert "12,500.00 EUR" in page
@@ -111,27 +109,23 @@ def test_a_question_of_an_earlier_release_is_still_shown(client: Any, alice: Wal
 
 
 def test_the_words_of_the_page_follow_the_language_and_the_record_does_not(
-    client: Any, alice: Wallet, sign_in: Any
+    holder: Any, alice: Wallet
 ) -> None:
-    sign_in(alice)
     shown = copy.deepcopy(WIRE) | {"title": "Monday"}
     shown["blocks"][1] |= {"heading": "Tuesday", "rows": [["Yes", "No"]]}
     consent = put(alice, transactions=[shown])
     for language, words in (("en-GB", ("Monday", "Tuesday", "Yes")), ("es", ("lunes", "martes", "Sí"))):
         headers = {"Accept-Language": language}
-        page = client.get(f"/consent/{consent.id}/", headers=headers).content.decode()
+        page = holder.get(f"/consent/{consent.id}/", headers=headers).content.decode()
         for word in words:
             assert f">{word}<" in page
         assert "<bdi>No</bdi>" in page  # a value is quoted, never translated
 
 
-def test_a_name_with_control_characters_is_harmless_in_the_title(
-    client: Any, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_a_name_with_control_characters_is_harmless_in_the_title(holder: Any, alice: Wallet) -> None:
     paid = {"amount": "1.00", "currency": "EUR", "payee": legible("Bob\u202e</title>\u2069<script>")}
     consent = put(alice, transactions=[WIRE | {"payment": paid}])
-    page = client.get(f"/consent/{consent.id}/").content.decode()
+    page = holder.get(f"/consent/{consent.id}/").content.decode()
     title = page.split("<title>")[1].split("</title>")[0]
 
     assert "⟨U+202E⟩&lt;/title&gt;⟨U+2069⟩&lt;script&gt;" in title
@@ -163,11 +157,10 @@ def test_the_page_says_who_vouches_for_the_requester(
     assert ("Registered with" in page) != unchecked
 
 
-def test_a_quote_has_its_author_and_device_data_a_sentence(client: Any, alice: Wallet, sign_in: Any) -> None:
-    sign_in(alice)
+def test_a_quote_has_its_author_and_device_data_a_sentence(holder: Any, alice: Wallet) -> None:
     device = Rows("", (("IP address", "192.0.2.9"),), "%(requester)s says you are on this device.")
     told = Transaction("urn:example:device", "This device", (device,), False)
-    page = client.get(f"/consent/{put(alice, transactions=[told.to_json(), WIRE]).id}/").content.decode()
+    page = holder.get(f"/consent/{put(alice, transactions=[told.to_json(), WIRE]).id}/").content.decode()
 
     assert "<p><bdi>Acme Bank</bdi> says you are on this device.</p>" in page
     assert "In their words:</p>" in page
@@ -200,15 +193,14 @@ def reason_of(purpose: str) -> tuple[str, str]:
     ).reason
 
 
-def test_the_receipt_shows_the_amount_as_the_page_did(client: Any, alice: Wallet, sign_in: Any) -> None:
-    sign_in(alice)
+def test_the_receipt_shows_the_amount_as_the_page_did(holder: Any, alice: Wallet) -> None:
     paid = Transaction(
         "urn:example:wire", "Approve a bank transfer", (Amount("Amount", Money("950.00", "USD")),), True
     )
     consent = put(alice, transactions=[paid.to_json()])
     decisions.grant(consent.id, alice, now=timezone.now())
 
-    assert "950.00\xa0USD" in client.get("/wallet/history/").content.decode()
+    assert "950.00\xa0USD" in holder.get("/wallet/history/").content.decode()
 
 
 # --- More time --------------------------------------------------------------------------------------------

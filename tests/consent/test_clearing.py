@@ -5,10 +5,12 @@ from datetime import timedelta
 from django.utils import timezone
 
 from consent import decisions
-from consent.clearing import clear_unanswered
 from consent.models import Consent
+from consent.retention import ENTRIES
 from tests.consent.questions import put
 from wallet.models import Wallet
+
+(clear_unanswered,) = (entry.clear for entry in ENTRIES if entry.cleared_as == "questions" and entry.clear)
 
 
 def test_only_questions_that_expired_unanswered_long_enough_ago_are_deleted(alice: Wallet) -> None:

@@ -27,12 +27,11 @@ def link(rel: str, page: str) -> str:
     return html.unescape(address)
 
 
-def test_receipts_name_what_was_shared_without_values(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_receipts_name_what_was_shared_without_values(holder, alice: Wallet) -> None:
     consent = put(alice, transactions=[WIRE])
     decisions.grant(consent.id, alice, now=timezone.now())
-    page = client.get(ADDRESS).content.decode()
-    receipt = client.get(f"{ADDRESS}{consent.id}/").content.decode()
+    page = holder.get(ADDRESS).content.decode()
+    receipt = holder.get(f"{ADDRESS}{consent.id}/").content.decode()
     for text in ("Acme Bank", "Shared", "Given name", "12,500.00 EUR", str(consent.id)):
         assert text in page
         assert text in receipt
@@ -42,42 +41,37 @@ def test_receipts_name_what_was_shared_without_values(client, alice: Wallet, sig
         assert value not in receipt
 
 
-def test_a_no_has_its_receipt_too(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_no_has_its_receipt_too(holder, alice: Wallet) -> None:
     decisions.decline(put(alice).id, alice, now=timezone.now())
-    page = client.get(ADDRESS).content.decode()
+    page = holder.get(ADDRESS).content.decode()
     assert "Not shared" in page
     assert "They asked for" in page
     assert "You shared" not in page
 
 
-def test_a_yes_that_shared_no_claim_says_what_it_shared(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_yes_that_shared_no_claim_says_what_it_shared(holder, alice: Wallet) -> None:
     decisions.grant(put(alice, claims=[]).id, alice, now=timezone.now())
-    assert "only that you hold a verified identity" in client.get(ADDRESS).content.decode()
+    assert "only that you hold a verified identity" in holder.get(ADDRESS).content.decode()
 
 
-def test_the_address_of_the_wallet_and_its_name_lead_somewhere(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
-    assert f'href="{ADDRESS}"' in client.get("/wallet/").content.decode()
-    assert '<p class="site-name"><a href="/">' in client.get(ADDRESS).content.decode()
-    asked = client.get(f"/consent/{put(alice).id}/").content.decode()
+def test_the_address_of_the_wallet_and_its_name_lead_somewhere(holder, alice: Wallet) -> None:
+    assert f'href="{ADDRESS}"' in holder.get("/wallet/").content.decode()
+    assert '<p class="site-name"><a href="/">' in holder.get(ADDRESS).content.decode()
+    asked = holder.get(f"/consent/{put(alice).id}/").content.decode()
     assert '<p class="site-name"><img' in asked  # the page of an open question has no link at the top
 
 
-def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(client, alice, bob, sign_in) -> None:
-    sign_in(alice)
+def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(holder, alice, bob) -> None:
     put(alice)
     decisions.grant(put(bob).id, bob, now=timezone.now())
-    page = client.get(ADDRESS).content.decode()
+    page = holder.get(ADDRESS).content.decode()
     assert "Nothing here yet" in page
     assert "Acme Bank" not in page
 
 
 def test_receipts_come_newest_first_in_pages_with_the_same_few_statements(
-    client, alice: Wallet, sign_in, statements
+    holder, alice: Wallet, statements
 ) -> None:
-    sign_in(alice)
     now = timezone.now()
     ids = []
     for minutes in range(PAGE_SIZE + 1):
@@ -85,29 +79,27 @@ def test_receipts_come_newest_first_in_pages_with_the_same_few_statements(
         decisions.grant(consent.id, alice, now=now - timedelta(minutes=minutes))
         ids.append(str(consent.id))
     with statements() as made:
-        first = client.get(ADDRESS).content.decode()
+        first = holder.get(ADDRESS).content.decode()
     assert len(made.texts) == 4, (
         made.texts
     )  # session, receipts, what became of them, a move of the wallet under way
     shown = [first.index(f'"receipt-{consent_id}"') for consent_id in ids[:PAGE_SIZE]]
     assert shown == sorted(shown)
     assert ids[-1] not in first
-    second = client.get(link("next", first)).content.decode()
+    second = holder.get(link("next", first)).content.decode()
     assert ids[-1] in second
-    assert client.get(link("prev", second)).content.decode().count("<article") == PAGE_SIZE
+    assert holder.get(link("prev", second)).content.decode().count("<article") == PAGE_SIZE
 
 
-def test_a_receipt_outlives_the_name_of_its_claims(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_receipt_outlives_the_name_of_its_claims(holder, alice: Wallet) -> None:
     consent = put(alice)
     Consent.objects.filter(id=consent.id).update(claims=[["shoe", "size"]])
     decisions.grant(consent.id, alice, now=timezone.now())
-    assert "shoe.size" in client.get(ADDRESS).content.decode()
+    assert "shoe.size" in holder.get(ADDRESS).content.decode()
 
 
-def test_receipts_are_kept_by_no_cache(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
-    assert client.get(ADDRESS)["Cache-Control"] == "no-store"
+def test_receipts_are_kept_by_no_cache(holder) -> None:
+    assert holder.get(ADDRESS)["Cache-Control"] == "no-store"
 
 
 def test_a_browser_that_is_not_signed_in_is_sent_to_the_sign_in(client, db) -> None:
@@ -115,26 +107,22 @@ def test_a_browser_that_is_not_signed_in_is_sent_to_the_sign_in(client, db) -> N
     assert (response.status_code, response["Location"]) == (302, "/wallet/sign-in/")
 
 
-def test_the_amount_of_a_bill_is_its_total_and_what_is_no_payment_has_none(
-    client, alice: Wallet, sign_in
-) -> None:
-    sign_in(alice)
+def test_the_amount_of_a_bill_is_its_total_and_what_is_no_payment_has_none(holder, alice: Wallet) -> None:
     bill = WIRE | {"blocks": WIRE["blocks"][2:]}
     device = WIRE | {"title": "This device", "blocks": WIRE["blocks"][3:]}
     decisions.grant(put(alice, transactions=[bill, device]).id, alice, now=timezone.now())
-    page = client.get(ADDRESS).content.decode()
+    page = holder.get(ADDRESS).content.decode()
     assert re.findall(r'<strong class="nowrap"><bdi>([^<]*)', page) == ["25.00 EUR"]
 
 
-def test_content_in_a_format_that_is_not_known_breaks_no_page(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_content_in_a_format_that_is_not_known_breaks_no_page(holder, alice: Wallet) -> None:
     consent = put(alice, transactions=[WIRE])
     decisions.grant(consent.id, alice, now=timezone.now())
     unknown = json.dumps([WIRE | {"blocks": [{"block": "of the future"}]}]).encode()
     sealed = seal_column(consent, "sealed_transactions", unknown)
     Consent.objects.filter(id=consent.id).update(sealed_transactions=sealed)
     for address in (ADDRESS, f"{ADDRESS}{consent.id}/"):
-        assert "The details cannot be shown." in client.get(address).content.decode()
+        assert "The details cannot be shown." in holder.get(address).content.decode()
 
 
 def receipt_of(client, consent: Consent, **headers) -> str:
@@ -160,19 +148,17 @@ def test_a_receipt_says_who_issued_it_to_whom_and_what_was_approved(
     assert f"Hash of the transaction (SHA-256) {HASH}" in text
 
 
-def test_a_receipt_says_in_a_sentence_what_was_answered(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_receipt_says_in_a_sentence_what_was_answered(holder, alice: Wallet) -> None:
     shared, kept, several = put(alice), put(alice), put(alice, transactions=[WIRE, WIRE])
     decisions.grant(shared.id, alice, now=timezone.now())
     decisions.decline(kept.id, alice, now=timezone.now())
     decisions.grant(several.id, alice, now=timezone.now())
-    assert "You shared your details with Acme Bank" in receipt_of(client, shared)
-    assert "You did not share your details with Acme Bank" in receipt_of(client, kept)
-    assert "You shared your details with Acme Bank" in receipt_of(client, several)
+    assert "You shared your details with Acme Bank" in receipt_of(holder, shared)
+    assert "You did not share your details with Acme Bank" in receipt_of(holder, kept)
+    assert "You shared your details with Acme Bank" in receipt_of(holder, several)
 
 
-def test_the_days_of_a_search_have_their_own_words_in_spanish(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_the_days_of_a_search_have_their_own_words_in_spanish(holder, alice: Wallet) -> None:
     decisions.grant(put(alice).id, alice, now=timezone.now())
-    page = client.get(ADDRESS, headers={"accept-language": "es"}).content.decode()
+    page = holder.get(ADDRESS, headers={"accept-language": "es"}).content.decode()
     assert re.findall(r"<label[^>]*>\s*(Desde|Hasta)\b", page) == ["Desde", "Hasta"]

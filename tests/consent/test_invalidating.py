@@ -36,21 +36,20 @@ def page_of(consent: Consent) -> str:
     return f"{HISTORY}{consent.id}/invalidate/"
 
 
-def test_the_receipt_leads_to_a_confirmation_that_invalidates_it(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_the_receipt_leads_to_a_confirmation_that_invalidates_it(holder, alice) -> None:
     consent, entry = shared(alice)
-    assert f'href="{page_of(consent)}"' in client.get(HISTORY).content.decode()
+    assert f'href="{page_of(consent)}"' in holder.get(HISTORY).content.decode()
 
-    asked = client.get(page_of(consent))
+    asked = holder.get(page_of(consent))
     assert "Take back the details you shared with <bdi>Acme Bank</bdi>?" in asked.content.decode()
     assert asked.headers["Cache-Control"] == "no-store"
     assert status_of(entry) == VALID
 
-    done = client.post(page_of(consent))
+    done = holder.post(page_of(consent))
     assert (done.status_code, done.headers["Location"]) == (303, f"{HISTORY}?invalidated={consent.id}")
     assert status_of(entry) == INVALID
-    assert 'role="status">What you shared with <bdi>Acme Bank</bdi> is not valid' in told(client, consent.id)
-    receipts = client.get(HISTORY).content.decode()
+    assert 'role="status">What you shared with <bdi>Acme Bank</bdi> is not valid' in told(holder, consent.id)
+    receipts = holder.get(HISTORY).content.decode()
     assert 'role="status"' not in receipts
     assert "no longer valid" in receipts
     assert page_of(consent) not in receipts
@@ -58,35 +57,32 @@ def test_the_receipt_leads_to_a_confirmation_that_invalidates_it(client, alice, 
     assert (event.actor, event.subject_id, event.count) == ("holder", str(entry), 1)
 
 
-def test_only_invalid_credentials_are_shown_as_invalid(client, alice, bob, sign_in) -> None:
-    sign_in(alice)
+def test_only_invalid_credentials_are_shown_as_invalid(holder, alice, bob) -> None:
     (mine, _entry), (his, entry) = shared(alice), shared(bob)
     StatusEntry.objects.filter(pk=entry.pk).update(status=INVALID)
 
     for said in (mine.id, his.id, uuid4(), "", "x"):
-        assert 'role="status"' not in told(client, said)
+        assert 'role="status"' not in told(holder, said)
 
 
-def test_only_what_is_on_the_receipt_is_invalidated(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_only_what_is_on_the_receipt_is_invalidated(holder, alice) -> None:
     (consent, entry), (_other, kept) = shared(alice), shared(alice)
 
-    client.post(page_of(consent))
+    holder.post(page_of(consent))
 
     assert (status_of(entry), status_of(kept)) == (INVALID, VALID)
 
 
-def test_all_that_was_presented_with_one_receipt_is_invalidated(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_all_that_was_presented_with_one_receipt_is_invalidated(holder, alice) -> None:
     consent, first = shared(alice)
     others = [presented(alice, reference=consent.id) for _ in range(2)]
     changes.change_presented(first, changes.Action.INVALIDATED, now=timezone.now(), **SAID)
-    assert page_of(consent) in client.get(HISTORY).content.decode(), "two are still valid"
+    assert page_of(consent) in holder.get(HISTORY).content.decode(), "two are still valid"
 
-    client.post(page_of(consent))
+    holder.post(page_of(consent))
 
     assert [status_of(entry) for entry in (first, *others)] == [INVALID] * 3
-    assert page_of(consent) not in client.get(HISTORY).content.decode()
+    assert page_of(consent) not in holder.get(HISTORY).content.decode()
     by_holder = StatusEvent.objects.filter(actor="holder")
     assert {(event.subject_id, event.count) for event in by_holder} == {(str(entry), 1) for entry in others}
 
@@ -110,14 +106,13 @@ def test_a_browser_that_is_not_signed_in_is_redirected_to_the_sign_in(client, al
     assert status_of(entry) == VALID
 
 
-def test_only_a_form_that_is_sent_takes_something_back(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_only_a_form_that_is_sent_takes_something_back(holder, alice) -> None:
     consent, entry = shared(alice)
 
-    assert client.get(page_of(consent)).status_code == client.head(page_of(consent)).status_code == 200
-    for method in (client.put, client.patch, client.delete, client.options):
+    assert holder.get(page_of(consent)).status_code == holder.head(page_of(consent)).status_code == 200
+    for method in (holder.put, holder.patch, holder.delete, holder.options):
         assert method(page_of(consent)).status_code == 405
-    assert client.post(HISTORY).status_code == 405
+    assert holder.post(HISTORY).status_code == 405
     assert status_of(entry) == VALID
 
 
@@ -130,46 +125,42 @@ def test_a_form_without_its_token_takes_nothing_back(alice, sign_in) -> None:
     assert status_of(entry) == VALID
 
 
-def test_what_has_ended_is_not_offered_and_not_done(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_what_has_ended_is_not_offered_and_not_done(holder, alice) -> None:
     consent, _entry = shared(alice)
     StatusEntry.objects.update(expires_at=timezone.now() - timedelta(seconds=1))
 
-    assert page_of(consent) not in client.get(HISTORY).content.decode()
-    for method in (client.get, client.post):
+    assert page_of(consent) not in holder.get(HISTORY).content.decode()
+    for method in (holder.get, holder.post):
         assert method(page_of(consent)).headers["Location"].split("?")[0] == HISTORY
     assert StatusEntry.objects.get().status == VALID
     assert not StatusEvent.objects.exists()
 
 
-def test_a_second_click_changes_nothing(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_a_second_click_changes_nothing(holder, alice) -> None:
     consent, _entry = shared(alice)
 
     for _ in range(2):
-        assert client.post(page_of(consent)).status_code == 303
+        assert holder.post(page_of(consent)).status_code == 303
     assert StatusEvent.objects.count() == 1
 
 
-def test_a_declined_request_has_nothing_to_invalidate(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_a_declined_request_has_nothing_to_invalidate(holder, alice) -> None:
     consent = put(alice)
     decisions.decline(consent.id, alice, now=timezone.now())
 
-    assert "invalidate" not in client.get(HISTORY).content.decode()
-    assert client.post(page_of(consent)).status_code == 303
+    assert "invalidate" not in holder.get(HISTORY).content.decode()
+    assert holder.post(page_of(consent)).status_code == 303
     assert not StatusEvent.objects.exists()
 
 
-def test_an_undelivered_presentation_cannot_be_invalidated(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_an_undelivered_presentation_cannot_be_invalidated(holder, alice) -> None:
     consent, entry = shared(alice)  # a credential was issued but not delivered
     decisions.note_undelivered(consent.id, now=timezone.now())
 
-    receipts = client.get(HISTORY).content.decode()
+    receipts = holder.get(HISTORY).content.decode()
     assert "You said yes, but nothing was shared" in receipts
     assert "invalidate" not in receipts.lower()
-    for method in (client.get, client.post):
+    for method in (holder.get, holder.post):
         response = method(page_of(consent))
         assert (response.status_code, response.headers["Location"]) == (303, HISTORY)
     assert status_of(entry) == VALID

@@ -212,17 +212,16 @@ def test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own(field: str)
     ],
 )
 def test_the_page_follows_the_settings(
-    client: Client, alice: Wallet, sign_in: Any, settings: Any, setting: dict[str, Any]
+    holder: Client, alice: Wallet, settings: Any, setting: dict[str, Any]
 ) -> None:
-    sign_in(alice)
     question = f"/consent/{put(alice).id}/"
-    assert client.get(question).status_code == 200
+    assert holder.get(question).status_code == 200
 
     for name, value in setting.items():
         setattr(settings, name, value)
 
-    shown = client.get(question).content.decode()
-    elsewhere = client.get("/wallet/history/").content.decode()
+    shown = holder.get(question).content.decode()
+    elsewhere = holder.get("/wallet/history/").content.decode()
     for part in (r"<footer.*</ul>", r'<div class="banner".*?</p>'):
         assert _of(part, shown) == _of(part, elsewhere)
 
@@ -235,10 +234,9 @@ def _of(part: str, page: str) -> list[str]:
 @pytest.mark.parametrize("language", ["en-gb", "es"])
 @pytest.mark.parametrize("asked", ["the first time", "again", "a payment", "after a refused form"])
 def test_through_the_whole_service_the_page_is_the_same(
-    client: Client, alice: Wallet, sign_in: Any, monkeypatch: Any, language: str, asked: str
+    holder: Client, alice: Wallet, monkeypatch: Any, language: str, asked: str
 ) -> None:
-    sign_in(alice)
-    client.cookies[django_settings.LANGUAGE_COOKIE_NAME] = language
+    holder.cookies[django_settings.LANGUAGE_COOKIE_NAME] = language
     if asked == "again":
         before = NOW - timedelta(days=3)
         decisions.grant(put(alice, now=before, expires_at=before + timedelta(hours=1)).id, alice, now=before)
@@ -248,7 +246,7 @@ def test_through_the_whole_service_the_page_is_the_same(
     pages = []
     for seldom in (question_page._is_seldom, lambda *_: True):
         monkeypatch.setattr(question_page, "_is_seldom", seldom)
-        page = client.get(address)
+        page = holder.get(address)
         seconds = re.sub('data-seconds="[0-9]+"', "", FORM_TOKEN.sub("", page.content.decode()))
         pages.append((seconds, page.headers["Content-Language"], page.headers["Content-Security-Policy"]))
 
@@ -256,16 +254,13 @@ def test_through_the_whole_service_the_page_is_the_same(
     assert pages[0][1] == language
 
 
-def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(
-    client: Client, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(holder: Client, alice: Wallet) -> None:
     address = f"/consent/{put(alice).id}/"
-    ordinary = client.get(address).content.decode()
+    ordinary = holder.get(address).content.decode()
     assert "Please try that again." not in ordinary
     assert "Your wallet closes on" not in ordinary
 
-    assert "Please try that again." in client.get(f"{address}?try_again=1").content.decode()
+    assert "Please try that again." in holder.get(f"{address}?try_again=1").content.decode()
 
     question = question_with()
     request = request_for_page("en-gb", question)

@@ -41,12 +41,6 @@ def shown(client, **query):
     return re.findall(r'<h2 id="receipt-([0-9a-f-]{36})"', response.content.decode())
 
 
-@pytest.fixture
-def holder(client, alice, sign_in):
-    sign_in(alice)
-    return client
-
-
 @pytest.mark.parametrize(
     "words",
     ["Straßencafé", "STRASSENCAFÉ ürün", "café", "SHOP.example", "shop.", "ÜRÜN", "  café  ", "cafe\u0301"],

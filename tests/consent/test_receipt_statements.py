@@ -57,11 +57,10 @@ def check(statement: str) -> Any:
 
 @pytest.mark.parametrize("answer", ["shared", "not shared", "not delivered"])
 def test_every_receipt_is_saved_with_names_and_no_values(
-    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey, answer: str
+    holder: Client, alice: Wallet, statement_key: StatementKey, answer: str
 ) -> None:
-    sign_in(alice)
     consent = answered(alice, answer, transactions=[WIRE])
-    token = read_jwt(saved(client, consent))
+    token = read_jwt(saved(holder, consent))
 
     assert token.header == {"alg": "ES256", "typ": "receipt-statement+jwt", "kid": str(statement_key)}
     assert token.payload.pop("iat") >= token.payload["answered_at"]
@@ -81,12 +80,11 @@ def test_every_receipt_is_saved_with_names_and_no_values(
     [("shared", "<dd>shared"), ("not shared", "<dd>not shared"), ("not delivered", "<dd>agreed, but not")],
 )
 def test_anybody_sees_that_a_statement_is_genuine_and_what_it_says(
-    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey, answer: str, said: str
+    holder: Client, alice: Wallet, statement_key: StatementKey, answer: str, said: str
 ) -> None:
-    sign_in(alice)
     consent = answered(alice, answer, transactions=[WIRE])
 
-    response = check(saved(client, consent))
+    response = check(saved(holder, consent))
 
     page = response.content.decode()
     assert response.status_code == 200
@@ -98,19 +96,13 @@ def test_anybody_sees_that_a_statement_is_genuine_and_what_it_says(
         assert value not in page
 
 
-def test_only_shared_claims_are_named(
-    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey
-) -> None:
-    sign_in(alice)
+def test_only_shared_claims_are_named(holder: Client, alice: Wallet, statement_key: StatementKey) -> None:
     consent = answered(alice, "shared", claims=[*BASIC, *OPTIONAL], optional=OPTIONAL)
-    assert read_jwt(saved(client, consent)).payload["claims"] == [".".join(path) for path in BASIC]
+    assert read_jwt(saved(holder, consent)).payload["claims"] == [".".join(path) for path in BASIC]
 
 
-def test_anything_else_is_not_genuine(
-    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey
-) -> None:
-    sign_in(alice)
-    statement = saved(client, answered(alice, "not shared"))
+def test_anything_else_is_not_genuine(holder: Client, alice: Wallet, statement_key: StatementKey) -> None:
+    statement = saved(holder, answered(alice, "not shared"))
     header, payload, signature = statement.split(".")
     for wrong in ("", "x", f"{header}.{payload}.{signature[:-4]}AAAA", statement * 20, "é\x00\n", "a.b.c"):
         response = check(wrong)
@@ -121,10 +113,9 @@ def test_anything_else_is_not_genuine(
 
 
 def test_a_check_stores_nothing_and_logs_nothing_of_it(
-    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey, statements: Any, caplog: Any
+    holder: Client, alice: Wallet, statement_key: StatementKey, statements: Any, caplog: Any
 ) -> None:
-    sign_in(alice)
-    statement = saved(client, answered(alice, "shared"))
+    statement = saved(holder, answered(alice, "shared"))
     caplog.clear()
     caplog.set_level(logging.DEBUG)
     with statements() as made:
@@ -135,10 +126,9 @@ def test_a_check_stores_nothing_and_logs_nothing_of_it(
 
 
 def test_a_check_costs_one_query_and_a_limited_length(
-    client: Client, alice: Wallet, sign_in: Any, statement_key: StatementKey, statements: Any
+    holder: Client, alice: Wallet, statement_key: StatementKey, statements: Any
 ) -> None:
-    sign_in(alice)
-    statement = saved(client, answered(alice, "shared"))
+    statement = saved(holder, answered(alice, "shared"))
     for sent, most in ((statement, 1), ("a.b.c", 0), ("e30." * 3, 0), (statement + "A" * 16_384, 0)):
         with statements() as made:
             check(sent)
@@ -155,15 +145,12 @@ def test_strangers_and_others_get_no_statement(
         assert client.get(f"{HISTORY}{consent.id}/statement/").status_code == 404
 
 
-def test_while_statements_cannot_be_signed_receipts_are_shown_without(
-    client: Client, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_while_statements_cannot_be_signed_receipts_are_shown_without(holder: Client, alice: Wallet) -> None:
     consent = answered(alice, "shared")
-    response = client.get(f"{HISTORY}{consent.id}/")
+    response = holder.get(f"{HISTORY}{consent.id}/")
     assert response.status_code == 200
     assert "signed statement" not in response.content.decode()
-    assert client.get(f"{HISTORY}{consent.id}/statement/").status_code == 404
+    assert holder.get(f"{HISTORY}{consent.id}/statement/").status_code == 404
 
 
 def test_a_statement_too_long_for_a_code_is_only_saved() -> None:

@@ -24,11 +24,8 @@ def decision_of(consent: Consent) -> str:
     return Consent.objects.values_list("decision", flat=True).get(id=consent.id)
 
 
-def test_the_page_shows_the_requester_the_purpose_and_the_claims_with_values(
-    client, alice: Wallet, sign_in
-) -> None:
-    sign_in(alice)
-    page = client.get(address(put(alice))).content.decode()
+def test_the_page_shows_the_requester_the_purpose_and_the_claims_with_values(holder, alice: Wallet) -> None:
+    page = holder.get(address(put(alice))).content.decode()
     for text in (
         "Acme Bank",
         "bank.example",
@@ -48,23 +45,21 @@ def test_the_page_shows_the_requester_the_purpose_and_the_claims_with_values(
     assert "1990" not in page
 
 
-def test_the_page_says_what_is_not_shared(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
-    page = client.get(address(put(alice, claims=[("given_name",)]))).content.decode()
+def test_the_page_says_what_is_not_shared(holder, alice: Wallet) -> None:
+    page = holder.get(address(put(alice, claims=[("given_name",)]))).content.decode()
     withheld = page.split("Not shared:")[1].split("</p>")[0]
     assert "Family name" in withheld
     assert "Given name" not in withheld
 
 
-def test_where_nothing_is_shared_the_page_does_not_ask_to_share(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_where_nothing_is_shared_the_page_does_not_ask_to_share(holder, alice: Wallet) -> None:
     quiet, share = WIRE | {"consequential": False}, "Confirm that I am verified"
     for transactions, heading, answer in (
         ([], "Confirm to <bdi>Acme Bank</bdi> that you are verified?", share),
         ([quiet], "Confirm to <bdi>Acme Bank</bdi> that you are verified?", share),
         ([WIRE], "Do you approve this for <bdi>Acme Bank</bdi>?", "Approve"),
     ):
-        page = client.get(address(put(alice, claims=[], transactions=transactions))).content.decode()
+        page = holder.get(address(put(alice, claims=[], transactions=transactions))).content.decode()
         assert f"<h1>{heading}</h1>" in page
         assert "Nothing about you is shared" in page
         assert "They learn that you hold a verified identity here" in page
@@ -73,18 +68,16 @@ def test_where_nothing_is_shared_the_page_does_not_ask_to_share(client, alice: W
         assert "Don’t share" not in page
 
 
-def test_the_page_says_when_was_shared_before_and_what_is_new(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_the_page_says_when_was_shared_before_and_what_is_new(holder, alice: Wallet) -> None:
     then = timezone.now() - timedelta(days=40)
     decisions.grant(put(alice, claims=[("given_name",)], now=then).id, alice, now=then)
-    page = client.get(address(put(alice, claims=[("given_name",), ("family_name",)]))).content.decode()
+    page = holder.get(address(put(alice, claims=[("given_name",), ("family_name",)]))).content.decode()
     assert f'You last shared with them on <time datetime="{then.isoformat()}"' in page
     assert page.count("not shared last time") == 1
 
 
-def test_the_transaction_comes_before_the_claims_verbatim_and_escaped(client, alice, sign_in) -> None:
-    sign_in(alice)
-    page = client.get(address(put(alice, transactions=[WIRE]))).content.decode()
+def test_the_transaction_comes_before_the_claims_verbatim_and_escaped(holder, alice) -> None:
+    page = holder.get(address(put(alice, transactions=[WIRE]))).content.decode()
     for text in (
         "12,500.00 EUR",
         "DE89 3704 0044 0532 0130 00",
@@ -99,26 +92,23 @@ def test_the_transaction_comes_before_the_claims_verbatim_and_escaped(client, al
     assert "Don’t approve" in page
 
 
-def test_a_hostile_name_stays_text(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_hostile_name_stays_text(holder, alice: Wallet) -> None:
     requester = Requester(name="<script>alert(1)</script>", domain='"><img src=x>')
-    page = client.get(address(put(alice, requester=requester))).content.decode()
+    page = holder.get(address(put(alice, requester=requester))).content.decode()
     assert page.count("<script") == page.count('<script src="/static/')
     assert "<img src=x" not in page
 
 
-def test_only_the_review_page_leaves_form_action_out(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
-    policy = client.get(address(put(alice)))["Content-Security-Policy"]
+def test_only_the_review_page_leaves_form_action_out(holder, alice: Wallet) -> None:
+    policy = holder.get(address(put(alice)))["Content-Security-Policy"]
     assert "form-action" not in policy
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
-    assert "form-action 'self'" in client.get("/wallet/history/")["Content-Security-Policy"]
+    assert "form-action 'self'" in holder.get("/wallet/history/")["Content-Security-Policy"]
 
 
-def test_nothing_about_a_question_is_kept_by_a_cache(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
-    assert client.get(address(put(alice)))["Cache-Control"] == "no-store"
+def test_nothing_about_a_question_is_kept_by_a_cache(holder, alice: Wallet) -> None:
+    assert holder.get(address(put(alice)))["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])
@@ -134,33 +124,30 @@ def test_nothing_is_decided_at_the_address_of_the_page(
     assert decision_of(consent) == "asked"
 
 
-def test_every_form_of_the_page_is_sent_to_where_the_answer_is_acted_on(client, alice, sign_in) -> None:
-    sign_in(alice)
+def test_every_form_of_the_page_is_sent_to_where_the_answer_is_acted_on(holder, alice) -> None:
     decided = put(alice)
     decisions.grant(decided.id, alice, now=timezone.now())
     for consent in (put(alice), decided):
-        page = client.get(address(consent)).content.decode()
+        page = holder.get(address(consent)).content.decode()
         assert set(re.findall('<form method="post" action="([^"]*)"', page)) == {
             consent.return_to,
             "/language/",
         }
 
 
-def test_showing_the_page_takes_one_statement(client, alice: Wallet, sign_in, statements) -> None:
-    sign_in(alice)
+def test_showing_the_page_takes_one_statement(holder, alice: Wallet, statements) -> None:
     consent = put(alice, transactions=[WIRE])
     with statements() as made:
-        assert client.get(address(consent)).status_code == 200
+        assert holder.get(address(consent)).status_code == 200
     assert len(made.texts) == 1, made.texts
 
 
 @pytest.mark.parametrize(("choice", "words"), [("share", "You said yes to"), ("decline", "You said no to")])
-def test_a_decided_question_shows_its_answer_and_the_way_on(client, alice, sign_in, choice, words) -> None:
-    sign_in(alice)
+def test_a_decided_question_shows_its_answer_and_the_way_on(holder, alice, choice, words) -> None:
     consent = put(alice)
     decides = decisions.grant if choice == "share" else decisions.decline
     decides(consent.id, alice, now=timezone.now())
-    response = client.get(address(consent))
+    response = holder.get(address(consent))
     page = response.content.decode()
     assert response.status_code == 410
     assert words in page
@@ -168,10 +155,9 @@ def test_a_decided_question_shows_its_answer_and_the_way_on(client, alice, sign_
     assert "Archer" not in page
 
 
-def test_an_expired_question_leads_to_the_page_with_the_way_back(client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_an_expired_question_leads_to_the_page_with_the_way_back(holder, alice: Wallet) -> None:
     consent = put(alice, expires_at=timezone.now() - timedelta(seconds=1))
-    response = client.get(address(consent))
+    response = holder.get(address(consent))
     assert (response.status_code, response["Location"]) == (303, consent.return_to)
     assert decision_of(consent) == "asked"
 

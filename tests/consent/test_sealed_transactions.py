@@ -7,6 +7,7 @@ from io import StringIO
 from typing import Any
 
 import pytest
+from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
@@ -17,8 +18,8 @@ from hypothesis import strategies as st
 
 from consent import decisions, transactions
 from consent.blocks import Transaction
-from consent.clearing import erase_transactions, years_before
 from consent.models import Consent
+from consent.retention import erase_transactions, years_before
 from infra.sealing import SealError
 from keys.resealing import reseal
 from keys.sealed_columns import sealed_columns
@@ -40,8 +41,10 @@ def answered(wallet: Wallet, *, ago: timedelta = timedelta(0), **changes: Any) -
 
 
 def erase(*, older_than: timedelta, batch: int = 100) -> int:
-    now = timezone.now()
-    return erase_transactions(asked_before=now - older_than, now=now, batch=batch)
+    """What is erased when the retention time of what was asked that long ago has passed."""
+    then = timezone.now() - older_than
+    over = then.replace(year=then.year + settings.TRANSACTION_RETENTION_YEARS)
+    return erase_transactions(now=over, batch=batch)
 
 
 def test_what_was_shown_is_read_back_exactly(alice: Wallet) -> None:
@@ -151,14 +154,13 @@ def test_the_database_refuses_content_that_is_said_to_be_erased(alice: Wallet) -
 # --- Pages -----------------------------------------------------------------------------------------------
 
 
-def test_a_receipt_says_that_its_details_were_erased_and_when(client: Client, alice: Wallet, sign_in) -> None:
-    sign_in(alice)
+def test_a_receipt_says_that_its_details_were_erased_and_when(holder: Client, alice: Wallet) -> None:
     receipt = f"{HISTORY}{answered(alice, ago=timedelta(days=7 * 366)).id}/"
-    assert "12,500.00" in client.get(HISTORY).content.decode()
-    assert ACCOUNT in client.get(receipt).content.decode()
+    assert "12,500.00" in holder.get(HISTORY).content.decode()
+    assert ACCOUNT in holder.get(receipt).content.decode()
 
     erase(older_than=timedelta(days=7 * 365.25))
-    for page in (client.get(address).content.decode() for address in (HISTORY, receipt)):
+    for page in (holder.get(address).content.decode() for address in (HISTORY, receipt)):
         assert "Wire transfer" in page
         assert "after 7 years. That you were asked, and what you answered, stays on record." in page
         assert "Shared" in page
@@ -168,9 +170,8 @@ def test_a_receipt_says_that_its_details_were_erased_and_when(client: Client, al
 
 @pytest.mark.parametrize("forgotten", [True, False])
 def test_a_receipt_whose_details_do_not_open_says_so_and_the_others_are_shown(
-    client: Client, alice: Wallet, sign_in, settings: Any, caplog, forgotten: bool
+    holder: Client, alice: Wallet, settings: Any, caplog, forgotten: bool
 ) -> None:
-    sign_in(alice)
     settings.KEY_SEALING_KEYS = [OLD]
     lost = answered(alice)
     settings.KEY_SEALING_KEYS = [NEW]
@@ -178,11 +179,11 @@ def test_a_receipt_whose_details_do_not_open_says_so_and_the_others_are_shown(
     if forgotten:
         Consent.objects.filter(id=lost.id).update(sealed_transactions=b"")
 
-    page = client.get(HISTORY).content.decode()
+    page = holder.get(HISTORY).content.decode()
 
     assert page.count("The details cannot be shown.") == 1
     assert page.count("12,500.00 EUR") == 1
-    assert "The details cannot be shown." in client.get(f"{HISTORY}{lost.id}/").content.decode()
+    assert "The details cannot be shown." in holder.get(f"{HISTORY}{lost.id}/").content.decode()
     assert str(lost.id) in page
     assert "transaction_does_not_open" in caplog.text
     assert ACCOUNT not in caplog.text
@@ -291,13 +292,10 @@ def test_what_is_old_is_found_by_an_index(alice: Wallet) -> None:
     assert "consent_transactions_by_age" in old.order_by("asked_at").values_list("id")[:10].explain()
 
 
-def test_a_record_that_an_older_release_wrote_meanwhile_breaks_no_page(
-    client: Client, alice: Wallet, sign_in
-) -> None:
-    sign_in(alice)
+def test_a_record_that_an_older_release_wrote_meanwhile_breaks_no_page(holder: Client, alice: Wallet) -> None:
     consent = answered(alice)
     Consent.objects.filter(id=consent.id).update(transactions=[WIRE], sealed_transactions=None)
 
-    page = client.get(HISTORY).content.decode()
+    page = holder.get(HISTORY).content.decode()
 
     assert "The details cannot be shown." in page

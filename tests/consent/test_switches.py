@@ -1,10 +1,11 @@
 """The optional claims that a form switches on: only those that were offered, each at most once."""
 
 import pytest
+from django.core.exceptions import BadRequest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consent.switches import SwitchError, name_of, switched_on
+from consent.switches import name_of, switched_on
 from wallet.credential.claims import CLAIMS
 
 OFFERED = [("email",), ("verification", "time"), ("nationalities",)]
@@ -31,7 +32,7 @@ def test_they_are_in_the_order_in_which_they_were_offered() -> None:
     ],
 )
 def test_everything_else_is_refused_and_not_repeated(names: list[str]) -> None:
-    with pytest.raises(SwitchError) as refused:
+    with pytest.raises(BadRequest) as refused:
         switched_on(names, OFFERED)
 
     assert not any(name and name in str(refused.value).split() for name in names)
@@ -46,7 +47,7 @@ NAMES = st.lists(
 def test_what_is_switched_on_was_offered_and_named(names: list[str], offered: list[tuple[str, ...]]) -> None:
     try:
         found = switched_on(names, offered)
-    except SwitchError:
+    except BadRequest:
         assert len(set(names)) < len(names) or set(names) - {name_of(path) for path in offered}
         return
     assert set(found) <= set(offered)

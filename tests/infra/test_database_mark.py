@@ -123,53 +123,6 @@ def test_a_marked_sqlite_file_is_refused_as_well(tmp_path: Path) -> None:
     assert "DATABASE_URL must name a PostgreSQL database" in reason(refused)
 
 
-# --- Databases without a mark -----------------------------------------------------------------------------
-
-
-def without_mark(url: str) -> None:
-    with psycopg.connect(url) as connection:
-        connection.execute("DELETE FROM keys_databasemark")
-
-
-def mark_of(url: str) -> list[tuple[Any, ...]]:
-    with psycopg.connect(url) as connection:
-        return connection.execute("SELECT environment FROM keys_databasemark").fetchall()
-
-
-@pytest.mark.postgresql
-def test_a_production_database_without_a_mark_is_marked_by_production_and_refused_by_a_sandbox(
-    productions: str, folder: Path
-) -> None:
-    with own_database(template=productions) as url:
-        ours, theirs = production(url, folder), sandbox(url, folder)
-        assert manage(ours, "stage_signing_key").returncode == 0
-        without_mark(url)
-
-        refused = reason(manage(theirs, "migrate"))
-        assert "its keys are those of production" in refused
-        assert "migrate --adopt" in refused
-        assert manage(ours, "migrate", "--verbosity", "0").returncode == 0
-        assert mark_of(url) == [("production",)]
-        assert "of the production environment" in reason(manage(theirs, "migrate", "--adopt"))
-
-
-@pytest.mark.postgresql
-def test_a_sandboxs_database_without_a_mark_is_marked_by_the_sandbox_and_adopted_only_on_demand(
-    sandboxes: str, folder: Path
-) -> None:
-    with own_database(template=sandboxes) as url:
-        ours, theirs = sandbox(url, folder), production(url, folder)
-        without_mark(url)
-
-        assert "its keys are those of a sandbox" in reason(manage(theirs, "migrate"))
-        assert manage(ours, "migrate", "--verbosity", "0").returncode == 0
-        assert mark_of(url) == [("sandbox",)]
-
-        without_mark(url)
-        assert manage(theirs, "migrate", "--adopt", "--verbosity", "0").returncode == 0
-        assert mark_of(url) == [("production",)]
-
-
 # --- In one process ---------------------------------------------------------------------------------------
 
 

@@ -15,7 +15,6 @@ from django.utils.functional import LazyObject
 from django.utils.translation import trans_real
 
 from config import direct_access
-from infra.database import internals
 
 PLACES: list[tuple[Any, str]] = [
     (connections, "_connections"),
@@ -88,12 +87,3 @@ def test_each_thread_has_a_connection_of_its_own() -> None:
     assert connections.all(initialized_only=True) == [mine]
     assert connection.settings_dict is mine.settings_dict
     assert in_another_thread(lambda: connections.all(initialized_only=True)) == []
-
-
-@pytest.mark.usefixtures("as_django_does")
-def test_with_an_untried_django_everything_stays_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
-    before = [getattr(owner, name) for owner, name in PLACES]
-    direct_access.install()
-    assert [getattr(owner, name) for owner, name in PLACES] == before
-    assert LazySettings.__getattribute__ is LazyObject.__getattribute__

@@ -7,7 +7,6 @@ import pytest
 from django.core.signals import request_finished
 from django.db import DEFAULT_DB_ALIAS, ProgrammingError, connection, connections
 
-from infra.database import internals
 from infra.database.kept_connections import drop_cursor, kept_cursor
 from wallet.models import Wallet
 
@@ -21,15 +20,6 @@ def test_statements_of_a_request_share_a_cursor_and_the_next_request_has_another
     drop_cursor(connections[DEFAULT_DB_ALIAS])
 
     assert kept_cursor(connection) is not first
-
-
-def test_with_an_untried_django_every_statement_has_a_cursor_of_its_own(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
-    first = kept_cursor(connection)
-    assert kept_cursor(connection) is not first
-    assert "_kept_cursor" not in vars(connection)
 
 
 def test_nothing_that_was_asked_or_read_outlives_the_request() -> None:

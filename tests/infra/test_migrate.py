@@ -14,7 +14,8 @@ from django.core.management import call_command
 from django.db import connection
 
 from infra.management.commands.migrate import LOCK
-from tests.own_databases import LONGEST, ROOT, own_database, production, sandbox
+from tests.own_databases import ROOT, own_database, production, sandbox
+from tests.warm_start import LONGEST
 
 AT_ONCE = 3
 WAITS = "Another migrate is running on this database"

@@ -12,7 +12,7 @@ from infra.email_addresses import EmailAddressError
 from infra.mail import failures, outbox, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
-from infra.mail.outbox import Outcome, Standing
+from infra.mail.outbox import Standing
 from infra.mail.queue import Letter
 from infra.personal_data import Person, erasers
 from infra.sealing import SealError
@@ -155,7 +155,7 @@ def test_what_stays_of_a_sent_email_is_its_purpose_state_and_times(now: datetime
         "notice",
     )
     assert outbox.standing(email.id, now=now) is Standing.SENT
-    assert outbox.outcome(email.id) is Outcome.SENT
+    assert outbox.is_done(email.id) is True
     assert not outbox.drop(email.id, now=now)
     assert not outbox.send_again(email.id, now=now)
 
@@ -188,7 +188,7 @@ def test_a_code_that_is_too_old_is_not_sent_and_its_content_is_erased(now: datet
     assert outbox.standing(email, now=later) is Standing.FAILED
     assert queue.end_expired(now=later) == 1
     assert (row(email).state, bytes(row(email).sealed_letter)) == (State.TOO_LATE, b"")
-    assert outbox.outcome(email) is Outcome.NOT_SENT
+    assert outbox.is_done(email) is False
 
 
 def test_an_email_that_was_refused_for_good_can_be_sent_again_by_an_operator(now: datetime) -> None:
@@ -197,7 +197,7 @@ def test_an_email_that_was_refused_for_good_can_be_sent_again_by_an_operator(now
 
     assert queue.claim(urgent=False, now=now + timedelta(hours=5)) is None
     assert outbox.standing(email, now=now) is Standing.FAILED
-    assert outbox.outcome(email) is Outcome.NO_MAILBOX
+    assert outbox.is_done(email) is True
     assert outbox.send_again(email, now=now)
     assert outbox.standing(email, now=now) is Standing.SENDING
     assert not outbox.send_again(email, now=now), "it waits"
@@ -250,7 +250,7 @@ def test_a_refusal_of_the_content_does_not_say_that_there_is_no_mailbox(now: dat
     email = outbox.put(LETTER, purpose="notice")
     queue.note(claimed(), Failure("554 for the content", final=True), now=now)
 
-    assert outbox.outcome(email) is Outcome.NOT_SENT
+    assert outbox.is_done(email) is False
 
 
 @pytest.mark.parametrize("result", [None, BUSY, FULL], ids=["sent", "busy", "refused"])
@@ -268,7 +268,7 @@ def test_a_dropped_email_is_erased_and_not_sent(now: datetime, result: Failure |
 
 def test_of_an_email_that_is_not_in_the_outbox_nothing_is_known(now: datetime) -> None:
     assert outbox.standing(None, now=now) is Standing.SENT
-    assert outbox.outcome(None) is Outcome.NOT_SENT
+    assert outbox.is_done(None) is False
 
 
 def test_the_database_knows_no_other_states_and_no_end_while_an_email_waits(now: datetime) -> None:

@@ -7,18 +7,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.checks import INFO
+from django.core.checks import ERROR
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, Model, OuterRef, Prefetch
 from django.test import Client
 from django.utils import timezone
-from structlog.testing import capture_logs
 
 from consent import decisions
 from consent.models import Consent
+from infra import checks
 from infra.checks import django_version
-from infra.database import internals, kept_connections
-from infra.database.prepared import reads, writes
 from infra.database.prepared.composition import Literal
 from infra.database.prepared.reads import JoinedRead, PreparedRead
 from infra.database.prepared.writes import JoinedInsert, PreparedInsert, PreparedUpdate
@@ -26,14 +24,12 @@ from presentation.models import Interaction, PushedRequest, RedirectURI, Relying
 from presentation.relying_parties.authentication import client_secrets
 from presentation.requests import interactions
 from tests.consent.questions import put
-from tests.infra.django_versions import either_django  # noqa: F401
 from tests.presentation.requests.test_certified_client_ids import certificate_of, certified
 from tests.presentation.requests.test_flow import ask, decide
 from wallet.models import Credential, HolderSession, StatusEntry, Wallet
 from wallet.sign_in import sessions
 
-pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("either_django")]
-TRIED_ONLY = pytest.mark.parametrize("either_django", ["tried"], indirect=True)
+pytestmark = pytest.mark.django_db
 
 by_email = PreparedRead(lambda value: Wallet.objects.filter(email=value("email")))
 
@@ -224,7 +220,6 @@ def test_none_is_refused_because_nothing_equals_it_in_sql() -> None:
         by_email.all(email=None)
 
 
-@TRIED_ONLY
 @pytest.mark.parametrize(
     "rows",
     [
@@ -285,31 +280,8 @@ def test_an_insert_keeps_the_constraints_of_the_table(alice: Wallet) -> None:
         PreparedInsert(Wallet).run(twin)
 
 
-@TRIED_ONLY
-def test_with_an_untried_django_every_statement_is_djangos_own(
-    asked: Any, bob: Wallet, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def composes(*_: Any) -> None:
-        raise AssertionError("it leans on Django’s internals")
-
-    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
-    for module in (kept_connections, reads, writes):
-        monkeypatch.setattr(module, "kept_cursor", composes)
-
-    test_the_second_use_has_other_values(asked.consent.wallet, bob)
-    test_an_update_writes_json_and_null_as_django_does(asked)
-    test_an_insert_writes_the_row_that_save_would(asked.consent.wallet)
-
-
-@TRIED_ONLY
-def test_an_untested_django_is_reported_by_the_check_and_in_the_log(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_untested_django_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
     assert django_version(None) == []
-    monkeypatch.setattr(internals, "DJANGO_IS_KNOWN_TO_WORK", False)
-
+    monkeypatch.setattr(checks, "TESTED_WITH", (6, 2))
     (message,) = django_version(None)
-    with capture_logs() as logged:
-        internals.warn()
-
-    assert (message.id, message.level) == ("infra.I001", INFO)
-    assert "was tested with Django 5.2, not with 5.2" in message.msg
-    assert [(line["event"], line["log_level"]) for line in logged] == [("django_not_tried", "warning")]
+    assert (message.id, message.level) == ("infra.E004", ERROR)

@@ -18,7 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.in_time import in_time
-from infra.mail import at_once, failures, outbox, queue, sending
+from infra.mail import failures, outbox, queue, sending
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter
 from tests.emails import send_waiting
@@ -349,5 +349,5 @@ def test_a_sandbox_sends_at_once_and_tries_again_what_failed(server: MailServer,
 def test_what_is_being_sent_is_not_sent_at_once_as_well(server: MailServer) -> None:
     email = write()
     assert queue.claim(urgent=False, now=timezone.now()) is not None
-    at_once.send(email.id)
+    sending.send_one(email.id, clock=timezone.now)
     assert server.envelopes == []

@@ -21,9 +21,9 @@ from tests.journeys.load import JWKS, Load
 from tests.people import ALICE, give_session, register
 from tests.processes import environment
 from tests.relying_party import Answer, RelyingParty
+from tests.warm_start import WarmSite
 from tools.benchmarks import holders
 from tools.benchmarks.browsers import ORIGIN, Browser
-from tools.benchmarks.sites import Site
 from wallet.models import Wallet
 
 SHOWN_WORDS = "You are back at the application"
@@ -160,7 +160,7 @@ def instances(settings: Any, tmp_path: Any, transactional_db: None) -> Iterator[
     surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "2"}
     with ExitStack() as running:
         yield [
-            running.enter_context(Site("config.wsgi", surroundings, ready=JWKS)).port
+            running.enter_context(WarmSite("config.wsgi", surroundings, ready=JWKS)).port
             for _instance in range(2)
         ]
 
@@ -181,4 +181,4 @@ def load(instances: list[int]) -> Load:
         return RelyingParty(registered.client_id, holders.REDIRECT_URI, ORIGIN, fetch=fetch)
 
     people = [holders.sign_in(f"holder{number}@example.org", timezone.now()) for number in range(3)]
-    return Load(instances, [(party(), email, cookies) for email, cookies in people])
+    return Load(instances, [(party(), email, cookies) for email, cookies in people], rest=0.2)

@@ -45,7 +45,7 @@ class Load:
     failed: list[BaseException] = field(default_factory=list)
     over: Event = field(default_factory=Event)
     tls: bool = False  # whether the ports are those of a proxy
-    rest: float = 0.0  # seconds between two presentations of a holder
+    rest: float = 0.0  # seconds between two presentations of a holder; without it, all of the CPU
 
     def __enter__(self) -> "Load":
         hands = [(self.present, party) for party in self.parties] + [(self.poll, port) for port in self.ports]

@@ -17,26 +17,27 @@ from tests.journeys.load import JWKS, Load, patiently
 from tests.processes import environment
 from tests.relying_party import demand
 from tests.softhsm import Token
+from tests.warm_start import WarmSite
 from tools.benchmarks.browsers import ORIGIN, Browser
-from tools.benchmarks.sites import Site, children
+from tools.benchmarks.sites import children
 
 pytestmark = [pytest.mark.softhsm, pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def site(settings: Any, tmp_path: Path, token: Token, transactional_db: None) -> Iterator[Site]:
+def site(settings: Any, tmp_path: Path, token: Token, transactional_db: None) -> Iterator[WarmSite]:
     """One instance, loaded before it forks, whose only key is in the module."""
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
     settings.SIGNING_KEY_STORE = "pkcs11"
     due_steps.rotate(now=timezone.now())
     told = {**environment(settings, tmp_path), **token.environment, **token.settings, "WEB_CONCURRENCY": "2"}
-    with Site("config.wsgi", told, ready=JWKS) as site:
+    with WarmSite("config.wsgi", told, ready=JWKS) as site:
         yield site
 
 
 @pytest.fixture
-def instances(site: Site) -> list[int]:
+def instances(site: WarmSite) -> list[int]:
     """The ports of the load."""
     return [site.port]
 
@@ -64,7 +65,7 @@ def has_opened_the_module(process: int) -> bool:
     return "libsofthsm2" in Path(f"/proc/{process}/maps").read_text()
 
 
-def test_every_worker_signs_in_the_module_with_a_session_of_its_own(site: Site, load: Load) -> None:
+def test_every_worker_signs_in_the_module_with_a_session_of_its_own(site: WarmSite, load: Load) -> None:
     kid = str(SigningKey.objects.get(store="pkcs11"))
     assert present_in_peace(load, 2) == {kid}
     first, second = children(site.process.pid)
@@ -77,7 +78,7 @@ def test_every_worker_signs_in_the_module_with_a_session_of_its_own(site: Site, 
 
 
 def test_while_the_module_is_away_requests_end_as_they_should_and_then_it_goes_on(
-    site: Site, load: Load, token: Token
+    site: WarmSite, load: Load, token: Token
 ) -> None:
     party, email, cookies = load.parties[0]
 

@@ -19,29 +19,29 @@ from tests.journeys.load import JWKS
 from tests.processes import environment
 from tests.receiver import Receiver, listening
 from tests.relying_party import RelyingParty
+from tests.warm_start import WarmSite
 from tools.benchmarks import holders
 from tools.benchmarks.browsers import ORIGIN, Answer, Browser
-from tools.benchmarks.sites import Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def mortal(settings: Any, tmp_path: Any) -> Iterator[Site]:
+def mortal(settings: Any, tmp_path: Any) -> Iterator[WarmSite]:
     """An instance whose only worker is killed before it replies to the next POST, and is then replaced."""
     settings.BASE_URL = ORIGIN
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
     due_steps.rotate(now=timezone.now() - timedelta(days=100))
     armed = tmp_path / "armed"
     surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "1", "KILLED_AT": str(armed)}
-    with Site("tests.killed_before_reply", surroundings, ready=JWKS) as site:
+    with WarmSite("tests.killed_before_reply", surroundings, ready=JWKS) as site:
         armed.touch()
         yield site
         assert not armed.exists(), "nothing was killed"
 
 
 @pytest.fixture
-def asked(mortal: Site) -> tuple[str, dict[str, str]]:
+def asked(mortal: WarmSite) -> tuple[str, dict[str, str]]:
     """The address at which a signed-in holder is asked for consent, and the cookies of their browser."""
     party = RelyingParty(holders.register().client_id, holders.REDIRECT_URI, ORIGIN)
     email, cookies = holders.sign_in("holder@example.org", timezone.now())
@@ -64,7 +64,7 @@ def text_of(page: Answer) -> str:
 
 
 def decide_and_lose_the_reply(
-    site: Site, asked: tuple[str, dict[str, str]], decision: str
+    site: WarmSite, asked: tuple[str, dict[str, str]], decision: str
 ) -> tuple[str, dict[str, str], dict[str, str]]:
     """The address of the interaction, the form in the browser, and its cookies."""
     page, cookies = asked
@@ -79,7 +79,7 @@ def decide_and_lose_the_reply(
 
 @pytest.mark.parametrize("how", ["the page is opened again", "the form is sent again"])
 def test_killed_before_the_answer_left_the_page_does_not_claim_that_it_arrived(
-    mortal: Site, asked: Any, how: str
+    mortal: WarmSite, asked: Any, how: str
 ) -> None:
     interaction_url, form, cookies = decide_and_lose_the_reply(mortal, asked, "share")
     assert Interaction.objects.get().outcome == Interaction.Outcome.TOKEN
@@ -101,7 +101,7 @@ def test_killed_before_the_answer_left_the_page_does_not_claim_that_it_arrived(
     assert Interaction.objects.count() == Consent.objects.count() == 1
 
 
-def test_killed_before_a_no_left_the_page_says_that_nothing_was_shared(mortal: Site, asked: Any) -> None:
+def test_killed_before_a_no_left_the_page_says_that_nothing_was_shared(mortal: WarmSite, asked: Any) -> None:
     interaction_url, _form, cookies = decide_and_lose_the_reply(mortal, asked, "decline")
     assert Interaction.objects.get().outcome == Interaction.Outcome.ERROR
 
@@ -113,7 +113,7 @@ def test_killed_before_a_no_left_the_page_says_that_nothing_was_shared(mortal: S
 
 
 def test_the_receipt_of_an_answer_whose_reply_was_lost_does_not_claim_that_it_arrived(
-    mortal: Site, asked: Any
+    mortal: WarmSite, asked: Any
 ) -> None:
     _hub, _form, cookies = decide_and_lose_the_reply(mortal, asked, "share")
 
@@ -132,7 +132,7 @@ LOCALHOST = "localhost"  # the sandbox posts to loopback only if it is itself re
 class Lost(NamedTuple):
     """A posted answer whose worker was killed while the relying party had it and had not replied."""
 
-    site: Site
+    site: WarmSite
     receiver: Receiver
     interaction_url: str
     form: dict[str, str]
@@ -161,18 +161,18 @@ def receiver() -> Iterator[Receiver]:
 
 
 @pytest.fixture
-def local(settings: Any, tmp_path: Any) -> Iterator[Site]:
+def local(settings: Any, tmp_path: Any) -> Iterator[WarmSite]:
     settings.BASE_URL = f"https://{LOCALHOST}"
     settings.HOLDER_COOKIE_NAME, settings.BROWSER_COOKIE_NAME = "__Host-holder", "__Host-browser"
     due_steps.rotate(now=timezone.now() - timedelta(days=100))
     surroundings = {**environment(settings, tmp_path), "WEB_CONCURRENCY": "1"}
     surroundings["BASE_URL"] = settings.BASE_URL
-    with Site("config.wsgi", surroundings, ready=JWKS) as site:
+    with WarmSite("config.wsgi", surroundings, ready=JWKS) as site:
         yield site
 
 
 @pytest.fixture
-def lose(local: Site, receiver: Receiver) -> Any:
+def lose(local: WarmSite, receiver: Receiver) -> Any:
     """Returns a function: the holder decides, and the worker is killed while it posts the answer."""
 
     def lose(decision: str) -> Lost:

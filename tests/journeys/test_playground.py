@@ -282,8 +282,7 @@ def test_coming_back_makes_a_new_nonce(newcomer: Newcomer) -> None:
 def test_without_javascript_the_last_step_is_explained(newcomer: Newcomer, alice: Any, browser: Any) -> None:
     page = browser.new_context(java_script_enabled=False).new_page()
     person = Newcomer(page, newcomer.bank)
-    person.opens().page.locator("#go").click()
-    person.signs_in().sees("Share these").clicks("Share these")
+    person.opens().clicks("Go: send the person").signs_in().sees("Share these").clicks("Share these")
     person.is_back()
     expect(page.locator("noscript h2")).to_be_visible()
     expect(page.locator("noscript h2")).to_have_text("The last step needs JavaScript")

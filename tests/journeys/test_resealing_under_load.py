@@ -1,8 +1,6 @@
 """Sealed values are sealed anew under a running service without disturbing requests."""
 
 import secrets
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -14,9 +12,9 @@ from keys.rotation import due_steps
 from keys.sealed_columns import sealed_columns
 from tests.journeys.load import JWKS, Load
 from tests.processes import environment
+from tests.warm_start import WarmSite, run
 from tools.benchmarks import holders
 from tools.benchmarks.browsers import ORIGIN
-from tools.benchmarks.sites import ROOT, Site
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 OLD, NEW = (secrets.token_urlsafe(32) for _ in range(2))
@@ -44,7 +42,7 @@ def instances(surroundings: Surroundings, settings: Any) -> Iterator[list[int]]:
     due_steps.rotate(now=timezone.now())
     for number in range(NEIGHBOURS):
         holders.sign_in(f"neighbour{number}@example.org", timezone.now())
-    with Site("config.wsgi", surroundings(NEW, OLD), ready=JWKS) as site:
+    with WarmSite("config.wsgi", surroundings(NEW, OLD), ready=JWKS) as site:
         yield [site.port]
 
 
@@ -52,8 +50,8 @@ def test_resealing_disturbs_no_request(load: Load, surroundings: Surroundings, s
     with load:
         load.pause(0.5)
         before = len(load.tokens)
-        command = [sys.executable, "manage.py", "reseal", "--batch", "1", "--reason", "January"]
-        done = subprocess.run(command, cwd=ROOT, env=surroundings(NEW, OLD), capture_output=True, text=True)
+        words = ("reseal", "--batch", "1", "--reason", "January")
+        done = run(surroundings(NEW, OLD), "manage.py", *words)
         during = load.tokens[before:]
         load.pause(0.5)
     assert done.returncode == 0, done.stderr
@@ -64,7 +62,7 @@ def test_resealing_disturbs_no_request(load: Load, surroundings: Surroundings, s
         load.believe(token)
     settings.KEY_SEALING_KEYS = [NEW]
     assert [column.lost() for column in sealed_columns() if column.lost()] == []
-    with Site("config.wsgi", surroundings(NEW), ready=JWKS) as without_the_old:
+    with WarmSite("config.wsgi", surroundings(NEW), ready=JWKS) as without_the_old:
         load.ports[:] = [without_the_old.port]
         load.tokens.clear()
         load.over.clear()

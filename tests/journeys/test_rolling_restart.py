@@ -86,7 +86,7 @@ def machine(
             parties = [
                 (RelyingParty(facts["client_id"], facts["redirect_uri"], ORIGIN), *one) for one in people
             ]
-            yield instances, Load([port], parties, tls=True), url
+            yield instances, Load([port], parties, tls=True, rest=0.2), url
 
 
 def answered(url: str) -> int:

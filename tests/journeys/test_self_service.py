@@ -102,7 +102,20 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     page.wait_for_url(f"{application.origin}/callback#vp_token=*")
 
     page.go_back()
-    page.goto(f"{page.url.split('/consent')[0].split('/verifiable')[0]}/sandbox/relying-parties/")
+    service = page.url.split("/consent")[0].split("/verifiable")[0]
+    party = RelyingParty.objects.get().client_id
+    page.goto(f"{service}/verifiable-credentials/v1/presentation/authorize?client_id={party}")
+    reference = page.locator("main strong").inner_text()
+    page.goto(f"{service}/sandbox/relying-parties/")
+    page.get_by_label("Reference on an error page").fill(reference)
+    page.get_by_role("button", name="Find the request").click()
+    expect(page.locator("main")).to_contain_text("redirect_uri is missing")
+    page.locator("section").get_by_role("link", name="My Shop").click()
+    expect(page.locator("main")).to_contain_text("completed")
+    look(page, "desk")
+    page.goto(f"{service}/sandbox/relying-parties/requests/?reference=00000000")
+    look(page, "no-request")
+    page.get_by_role("link", name="Back to your applications").click()
     page.get_by_role("link", name="My Shop").click()
     page.get_by_role("link", name="Delete this application").click()
     look(page, "delete")

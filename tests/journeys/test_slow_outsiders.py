@@ -24,7 +24,7 @@ from tests.presentation.requests.test_authorize import PATH
 from tests.processes import environment
 from tests.receiver import listening
 from tests.sandbox.test_holder import HOLDER, authorize_url
-from tools.benchmarks.sites import Site
+from tests.warm_start import WarmSite
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 CALLS = 16
@@ -55,7 +55,7 @@ def start(settings: Any, tmp_path: Any) -> Callable[..., Any]:
     @contextmanager
     def start(**variables: str) -> Iterator[Callable[..., Answer]]:
         surroundings = environment(settings, tmp_path) | {"BASE_URL": settings.BASE_URL} | variables
-        with Site("config.wsgi_with_jobs", surroundings, ready=JWKS) as site:
+        with WarmSite("config.wsgi_with_jobs", surroundings, ready=JWKS) as site:
 
             def ask(path: str, body: str | None = None, **headers: str) -> Answer:
                 sent = {"Host": "127.0.0.1:8000"} | {name.replace("_", "-"): v for name, v in headers.items()}

@@ -149,7 +149,7 @@ def test_another_implementation_of_the_key_derivation_opens_it(file: Path) -> No
         (lambda text: text[:-1] + ("A" if text[-1] != "A" else "Q"), "cut off or changed"),
         (lambda text: text.replace(text.split(".")[1][9], "-", 1), "cut off|changed"),
         (lambda text: "é" + text, "is not a backup of keys"),
-        (lambda text: "A" * (MAX_FILE + 1), "too long for a backup"),
+        (lambda text: "A" * (MAX_FILE + 1), "has more than 4000000 bytes"),
     ],
 )
 def test_a_damaged_file_is_one_sentence_and_changes_nothing(
@@ -216,12 +216,12 @@ def test_what_cannot_be_read_or_has_no_reason_is_refused(command: str, keys: byt
     binary.write_bytes(b"\xff\xfe")
     target = str(tmp_path / "keys.jwe")
     for words, reason in (
-        (["--reason", " "], "Say why the keys are"),
+        (["--reason", " "], "Say why, for the record"),
         (
             ["--reason", "x", "--passphrase-file", "/nowhere"],
             "/nowhere cannot be read|keys.jwe cannot be read",
         ),
-        (["--reason", "x", "--passphrase-file", str(binary)], "does not hold a passphrase|cannot be read"),
+        (["--reason", "x", "--passphrase-file", str(binary)], "is not text in UTF-8"),
     ):
         with pytest.raises(CommandError, match=reason):
             run(command, target, *words)

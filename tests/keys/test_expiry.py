@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
 from infra.moments import moment
-from keys.certificates.expiry import WARN_BEFORE, endings, stage_of
-from keys.certificates.watch import certificates_in_use, ending_certificates
+from keys.certificates.watch import WARN_BEFORE, certificates_in_use, ending_certificates, endings, stage_of
 from keys.checks import certificates
 from keys.models import SigningKey
 from keys.rotation import due_steps, moves

@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.core.management.base import CommandError, SystemCheckError
 from django.db.models import BinaryField
 
-from infra.sealing import SealError, marks, seal, unseal
+from infra.sealing import SealError, marks, seal, seal_column, unseal, unseal_column
 from keys.certificates.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
 from keys.models import Authority, KeyEvent, SigningKey
@@ -120,7 +120,7 @@ def test_a_run_that_is_stopped_has_lost_nothing_and_the_next_one_goes_on(db: Non
         )
         made.state, made.sealed_private_key = (
             "withdrawn",
-            seal(str(number).encode(), context=made.sealing_context),
+            seal_column(made, "sealed_private_key", str(number).encode()),
         )
         made.save()
     settings.KEY_SEALING_KEYS = [NEW, OLD]
@@ -128,7 +128,7 @@ def test_a_run_that_is_stopped_has_lost_nothing_and_the_next_one_goes_on(db: Non
     assert left() == 3
 
     def opened() -> set[bytes]:
-        return {unseal(k.sealed_private_key, context=k.sealing_context) for k in SigningKey.objects.all()}
+        return {unseal_column(k, "sealed_private_key") for k in SigningKey.objects.all()}
 
     assert opened() == {b"0", b"1", b"2", b"3", b"4"}
     assert [moved for moved, _ in reseal(key_column, size=2)] == [2, 1]

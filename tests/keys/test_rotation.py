@@ -317,7 +317,7 @@ def test_what_a_withdrawal_costs_is_said_before(active: SigningKey, now: datetim
 def test_how_many_unexpired_credentials_a_withdrawal_hits_is_said_before(
     active: SigningKey, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "_counters", [lambda kid, at: 1234 if (kid, at) == (active.pk, now) else 0])
+    monkeypatch.setattr(states, "count_credentials", lambda kid, at: 1234 * ((kid, at) == (active.pk, now)))
     assert cost_of_withdrawal(active, now=now).startswith("1234 unexpired credentials")
 
 

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from infra import second_factors
 from infra.models import AuditLine, RecoveryCode, SecondFactor
-from infra.second_factors import SetUpAlreadyError, WrongCodeError
+from infra.second_factors import WrongCodeError
 from tests.config.test_settings import start
 from tests.deployment_check import production_environment
 from tests.operators.test_admin_addresses import addresses
@@ -238,7 +238,7 @@ def test_a_factor_that_is_set_up_cannot_be_replaced_with_the_password(
 ) -> None:
     text = known.get(STEP).content.decode()
     assert "data:image" not in text
-    with pytest.raises(SetUpAlreadyError):
+    with pytest.raises(WrongCodeError):
         second_factors.set_up(olga, bytes(20), code(secret=bytes(20)), now=timezone.now())
     assert known.post(STEP, {"code": code(secret=bytes(20))}).status_code == 403
 
@@ -343,5 +343,5 @@ def test_of_parallel_requests_one_sets_the_factor_up(olga: User) -> None:
 
     results = together(lambda _number: second_factors.set_up(olga, SECRET, code(now), now=now))
 
-    assert [type(result) for result in results].count(SetUpAlreadyError) == 7
+    assert [type(result) for result in results].count(WrongCodeError) == 7
     assert RecoveryCode.objects.count() == 10

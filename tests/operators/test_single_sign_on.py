@@ -11,7 +11,6 @@ from django.test import Client
 
 from infra.models import AuditLine
 from operators.single_sign_on import provider as providers
-from operators.single_sign_on import settings as sso_settings
 from operators.single_sign_on.accounts import user_name
 from tests.wallet.conftest import together
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider
@@ -329,11 +328,11 @@ def test_beginning_is_limited_by_client(client: Client, settings: Any) -> None:
 )
 def test_a_wrong_setting_is_named(idp: OpenIDProvider, changes: dict[str, str], error: str) -> None:
     with pytest.raises(OptionError, match=error):
-        sso_settings.read(configured(idp, **changes), loopback=True)
+        providers.read(configured(idp, **changes), loopback=True)
 
 
 def test_a_group_name_may_contain_an_equals_sign(idp: OpenIDProvider) -> None:
-    read = sso_settings.read(configured(idp, roles="cn=ops=Keys"), loopback=True)
+    read = providers.read(configured(idp, roles="cn=ops=Keys"), loopback=True)
     assert read.roles == {"cn=ops": frozenset({"Keys"})}
 
 

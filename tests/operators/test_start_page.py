@@ -6,18 +6,15 @@ from typing import Any
 
 import pytest
 from django.contrib.auth.models import Group, User
-from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
 
 from consent.models import Report
-from infra import runs
-from infra.audit.recording import record
-from infra.models import DatabaseMark
+from infra import doctor, runs
+from infra.models import Diagnosis
 from infra.sealing import seal_column
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEndpoint
-from tests.infra.audit.test_commands import tamper
 from tests.people import register
 from tests.presentation.test_figures import requests_of
 from tests.wallet.test_identity_verification import attempt_in
@@ -25,10 +22,10 @@ from wallet.models import IdentityVerification, Wallet
 
 pytestmark = pytest.mark.django_db
 PANELS = {
-    "Relying parties": {"webhooks", "reports", "commands", "answers", "errors"},
+    "Relying parties": {"webhooks", "reports", "doctor", "answers", "errors"},
     "Identity review": {"reviews"},
-    "Keys": {"keys", "commands"},
-    "Audit (read only)": {"reviews", "keys", "webhooks", "reports", "commands", "answers", "errors"},
+    "Keys": {"keys", "doctor"},
+    "Audit (read only)": {"reviews", "keys", "webhooks", "reports", "doctor", "answers", "errors"},
 }
 
 
@@ -167,31 +164,25 @@ def test_the_last_errors_have_code_and_reference_and_nothing_of_the_person(
     assert "access_denied" not in said
 
 
-def test_a_regular_command_that_is_late_is_named(signing_key: Any) -> None:
-    DatabaseMark.objects.update_or_create(
-        only=True, defaults={"environment": "sandbox", "marked_at": timezone.now() - timedelta(days=2)}
-    )
+def test_what_the_doctor_found_is_shown_the_worst_first(signing_key: Any) -> None:
+    found = [
+        Diagnosis(name="tls", state=1, seen="It ends.", todo="renew it", at=timezone.now()),
+        Diagnosis(name="mail", state=2, seen="It fails.", todo="look", at=timezone.now()),
+        Diagnosis(name="disk", state=0, seen="Enough.", todo="", at=timezone.now()),
+    ]
+    doctor.keep(found)
     page = start_page("Keys")
-    assert "clear_expired has not run to its end for 2" in panel(page, "commands")
-    assert '<section class="panel commands waits"' in page
+    said = panel(page, "doctor")
+    assert said.endswith("Now: mail: It fails. To do: look. tls: It ends. To do: renew it.")
+    assert '<section class="panel doctor waits"' in page
+    doctor.keep(found[2:])
+    assert "All checks of manage.py doctor pass." in panel(start_page("Audit (read only)"), "doctor")
 
 
-def test_a_regular_command_that_failed_is_named(signing_key: Any) -> None:
-    runs.record("clear_expired", now=timezone.now(), failures=1)
-    page = start_page("Keys")
-    assert "clear_expired failed when it last ran" in panel(page, "commands")
-    assert '<section class="panel commands waits"' in page
-
-
-def test_faults_of_the_audit_record_are_shown(signing_key: Any) -> None:
-    record(None, "seen", "wallet.wallet:1")
-    tamper("UPDATE infra_auditline SET operator_id = 99")
-    with pytest.raises(CommandError):
-        call_command("sign_audit_record")
-    page = start_page("Audit (read only)")
-    said = panel(page, "commands")
-    assert "The audit record is not as it was written: faults 1. See verify_audit_record." in said
-    assert '<section class="panel commands waits"' in page
+def test_a_doctor_that_does_not_run_is_due_now(signing_key: Any) -> None:
+    runs.record("doctor", now=timezone.now() - timedelta(hours=5))
+    said = panel(start_page("Keys"), "doctor").replace("\N{NO-BREAK SPACE}", " ")
+    assert "Now: Nothing was checked for 5 hours: does manage.py worker run?" in said
 
 
 def test_a_review_that_waits_longer_than_its_holder_was_promised_is_urgent(

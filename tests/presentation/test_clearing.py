@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from io import StringIO
-from typing import Any
 
 import pytest
 from django.core.management import call_command
@@ -12,7 +11,6 @@ from django.utils import timezone
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from tests.presentation.requests.test_flow import ask, decide
-from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 
@@ -29,12 +27,9 @@ def clear() -> str:
     return out.getvalue()
 
 
-def test_unanswered_requests_go_with_their_questions(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_unanswered_requests_go_with_their_questions(holder: Client, acme_bank: RelyingParty) -> None:
     for number in range(5):
-        ask(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+        ask(holder, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
     age(days=2)
 
     cleared = clear()
@@ -45,12 +40,11 @@ def test_unanswered_requests_go_with_their_questions(
 
 
 def test_a_yes_that_was_never_answered_is_no_sharing_on_the_receipt(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     for number in range(3):
         decide(
-            client, ask(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+            holder, ask(holder, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
         )  # and the process dies before it answers
 
     clear()
@@ -59,14 +53,11 @@ def test_a_yes_that_was_never_answered_is_no_sharing_on_the_receipt(
     age(days=1)
     clear()
     assert Consent.objects.exclude(undelivered_at=None).count() == 3
-    assert "You said yes, but nothing was shared" in client.get("/wallet/history/").content.decode()
+    assert "You said yes, but nothing was shared" in holder.get("/wallet/history/").content.decode()
 
 
-def test_a_yes_that_was_answered_stays_shared(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
-) -> None:
-    sign_in(alice)
-    client.get(decide(client, ask(client, acme_bank)))
+def test_a_yes_that_was_answered_stays_shared(holder: Client, acme_bank: RelyingParty) -> None:
+    holder.get(decide(holder, ask(holder, acme_bank)))
     age(days=2)
 
     clear()
@@ -74,9 +65,8 @@ def test_a_yes_that_was_answered_stays_shared(
     assert Consent.objects.get().undelivered_at is None
 
 
-def test_open_requests_stay(client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+def test_open_requests_stay(holder: Client, acme_bank: RelyingParty) -> None:
+    ask(holder, acme_bank)
 
     clear()
 
@@ -85,10 +75,9 @@ def test_open_requests_stay(client: Client, alice: Wallet, acme_bank: RelyingPar
 
 
 def test_a_nonce_that_gave_a_token_is_remembered_for_a_year_and_the_consent_for_ever(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    client.get(decide(client, ask(client, acme_bank)))
+    holder.get(decide(holder, ask(holder, acme_bank)))
 
     age(days=366)
     clear()

@@ -11,8 +11,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
 from keys import issuer_key, key_set
 from keys.models import SigningKey
@@ -21,7 +19,6 @@ from presentation import verification
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
 from presentation.transaction_data import entries
-from presentation.verification import VerificationRequestError
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
@@ -436,28 +433,6 @@ def test_it_takes_posts_only(bank: RelyingParty, method: str) -> None:
     headers = {"Authorization": f"Bearer {access_token(bank)}"}
     response = getattr(Client(), method)(VERIFY, headers=headers)
     assert (response.status_code, response.json()["error"]) == (405, "invalid_request")
-
-
-@given(
-    st.binary(max_size=60)
-    | st.recursive(
-        st.none() | st.booleans() | st.floats() | st.text(max_size=8) | st.just("[]"),
-        lambda inner: (
-            st.lists(inner, max_size=3)
-            | st.dictionaries(
-                st.sampled_from(["vp_token", "nonce", "transaction_data", "x"]), inner, max_size=4
-            )
-        ),
-    ).map(lambda value: json.dumps(value).encode())
-)
-def test_any_body_is_a_request_or_refused(body: bytes) -> None:
-    try:
-        asked = verification.parse(body)
-    except VerificationRequestError as error:
-        said = str(error)
-    else:
-        said = asked.nonce
-    assert said
 
 
 def test_it_costs_three_statements(bank: RelyingParty, presented: dict[str, str], statements: Any) -> None:

@@ -80,15 +80,7 @@ def test_an_operator_opts_a_relying_party_in_and_out(acme_bank: RelyingParty) ->
     [
         ("", False, "Enter where the events are sent"),
         ("http://bank.example/told", False, "begins with https://"),
-        ("http://bank.example/told", True, "begins with https://"),
-        ("http://127.0.0.1:5000/told", False, "begins with https://"),
-        ("https://user@bank.example/told", False, "without user information"),
-        ("https://bank.example/told#there", False, "fragment"),
-        ("ftp://bank.example/told", True, "begins with https://"),
-        ("https://bank.example/" + "x" * 500, False, "at most 500 characters"),
         ("http://127.0.0.1:5000/told", True, ""),
-        ("http://[::1]:5000/told", True, ""),
-        ("http://localhost:5000/told", True, ""),
         ("https://bank.example:8443/told?by=us", False, ""),
     ],
 )
@@ -103,15 +95,6 @@ def test_an_address_is_https_or_in_the_sandbox_this_machine(
     acme_bank.refresh_from_db()
     assert (answer.status_code, acme_bank.webhook_url) == ((200, "") if said else (302, url))
     assert not said or said in answer.content.decode()
-
-
-def test_an_unknown_event_is_refused(acme_bank: RelyingParty) -> None:
-    client = operator(RELYING_PARTIES)
-    answer = client.post(page_of(acme_bank), form(acme_bank, webhook_url=URL, webhook_events=["x"]))
-
-    assert answer.status_code == 200
-    acme_bank.refresh_from_db()
-    assert acme_bank.webhook_events == []
 
 
 def test_a_secret_is_shown_once_and_the_one_before_goes_on(acme_bank: RelyingParty) -> None:
@@ -368,6 +351,7 @@ def test_a_wrong_command_says_what_is_wrong_and_changes_nothing(
     acme_bank.refresh_from_db()
     assert (acme_bank.webhook_url, acme_bank.webhook_events) == ("", [])
     assert not WebhookSecret.objects.exists()
+    assert not RelyingPartyEvent.objects.exists()
 
 
 def test_what_commands_do_is_in_the_history_with_who_did_it(acme_bank: RelyingParty) -> None:
@@ -384,14 +368,6 @@ def test_what_commands_do_is_in_the_history_with_who_did_it(acme_bank: RelyingPa
         assert "<td>New webhook secret, those before ended</td>" in page
         assert "whsec_" not in page
         assert URL not in page
-
-
-def test_nothing_is_in_the_history_of_what_was_refused(acme_bank: RelyingParty) -> None:
-    with pytest.raises(CommandError):
-        set_webhook(acme_bank.client_id, "--url", "http://bank.example/", "--new-secret")
-
-    assert not RelyingPartyEvent.objects.exists()
-    assert not WebhookSecret.objects.exists()
 
 
 def test_the_history_of_one_is_not_that_of_another(

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sandbox.holder.call import HolderCall, HolderCallError
+from presentation.machine_errors import MachineError
+from sandbox.holder.call import HolderCall
 from sandbox.identity_provider.personas import OUTCOMES
 
 ENDPOINT = "https://wallet.example/verifiable-credentials/v1/presentation/authorize"
@@ -42,7 +43,7 @@ MALFORMED = {
 def test_a_mistake_in_the_call_gives_one_sentence(mistake: str) -> None:
     body, sentence = MALFORMED[mistake]
 
-    with pytest.raises(HolderCallError) as refused:
+    with pytest.raises(MachineError) as refused:
         HolderCall.from_json(body, endpoint=ENDPOINT)
 
     assert sentence in str(refused.value)
@@ -62,7 +63,7 @@ def test_a_mistake_in_the_call_gives_one_sentence(mistake: str) -> None:
 def test_whatever_is_sent_is_read_or_refused_with_a_sentence(body: bytes) -> None:
     try:
         read = HolderCall.from_json(body, endpoint=ENDPOINT)
-    except HolderCallError:
+    except MachineError:
         pass
     else:
         assert read.authorize_url.startswith(ENDPOINT)

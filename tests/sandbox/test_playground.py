@@ -22,8 +22,8 @@ from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty, Scope
 from presentation.requests import authorization_request
-from presentation.requests.authorization_request import Allowance
 from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
+from presentation.scopes.records import ONLY_BASIC
 from presentation.transaction_data import entries
 from sandbox.playground.examples import URNS, example, for_scopes
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, encode_transaction
@@ -171,7 +171,8 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
     sent = request_on(page)
     parsed = authorization_request.parse(
         Parameters.from_query(urlsplit(page.context["authorize_url"]).query),
-        Allowance(scopes=[BASIC], transaction_data_types=entries.TYPES),
+        bank,
+        ONLY_BASIC,
     )
     assert [value.type for value in parsed.transaction_data] == [urn]
     assert sent["login_hint"] == "x@example.org"

@@ -4,34 +4,27 @@ import os
 import socket
 import sqlite3
 import subprocess
-import sys
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from presentation.relying_parties.metadata.logos import content_type
-
-ROOT = Path(__file__).resolve().parents[2]
+from tests.warm_start import run
 
 
 def prepare(state: Path, *options: str, **environment: str) -> subprocess.CompletedProcess[str]:
     """Run the command without serving, with its state in a folder of its own."""
     given = {name: value for name, value in os.environ.items() if name not in ("DATABASE_URL", "PORT")}
-    return subprocess.run(
-        [sys.executable, "manage.py", "sandbox", "--prepare-only", *options],
-        cwd=ROOT,
-        env=given | {"STATE_DIRECTORY": str(state)} | environment,
-        capture_output=True,
-        text=True,
-    )
+    given |= {"STATE_DIRECTORY": str(state)} | environment
+    return run(given, "manage.py", "sandbox", "--prepare-only", *options)
 
 
-def complaint(run: subprocess.CompletedProcess[str]) -> str:
+def complaint(refused: subprocess.CompletedProcess[str]) -> str:
     """The output of a failed start, which is one sentence without traceback."""
-    assert run.returncode != 0
-    assert "Traceback" not in run.stderr
-    return run.stderr
+    assert refused.returncode != 0
+    assert "Traceback" not in refused.stderr
+    return refused.stderr
 
 
 @pytest.fixture(scope="module")
@@ -49,8 +42,8 @@ def test_the_first_start_says_what_to_open_and_the_password_once(state: Path) ->
 
 
 def test_starting_again_keeps_the_signing_key_and_starting_over_makes_another(state: Path) -> None:
-    def key(run: subprocess.CompletedProcess[str]) -> str:
-        return run.stdout.split("signing with ")[1].split(")")[0]
+    def key(done: subprocess.CompletedProcess[str]) -> str:
+        return done.stdout.split("signing with ")[1].split(")")[0]
 
     first, again = prepare(state), prepare(state)
     over = prepare(state, "--fresh")
@@ -112,13 +105,8 @@ def test_a_taken_port_is_one_clear_sentence(tmp_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = taken.getsockname()[1]
-        run = subprocess.run(
-            [sys.executable, "manage.py", "sandbox"],
-            cwd=ROOT,
-            env=os.environ | {"STATE_DIRECTORY": str(tmp_path), "PORT": str(port)},
-            capture_output=True,
-            text=True,
-        )
+        given = os.environ | {"STATE_DIRECTORY": str(tmp_path), "PORT": str(port)}
+        started = run(given, "manage.py", "sandbox")
 
-    assert f"Port {port} cannot be used" in complaint(run)
-    assert f"PORT={port + 1}" in run.stderr
+    assert f"Port {port} cannot be used" in complaint(started)
+    assert f"PORT={port + 1}" in started.stderr

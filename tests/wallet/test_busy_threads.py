@@ -21,7 +21,8 @@ from django.utils import timezone
 from tests.processes import environment
 from tests.wallet.test_pictures import costly, picture
 from tests.wallet.test_upload import TYPED_BY_NORA, file
-from tools.benchmarks.sites import Site, children
+from tests.warm_start import WarmSite
+from tools.benchmarks.sites import children
 from wallet.identity.upload import UPLOADS
 
 pytestmark = [
@@ -83,7 +84,7 @@ def holder(client, nora, errand, sign_in, settings, tmp_path, signing_key):
     providers.write_text("[from_afar]")
     own = {"BASE_URL": f"http://{HOST}", "TRUSTED_PROXY_COUNT": "0"}
     own["IDENTITY_PROVIDERS_FILE"] = str(providers)
-    with Site("config.wsgi", environment(settings, tmp_path) | own, ready="/health/live") as site:
+    with WarmSite("config.wsgi", environment(settings, tmp_path) | own, ready="/health/live") as site:
         yield Holder(site, client, form)
 
 

@@ -16,7 +16,6 @@ from tests.wallet.test_identity_verification import attempt_in
 from wallet.account.closing import closures
 from wallet.models import (
     Credential,
-    FormerAddress,
     IdentityVerification,
     Recovery,
     Wallet,
@@ -48,9 +47,6 @@ def due(alice: Wallet, bob: Wallet, nora: Wallet, now: datetime) -> dict[str, An
         "an idle check": attempt_in("started", nora, now - DAY),
         "an e-mail about the end": Credential.objects.get(wallet=alice),
         "an e-mail about an outcome": attempt_in("declined", nora, now, notice_due="declined"),
-        "an address that was left": FormerAddress.objects.create(
-            wallet=alice, email="alice@example.net", left_at=now, expires_at=now + DAY
-        ),
         "a move": Recovery.objects.create(
             new=nora,
             old=alice,
@@ -69,7 +65,7 @@ def due(alice: Wallet, bob: Wallet, nora: Wallet, now: datetime) -> dict[str, An
     "job",
     [
         *("an idle check", "an e-mail about the end", "an e-mail about an outcome"),
-        *("an address that was left", "a move", "another closing"),
+        *("a move", "another closing"),
     ],
 )
 def test_one_row_that_fails_keeps_nothing_else_from_being_done(
@@ -83,7 +79,6 @@ def test_one_row_that_fails_keeps_nothing_else_from_being_done(
         "an idle check": IdentityVerification.objects.filter(state="abandoned").exists(),
         "an e-mail about the end": Credential.objects.filter(notice="ends_7").exists(),
         "an e-mail about an outcome": not IdentityVerification.objects.exclude(notice_due="").exists(),
-        "an address that was left": FormerAddress.objects.filter(told_at__isnull=False).exists(),
         "a move": Recovery.objects.filter(notices=1).exists(),
         "another closing": WalletClosure.objects.filter(closed_at__isnull=False).count() == 2,
     }

@@ -153,9 +153,9 @@ def test_an_attempt_that_the_provider_failed_is_taken_up_again(nora, errand, now
 
 def test_a_declined_person_cools_down_before_a_new_attempt(nora, errand, now):
     attempt_in("declined", nora, now)
-    with pytest.raises(CoolDownError) as cooling:
+    with pytest.raises(CoolDownError):
         attempts.attempt(nora, errand, "simulated", now=now + COOL_DOWN - timedelta(seconds=1))
-    assert cooling.value.until == now + COOL_DOWN
+
     assert attempts.attempt(nora, errand, "simulated", now=now + COOL_DOWN).state == State.CREATED
 
 

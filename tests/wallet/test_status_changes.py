@@ -215,9 +215,9 @@ def test_an_operator_sees_how_many_credentials_a_key_has_signed(
     presented(bob)
     now = timezone.now()
 
-    assert states.unexpired_credentials(signing_key.pk, now=now) == 2
-    assert states.unexpired_credentials(signing_key.pk, now=now + timedelta(hours=25)) == 0
-    assert states.unexpired_credentials(uuid4(), now=now) == 0
+    assert states.count_credentials(signing_key.pk, now) == 2
+    assert states.count_credentials(signing_key.pk, now + timedelta(hours=25)) == 0
+    assert states.count_credentials(uuid4(), now) == 0
 
 
 def test_the_record_is_written_once(alice: Wallet) -> None:

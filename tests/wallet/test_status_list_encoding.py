@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from infra import base64url
 from tests.relying_party import LONGEST_STATUS_LIST, RejectedError, encode, status_at
-from wallet.status_lists.encoding import compress, pack
+from wallet.status_lists.token import compress, pack
 
 VECTORS = json.loads((Path(__file__).parents[1] / "vectors" / "tsl_vectors.json").read_text())
 SIZES = st.sampled_from([8, 64, 1024])

@@ -14,7 +14,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Any, Self
 
 from tools.benchmarks.browsers import Browser
 
@@ -87,21 +87,26 @@ class Server:
         listener = socket.create_server(("127.0.0.1", 0), backlog=64)
         self.port: int = listener.getsockname()[1]
         self.log = tempfile.TemporaryFile()  # noqa: SIM115 - closed by `stop`
-        self.process = subprocess.Popen(
-            command(listener.fileno()),
-            cwd=ROOT,
-            env={**environment, "PATH": os.environ["PATH"]},
-            stdout=self.log,
-            stderr=self.log,
-            pass_fds=[listener.fileno()],
-            preexec_fn=die_with_parent,
-        )
+        self.process = self._started(command, {**environment, "PATH": os.environ["PATH"]}, listener)
         listener.close()
         try:
             self._wait(ready)
         except BaseException:
             self.stop()
             raise
+
+    def _started(
+        self, command: Callable[[int], Sequence[str]], environment: Mapping[str, str], listener: socket.socket
+    ) -> Any:
+        return subprocess.Popen(
+            command(listener.fileno()),
+            cwd=ROOT,
+            env=environment,
+            stdout=self.log,
+            stderr=self.log,
+            pass_fds=[listener.fileno()],
+            preexec_fn=die_with_parent,
+        )
 
     @property
     def worker(self) -> int:

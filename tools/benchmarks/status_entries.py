@@ -79,7 +79,7 @@ def making() -> dict[str, dict[str, float]]:
 
     from keys.issuer_key import active_issuer_key
     from wallet.models import StatusList
-    from wallet.status_lists import encoding, token
+    from wallet.status_lists import token
 
     now = timezone.now()
     key, size = active_issuer_key(now=now), StatusList._meta.get_field("size").default
@@ -88,7 +88,7 @@ def making() -> dict[str, dict[str, float]]:
         statuses = dict.fromkeys(random.sample(range(size), int(size * share)), 1)
 
         def make(statuses: dict[int, int] = statuses) -> str:
-            packed = encoding.pack(statuses, size=size, bits=token.BITS)
+            packed = token.pack(statuses, size=size, bits=token.BITS)
             return token.signed(1, packed, issuer_key=key, now=now)
 
         body = make().encode()

@@ -7,13 +7,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.timezone import localdate
 from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
 from wallet.credential import credentials
 from wallet.credential.claims import ClaimPreview
 from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
-from wallet.decorators import for_signed_in_302
+from wallet.decorators import for_signed_in, for_signed_in_302, see_other
 from wallet.identity import attempts, state_machine
 from wallet.models import Credential, Evidence, HolderSession, Wallet
 
@@ -28,6 +29,14 @@ def home(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRes
     """The card of the signed-in holder. The wallet of a suspended holder has no session: they sign in anew,
     and that page says that it is suspended."""
     return render(request, "wallet/home.html", _card(session.wallet, now=now))
+
+
+@require_POST
+@for_signed_in
+def switch_share_emails(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
+    """Switches “You shared …” e-mails on, or with every other value off, and leads back to the receipts."""
+    Wallet.objects.filter(id=session.wallet_id).update(share_emails=request.POST.get("share_emails") == "on")
+    return see_other("consent_history")
 
 
 def _card(wallet: Wallet, *, now: datetime) -> dict[str, Any]:

@@ -42,7 +42,6 @@ def signed_in(session: HolderSession, *, now: datetime) -> list[dict[str, Any]]:
     return sorted(found, key=lambda one: not one["is_this"])
 
 
-@never_cache
 @require_POST
 @for_signed_in
 def end(request: HttpRequest, session: HolderSession, now: datetime, public_id: uuid.UUID) -> HttpResponse:
@@ -53,7 +52,6 @@ def end(request: HttpRequest, session: HolderSession, now: datetime, public_id: 
     return see_other("wallet_security")
 
 
-@never_cache
 @require_POST
 @for_signed_in
 def end_all(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:

@@ -16,11 +16,10 @@ from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import short_id
 from infra.audit.recording import record
 from infra.sealing import SealError
-from wallet.admin.operated import OperatedAdmin
+from wallet.admin.operated import REFUSALS, OperatedAdmin
 from wallet.identity import pictures, review
 from wallet.identity.dossier import dossier, pictures_of
 from wallet.models import IdentityVerification, IdentityVerificationTransition, Picture
-from wallet.operations.refusals import REFUSALS
 from wallet.operations.verifications import OF_VERIFICATIONS
 from wallet.providers.in_person import as_case_number
 

@@ -22,7 +22,7 @@ from infra import localised
 from wallet.credential import details
 from wallet.credential.countries import country_name, members, name_in_page
 from wallet.credential.details import Details
-from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, METHODS, EvidenceError, Verification
+from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, METHODS, EvidenceError, Verification, read_day
 
 ClaimPath = tuple[str, ...]
 Text = str | Promise
@@ -120,10 +120,13 @@ class Identity:
             raise IdentityError("not the fields of an identity")
         if not isinstance(facts["nationalities"], list):
             raise IdentityError("nationalities are not a list")
+        birth_date = read_day(facts["birth_date"])
+        if birth_date is None:
+            raise IdentityError("birth_date is not YYYY-MM-DD")
         return cls(
             given_name=facts["given_name"],
             family_name=facts["family_name"],
-            birth_date=_date(facts["birth_date"]),
+            birth_date=birth_date,
             nationalities=tuple(facts["nationalities"]),
             details=facts.get("details", {}),
             verification=_verification(facts.get("verification")),
@@ -514,9 +517,8 @@ def _detail_in_words(path: ClaimPath, value: Any) -> Text:
 def _in_words(path: ClaimPath, verification: Verification) -> Text:
     match path[1]:
         case "trust_framework":
-            return TRUST_FRAMEWORKS.get(
-                verification.assurance.trust_framework, verification.assurance.trust_framework
-            )
+            framework = verification.assurance.trust_framework
+            return TRUST_FRAMEWORKS.get(framework, framework)
         case "assurance_level":
             return LEVELS.get(verification.assurance.level, verification.assurance.level)
         case "time":
@@ -551,13 +553,3 @@ def _are_countries(codes: Any) -> bool:
         and all(isinstance(code, str) and COUNTRY.fullmatch(code) for code in codes)
         and len(set(codes)) == len(codes)
     )
-
-
-def _date(text: Any) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise IdentityError("birth_date is not YYYY-MM-DD") from None
-    if day.isoformat() != text:  # `fromisoformat` accepts other notations of ISO 8601
-        raise IdentityError("birth_date is not YYYY-MM-DD")
-    return day

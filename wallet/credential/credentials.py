@@ -64,7 +64,7 @@ def issue(
     credential.state = Credential.State.VALID
     credential.sealed_identity = seal_column(credential, "sealed_identity", identity.to_json())
     credential.issued_at = now
-    credential.revoked_at = credential.erased_at = credential.notice_until = None
+    credential.revoked_at = credential.erased_at = None
     credential.notice = ""
     # To the day, so that the last tokens before the end do not single anybody out by their `exp`.
     credential.expires_at = (now + settings.IDENTITY_VALIDITY).replace(
@@ -259,11 +259,12 @@ def mint(
     transaction_data: Sequence[str],
     now: datetime,
     digests: Mapping[issuance.Path, int] = {},
+    rounding: int = ROUNDING,
 ) -> str:
     """A one-time SD-JWT VC of `payload` that discloses `paths`. Its holder key is not stored."""
     holder = SoftwareSigner.generate()
     issued = issuance.issue(
-        {**payload, "iat": _rounded(now), "exp": _rounded(expires_at)},
+        {**payload, "iat": _rounded(now, rounding), "exp": _rounded(expires_at, rounding)},
         header=issuer_key.header_segment("dc+sd-jwt"),
         signer=issuer_key.signer,
         random_bytes=secrets.token_bytes,
@@ -369,6 +370,6 @@ def _identity(credential: Credential) -> Identity:
     return opened
 
 
-def _rounded(moment: datetime) -> int:
+def _rounded(moment: datetime, to: int = ROUNDING) -> int:
     """Seconds since 1970, rounded down to the hour (RFC 9901 §10.1)."""
-    return int(moment.timestamp()) // ROUNDING * ROUNDING
+    return int(moment.timestamp()) // to * to

@@ -5,11 +5,10 @@ They have the members of OpenID Connect Core 1.0 §5.1.1 and OpenID Connect for 
 
 import unicodedata
 from collections.abc import Mapping
-from datetime import date
 from typing import Any
 
 from wallet.credential.countries import country_code, country_name
-from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, Evidence
+from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, Evidence, read_day
 
 Details = Mapping[str, Mapping[str, str]]  # by group and member, each in the order of MEMBERS
 
@@ -84,16 +83,9 @@ def _is_valid(name: str, value: Any) -> bool:
     if name == "type":
         return value in DOCUMENT_KINDS
     if name == "expiry_date":
-        return _is_day(value)
+        return read_day(value) is not None
     lines = value.split("\n") if name in OF_LINES else [value]
     return all(line and line == line.strip() and is_printable(line) for line in lines)
-
-
-def _is_day(text: str) -> bool:
-    try:
-        return date.fromisoformat(text).isoformat() == text  # ISO 8601 has other ways to write it
-    except ValueError:
-        return False
 
 
 def _in_our_form(name: str, value: str) -> str:

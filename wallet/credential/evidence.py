@@ -175,18 +175,10 @@ class Evidence:
     def to_json(self) -> str:
         """As JSON, to be sealed."""
         expires_on = self.document_expires_on
-        facts = {
-            "method": self.method,
-            "trust_framework": self.assurance.trust_framework,
-            "level": self.assurance.level,
-            "verified_by": self.verified_by,
-            "verified_at": self.verified_at.astimezone(UTC).isoformat(),
-            "document_kind": self.document_kind,
-            "issuing_country": self.issuing_country,
-            "document_expires_on": expires_on.isoformat() if expires_on else None,
-            "document_number": self.document_number,
-            "subject": self.subject,
-        }
+        facts = vars(self) | vars(self.assurance)
+        facts["verified_at"] = self.verified_at.astimezone(UTC).isoformat()
+        facts["document_expires_on"] = expires_on.isoformat() if expires_on else None
+        del facts["assurance"]
         return json.dumps(facts, ensure_ascii=False)
 
     @classmethod
@@ -205,6 +197,15 @@ class Evidence:
             raise
         except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
             raise EvidenceError("not the fields of evidence") from error
+
+
+def read_day(text: Any) -> date | None:
+    """The day that is written YYYY-MM-DD; None for anything else, also other notations of ISO 8601."""
+    try:
+        day = date.fromisoformat(text)
+    except (TypeError, ValueError):
+        return None
+    return day if day.isoformat() == text else None
 
 
 def is_text(value: Any) -> TypeGuard[str]:

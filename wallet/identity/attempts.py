@@ -28,11 +28,7 @@ STARTS = Limit.from_settings("identity-starts")  # per wallet
 
 
 class CoolDownError(Exception):
-    """The last attempt was declined, so a new one may begin at `until` at the earliest."""
-
-    def __init__(self, until: datetime) -> None:
-        super().__init__("declined a short while ago")
-        self.until = until
+    """The last attempt was declined a short while ago: see `cooling_down_until`."""
 
 
 def latest(wallet: Wallet) -> IdentityVerification | None:
@@ -51,21 +47,18 @@ def attempt(wallet: Wallet, errand: Errand, provider: str, *, now: datetime) -> 
     if newest is not None and newest.provider != provider and newest.state in IDLE_STATES:
         with suppress(ForbiddenMoveError):
             cancel(newest, now=now)
-    if newest is not None and _goes_on(newest, provider):
-        return for_errand(newest, errand)
-    if until := cooling_down_until(newest, now=now):
-        raise CoolDownError(until)
+    if newest is not None:
+        failed = newest.state == State.ERROR and newest.provider == provider
+        if failed or newest.state in OPEN:
+            return for_errand(newest, errand)
+    if cooling_down_until(newest, now=now):
+        raise CoolDownError
     enrollment.check_not_held(wallet)
     ATTEMPTS.take(str(wallet.id), now=now)
     try:
         return create(wallet, errand, provider=provider, now=now)
     except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
         return for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
-
-
-def _goes_on(verification: IdentityVerification, provider: str) -> bool:
-    failed = verification.state == State.ERROR and verification.provider == provider
-    return failed or verification.state in OPEN
 
 
 def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:

@@ -43,11 +43,9 @@ def returned(request: HttpRequest, name: str) -> HttpResponse:
     except MessageRefusedError as refused:
         log.warning("identity_return_refused", provider=name, why=str(refused))
         return _to_its_errand(request, name)
-    rows = IdentityVerification.objects.filter(provider=name)
-    verification = rows.filter(provider_reference__in=received.references).order_by("-created_at").first()
-    if verification is None or verification.errand_id is None:
-        return _to_its_errand(request, name)
-    return see_other("wallet_identity", verification.errand_id)
+    rows = IdentityVerification.objects.filter(provider=name, provider_reference__in=received.references)
+    errand_id = rows.order_by("-created_at").values_list("errand_id", flat=True).first()
+    return see_other("wallet_identity", errand_id) if errand_id else _to_its_errand(request, name)
 
 
 def _to_its_errand(request: HttpRequest, name: str) -> HttpResponse:
@@ -57,10 +55,8 @@ def _to_its_errand(request: HttpRequest, name: str) -> HttpResponse:
     """
     mine = Errand.objects.filter(browser=browser.digest(request) or "")
     rows = IdentityVerification.objects.filter(provider=name, errand__in=mine)
-    verification = rows.order_by("-changed_at").first()
-    if verification is None or verification.errand_id is None:
-        return see_other("wallet_front_door")
-    return see_other("wallet_identity", verification.errand_id)
+    errand_id = rows.order_by("-changed_at").values_list("errand_id", flat=True).first()
+    return see_other("wallet_identity", errand_id) if errand_id else see_other("wallet_front_door")
 
 
 @csrf_exempt

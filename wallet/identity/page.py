@@ -37,8 +37,7 @@ def show(
     request: HttpRequest, name: str, errand: Errand, wallet: Wallet, *, status: int = 200, **facts: Any
 ) -> HttpResponse:
     """Render `templates/wallet/<name>.html`."""
-    known: dict[str, Any] = {"errand": errand, "signed_in_as": wallet.email}
-    known["providers"] = offered(errand)
+    known = {"errand": errand, "signed_in_as": wallet.email, "providers": offered(errand)}
     return render(request, f"wallet/{name}.html", known | facts, status=status)
 
 

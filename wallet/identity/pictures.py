@@ -2,7 +2,6 @@
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from django.db import transaction
 from django.db.models import Q
@@ -48,13 +47,9 @@ def clear(*, now: datetime, batch: int) -> int:
 
 def decided(now: datetime) -> list[Due]:
     """What `clear` erases."""
-    rows = IdentityVerification.objects.filter(id__in=_of_the_oldest(), changed_at__lte=now - KEPT)
+    oldest = Picture.objects.order_by("id").values_list("verification_id", flat=True)[:LOOKED_AT]
+    rows = IdentityVerification.objects.filter(id__in=set(oldest), changed_at__lte=now - KEPT)
     return [Due(rows.exclude(state__in=OPEN), "changed_at", now - KEPT)]
-
-
-def _of_the_oldest() -> list[Any]:
-    oldest = Picture.objects.order_by("id").values_list("verification_id", flat=True)
-    return list(set(oldest[:LOOKED_AT]))
 
 
 def _ended(now: datetime) -> Q:

@@ -5,9 +5,9 @@ doubled changes nothing but the time. No provider is called inside a transaction
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 from urllib.parse import urljoin
 
 import structlog
@@ -40,10 +40,7 @@ State = IdentityVerification.State
 LEASE = timedelta(seconds=30)  # a provider has answered by then, or its client has given up
 
 
-class Start(Protocol):
-    """As `Provider.start`."""
-
-    def __call__(self, check: Check, *, now: datetime) -> Started: ...
+Start = Callable[..., Started]  # as `Provider.start`
 
 
 class OtherBrowserError(MessageRefusedError):
@@ -174,18 +171,13 @@ def check_of(verification: IdentityVerification) -> Check:
     )
 
 
-def _provider_of(verification: IdentityVerification) -> Provider:
-    provider = registry.by_name(verification.provider)
-    if provider is None:
-        raise ProviderError("The provider of this attempt is not configured any more.")
-    return provider
-
-
 def _start(
     verification: IdentityVerification, start: Start | None = None, *, now: datetime
 ) -> tuple[str, dict[str, Any]]:
     """Where the browser goes, and what the row of the attempt remembers. Raises `ProviderError`."""
-    provider, check = _provider_of(verification), check_of(verification)
+    provider, check = registry.by_name(verification.provider), check_of(verification)
+    if provider is None:
+        raise ProviderError("The provider of this attempt is not configured any more.")
     try:
         started = (start or provider.start)(check, now=now)
         _check_is_own(verification, started.reference)

@@ -220,8 +220,5 @@ def _set_claim(verification: IdentityVerification, operator: AbstractUser | None
 def _tell(verification: IdentityVerification) -> None:
     """E-mails the person after the commit. The sweep sends an e-mail that cannot be sent now."""
     notices.owe(verification)
-
-    def send() -> None:  # no `partial`: Django cannot log the failure of one
-        notices.send_owed(verification)
-
-    transaction.on_commit(send, robust=True)
+    # No `partial`: Django cannot log the failure of one.
+    transaction.on_commit(lambda: notices.send_owed(verification), robust=True)

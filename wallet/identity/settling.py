@@ -9,31 +9,11 @@ from django.utils.timezone import localdate
 from infra.limits import LimitReachedError
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
-from wallet.identity import enrollment
-from wallet.identity.state_machine import (
-    FINAL,
-    SUBMISSIONS,
-    SUBMISSIONS_CAP,
-    WAITING,
-    State,
-    approve_as,
-    fail,
-    lock,
-    move_to,
-    to_review,
-    write_log,
-)
+from wallet.identity import enrollment, state_machine
+from wallet.identity.state_machine import State, approve_as, lock, move_to, to_review
 from wallet.models import IdentityVerification
-from wallet.providers.findings import (
-    Failed,
-    Finding,
-    NeedsReview,
-    NotHere,
-    Pending,
-    Refused,
-    SubmitAgain,
-    Verified,
-)
+from wallet.providers import findings
+from wallet.providers.findings import Failed, Finding, NotHere, Pending, Verified
 
 
 def settle(
@@ -55,7 +35,7 @@ def settle(
         begun = verification.state == State.STARTED
         if isinstance(finding, Pending) and not (begun and finding.submitted):
             return
-        if verification.state not in WAITING:
+        if verification.state not in state_machine.WAITING:
             _record_late(verification, finding, now=now)
             return
         if begun and begun_at not in (None, verification.changed_at):
@@ -69,13 +49,13 @@ def _act_on(verification: IdentityVerification, finding: Finding, *, now: dateti
     match finding:
         case Verified(identity, evidence):
             _approve_or_review(verification, identity, evidence, now=now)
-        case NeedsReview(reason, identity, evidence, typed):
+        case findings.NeedsReview(reason, identity, evidence, typed):
             to_review(verification, reason, identity, evidence, typed, now=now)
-        case SubmitAgain(reason) if verification.submissions < SUBMISSIONS_CAP:
+        case findings.SubmitAgain(reason) if verification.submissions < state_machine.SUBMISSIONS_CAP:
             move_to(verification, State.RESUBMIT, actor="provider", reason=reason, now=now)
-        case SubmitAgain():
+        case findings.SubmitAgain():
             move_to(verification, State.DECLINED, actor="provider", reason="too_many_tries", now=now)
-        case Refused(reason):
+        case findings.Refused(reason):
             move_to(verification, State.DECLINED, actor="provider", reason=reason, now=now)
         case NotHere():
             _end_uncharged(verification, finding, now=now)
@@ -83,7 +63,7 @@ def _act_on(verification: IdentityVerification, finding: Finding, *, now: dateti
             move_to(verification, State.SUBMITTED, actor="provider", now=now)
             move_to(verification, State.ERROR, actor="provider", reason=reason, now=now)
         case Failed(reason):
-            fail(verification, actor="provider", reason=reason, now=now)
+            state_machine.fail(verification, actor="provider", reason=reason, now=now)
 
 
 def _end_uncharged(verification: IdentityVerification, finding: NotHere, *, now: datetime) -> None:
@@ -92,14 +72,14 @@ def _end_uncharged(verification: IdentityVerification, finding: NotHere, *, now:
     reason, charge = finding.reason, -1 if charged else 0
     move_to(verification, State.CANCELLED, actor="provider", reason=reason, charge=charge, now=now)
     if charged:
-        SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
+        state_machine.SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
 
 
 def _submitted(verification: IdentityVerification, *, now: datetime) -> None:
     """Charges a try. Above the limit only the attempt counts it, because it cannot be refused any more."""
     move_to(verification, State.SUBMITTED, actor="provider", now=now, charge=+1)
     with suppress(LimitReachedError):
-        SUBMISSIONS.take(str(verification.wallet_id), now=now)
+        state_machine.SUBMISSIONS.take(str(verification.wallet_id), now=now)
     move_to(verification, State.PROCESSING, actor="provider", now=now)
 
 
@@ -119,7 +99,7 @@ def _approve_or_review(
 def _record_late(verification: IdentityVerification, finding: Finding, *, now: datetime) -> None:
     """Writes a late finding to the log, if it would have changed something."""
     repeated = verification.state == State.APPROVED and isinstance(finding, Verified)
-    if repeated or verification.state not in FINAL | {State.APPROVED, State.ERROR}:
+    if repeated or verification.state not in state_machine.FINAL | {State.APPROVED, State.ERROR}:
         return
     note = f"late, not acted on: {type(finding).__name__}"
-    write_log(verification, State(verification.state), actor="provider", reason=note, now=now)
+    state_machine.write_log(verification, State(verification.state), actor="provider", reason=note, now=now)

@@ -43,15 +43,10 @@ MOVES: dict[State, frozenset[State]] = {
     State.REVIEW: frozenset({State.APPROVED, State.RESUBMIT, State.DECLINED}),
     State.APPROVED: frozenset({State.EXPIRED}),
     State.ERROR: frozenset({State.STARTED}),
-    State.DECLINED: frozenset(),
-    State.ABANDONED: frozenset(),
-    State.CANCELLED: frozenset(),
-    State.EXPIRED: frozenset(),
+    **dict.fromkeys((State.DECLINED, State.ABANDONED, State.CANCELLED, State.EXPIRED), frozenset()),
 }
 FINAL = frozenset(state for state, moves in MOVES.items() if not moves)
-OPEN = frozenset(
-    {State.CREATED, State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT, State.REVIEW}
-)
+OPEN = frozenset(State) - FINAL - {State.APPROVED, State.ERROR}
 IDLE_STATES = (State.CREATED, State.STARTED, State.RESUBMIT)
 WAITING = frozenset({State.STARTED, State.PROCESSING})  # a result of the provider is acted on
 WITH_MEMORY = frozenset({State.STARTED, State.SUBMITTED, State.PROCESSING, State.RESUBMIT})
@@ -140,7 +135,7 @@ def move_to(
         if to not in MOVES[before] or (as_seen and seen != (verification.state, verification.changed_at)):
             raise ForbiddenMoveError(before, to)
         changes = {"sealed_claims": None, **changes, "state": to, "reason": reason, "changed_at": now}
-        changes |= {"notice_due": "", "notice_until": None}  # of the state before
+        changes["notice_due"] = ""  # of the state before
         if to not in WITH_MEMORY:
             changes["sealed_memory"] = None
         if to != State.REVIEW:

@@ -126,8 +126,9 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
             state_machine.submit(verification, now=now)
             progress.refresh(verification, now=now)
     elif verification.state == State.STARTED:
-        known: dict[str, Any] = {"provider": provider, "verification": verification}
-        return page.show(request, "identity_in_person", errand, wallet, **known)
+        return page.show(
+            request, "identity_in_person", errand, wallet, provider=provider, verification=verification
+        )
     return see_other("wallet_identity", errand.id)
 
 
@@ -145,7 +146,6 @@ def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     return see_other("wallet_identity", errand.id)
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def own_identity(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:

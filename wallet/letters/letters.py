@@ -84,28 +84,17 @@ def _written(fact: str | date) -> str:
 
 
 def send_shared(
-    wallet: Wallet,
-    *,
-    receipt: str,
-    requester: str,
-    domain: str,
-    at: datetime,
-    claims: Sequence[str],
-    transactions: Sequence[str],
+    wallet: Wallet, *, receipt: str, requester: str, at: datetime, **shared: str | Sequence[str]
 ) -> uuid.UUID:
-    """What the holder has shared, for those who switched these e-mails on: names of claims and titles of
-    transactions, never values, amounts or accounts. receipt: its number.
+    """What the holder has shared, for those who switched these e-mails on.
+
+    receipt: its number. shared: the `domain` of the requester, the names of the `claims` and the titles of
+    the `transactions`, but never values, amounts or accounts.
     """
     name = " ".join(requester.split())  # a subject is one line
     subject = _t("You shared your details with %(name)s") % {"name": name}
-    facts = {
-        "requester": requester,
-        "domain": domain,
-        "at": _written(at),
-        "claims": claims,
-        "transactions": transactions,
-        "address": f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}",
-    }
+    address = f"{settings.BASE_URL}{reverse('consent_receipt', args=[receipt])}"
+    facts = {**shared, "requester": requester, "at": _written(at), "address": address}
     return _send(wallet.email, subject, "shared", facts)
 
 

@@ -92,7 +92,7 @@ class Recovery(NumberedRow):
     matched_at = models.DateTimeField(_("wallet found"), null=True, editable=False)
     due_at = models.DateTimeField(_("moves"), null=True, editable=False)
     ended_at = models.DateTimeField(_("ended"), null=True, editable=False)
-    # How many e-mails the old address got, when the last was sent, and the end of the lease of the sweep.
+    # How many e-mails the old address got, and when the last was sent. The third is of the release before.
     notices = models.PositiveSmallIntegerField(default=0, editable=False)
     notified_at = models.DateTimeField(null=True, editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)

@@ -37,9 +37,9 @@ class WalletClosure(NumberedRow):
     undone_by = models.BigIntegerField(_("undone by operator"), null=True, editable=False)
     closed_at = models.DateTimeField(_("closed"), null=True, editable=False)
     finished_at = models.DateTimeField(_("everything erased"), null=True, editable=False)
-    # The address of a closed wallet, until everything stored under it is erased and its e-mail is sent.
+    # The address of a closed wallet, until everything stored under it is erased.
     sealed_address = models.BinaryField(null=True, editable=False)
-    # The e-mail that is still to be sent, and the end of the lease of the process that sends or erases.
+    # Both are of the release before.
     notice_due = models.CharField(max_length=10, blank=True, default="", editable=False)
     taken_until = models.DateTimeField(null=True, editable=False)
 

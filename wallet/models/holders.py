@@ -71,8 +71,7 @@ class Subject(InternalRow):
     sealed_seed = models.BinaryField(editable=False)
     created_at = models.DateTimeField(editable=False)
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         constraints = [models.UniqueConstraint(fields=["sector", "wallet"], name="wallet_one_subject_each")]
 
 
@@ -113,8 +112,7 @@ class Errand(InternalRow):
     expires_at = models.DateTimeField(editable=False, db_index=True)
     extendable_until = models.DateTimeField(null=True, editable=False)  # the longest end with more time
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         indexes = [models.Index(fields=["browser", "-created_at"], name="wallet_errands_of_browser")]
 
 

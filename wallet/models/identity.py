@@ -72,8 +72,7 @@ class IdentityVerification(NumberedRow):
     kept_by_provider = models.BooleanField(default=False, db_default=False, editable=False)
     created_at = models.DateTimeField(_("begun"), editable=False)
     changed_at = models.DateTimeField(_("last change"), editable=False)
-    # The e-mail about the outcome that is still to be sent (`identity.notices`), and the end of the lease of
-    # the process that sends it.
+    # The e-mail about the outcome that is still to be sent (`identity.notices`); the other is of before.
     notice_due = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
     # The operator who looks at it: only they see the claims and pictures, and only they decide.
@@ -179,8 +178,7 @@ class Credential(NumberedRow):
     expires_at = models.DateTimeField(_("ends"), editable=False, db_index=True)
     revoked_at = models.DateTimeField(_("revoked"), null=True, editable=False)
     erased_at = models.DateTimeField(_("erased"), null=True, editable=False)  # its claims
-    # The e-mail about its end that was sent last (`identity.notices`), and the end of the lease of the
-    # process that sends one.
+    # The e-mail about its end that was sent last (`identity.notices`); the other is of before.
     notice = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
 
@@ -237,6 +235,5 @@ class Picture(InternalRow):
     sealed_jpeg = models.BinaryField(editable=False)
     uploaded_at = models.DateTimeField(editable=False)
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         constraints = [models.UniqueConstraint(fields=["verification", "kind"], name="wallet_picture_once")]

@@ -24,8 +24,7 @@ class Passkey(InternalRow):
     created_at = models.DateTimeField(editable=False)
     last_used_at = models.DateTimeField(null=True, editable=False)
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         ordering = ["created_at", "id"]
 
 

@@ -29,8 +29,7 @@ class StatusList(InternalRow):
     content = models.CharField(max_length=64, blank=True, editable=False)  # SHA-256 (hex) of its statuses
     token = models.TextField(blank=True, editable=False)  # as published
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         constraints = [
             # At most one open list per slot, however many instances run.
             models.UniqueConstraint(

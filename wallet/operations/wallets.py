@@ -1,17 +1,15 @@
 """The operations on wallets, and on their moves to another address."""
 
 from datetime import datetime
-from functools import partial
 from typing import Any
 
-from django.db import transaction
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra import personal_data
 from infra.operations import Done, Operation
 from infra.personal_data import Person
-from wallet.account.closing import closures, sweeping
+from wallet.account.closing import closures
 from wallet.account.recovery import stopping
 from wallet.models import Recovery, Wallet, WalletClosure
 from wallet.operations import suspension
@@ -22,15 +20,12 @@ from wallet.status_lists import changes
 
 def _close(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
     who, reason = operator_named(operator), WalletClosure.Reason(values["reason"])
-    closure = closures.ask(wallet, now=now, operator_id=who.pk, reason=reason)
-    transaction.on_commit(partial(sweeping.send_owed, closure, now=now))
+    closures.ask(wallet, now=now, operator_id=who.pk, reason=reason)
     return Done(_t("To be closed in a day: %(reason)s") % {"reason": reason.label})
 
 
 def _keep(wallet: Wallet, values: dict[str, Any], operator: str, now: datetime) -> Done:
-    who = operator_named(operator)
-    closure = closures.undo(wallet, now=now, operator_id=who.pk)
-    transaction.on_commit(partial(sweeping.send_owed, closure, now=now))
+    closures.undo(wallet, now=now, operator_id=operator_named(operator).pk)
     return Done(_t("Not closed after all"))
 
 

@@ -10,14 +10,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.utils.translation import gettext as _
 from webauthn import base64url_to_bytes, generate_authentication_options, generate_registration_options
-from webauthn.helpers import options_to_json_dict
-from webauthn.helpers.structs import (
-    AuthenticatorSelectionCriteria,
-    AuthenticatorTransport,
-    PublicKeyCredentialDescriptor,
-    ResidentKeyRequirement,
-    UserVerificationRequirement,
-)
+from webauthn.helpers import options_to_json_dict, structs
 
 from wallet.models import Passkey, Wallet
 
@@ -45,9 +38,9 @@ def to_add(wallet: Wallet, challenge: bytes) -> dict[str, Any]:
             user_display_name=shortened(wallet.email),
             challenge=challenge,
             timeout=TIMEOUT,
-            authenticator_selection=AuthenticatorSelectionCriteria(
-                resident_key=ResidentKeyRequirement.REQUIRED,
-                user_verification=UserVerificationRequirement.REQUIRED,
+            authenticator_selection=structs.AuthenticatorSelectionCriteria(
+                resident_key=structs.ResidentKeyRequirement.REQUIRED,
+                user_verification=structs.UserVerificationRequirement.REQUIRED,
             ),
             exclude_credentials=_described(wallet.passkeys.all()),
         )
@@ -64,7 +57,7 @@ def to_sign(challenge: bytes, passkeys: Iterable[Passkey] = ()) -> dict[str, Any
             rp_id=rp_id(),
             challenge=challenge,
             timeout=TIMEOUT,
-            user_verification=UserVerificationRequirement.REQUIRED,
+            user_verification=structs.UserVerificationRequirement.REQUIRED,
             allow_credentials=_described(passkeys),
         )
     )
@@ -79,11 +72,11 @@ def shortened(email: str) -> str:
     return f"{name[: min(2, len(name) - 1)]}…@{host}"
 
 
-def _described(passkeys: Iterable[Passkey]) -> list[PublicKeyCredentialDescriptor]:
+def _described(passkeys: Iterable[Passkey]) -> list[structs.PublicKeyCredentialDescriptor]:
     return [
-        PublicKeyCredentialDescriptor(
+        structs.PublicKeyCredentialDescriptor(
             id=base64url_to_bytes(passkey.credential_id),
-            transports=[AuthenticatorTransport(name) for name in passkey.transports],
+            transports=[structs.AuthenticatorTransport(name) for name in passkey.transports],
         )
         for passkey in passkeys
     ]

@@ -8,7 +8,6 @@ from django import forms
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra.reasons import VisibleField
@@ -38,7 +37,6 @@ def _for_own_passkey(view: Page) -> Page:
     return page
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 @fresh.factor_first("wallet_passkey_add")
@@ -49,7 +47,6 @@ def add(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResp
     return show_to(request, session, "passkeys/add")
 
 
-@never_cache
 @require_POST
 @for_signed_in
 def close_offer(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:

@@ -13,15 +13,12 @@ from webauthn.helpers import (
     decode_credential_public_key,
     decoded_public_key_to_cryptography,
     parse_attestation_object,
-)
-from webauthn.helpers.structs import (
-    AttestationFormat,
-    AuthenticatorAttestationResponse,
-    RegistrationCredential,
+    structs,
 )
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from infra import base64url
+from wallet.account import user_agents
 from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
@@ -33,7 +30,7 @@ log = structlog.get_logger(__name__)
 
 MOST = 20  # passkeys of one wallet
 # No attestation is asked for, so a browser sends none, or that of a key which vouches for itself only.
-FORMATS = (AttestationFormat.NONE, AttestationFormat.PACKED)
+FORMATS = (structs.AttestationFormat.NONE, structs.AttestationFormat.PACKED)
 
 
 def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) -> Passkey:
@@ -57,10 +54,10 @@ def remove(passkey: Passkey) -> None:
 
 
 def _verified(read: PostedKey) -> VerifiedRegistration:
-    credential = RegistrationCredential(
+    credential = structs.RegistrationCredential(
         id=base64url.encode(read.credential_id),
         raw_id=read.credential_id,
-        response=AuthenticatorAttestationResponse(
+        response=structs.AuthenticatorAttestationResponse(
             client_data_json=read.client_data, attestation_object=read.attestation_object
         ),
     )
@@ -118,16 +115,14 @@ def _insert(
 
 LONGEST_NAME = 60  # characters
 
-# What a User-Agent contains → the kind of device. The first match counts: Android's contains Linux too.
-_DEVICES = (
-    ("iPhone", _lazy("iPhone")),
-    ("iPad", _lazy("iPad")),
-    ("Android", _lazy("Android device")),
-    ("Windows", _lazy("Windows computer")),
-    ("Mac OS X", _lazy("Mac")),
-    ("CrOS", _lazy("Chromebook")),
-    ("Linux", _lazy("Linux computer")),
-)
+# What a device with one of these systems of `user_agents` is called; others are called as their system.
+_DEVICES = {
+    "Android": _lazy("Android device"),
+    "Windows": _lazy("Windows computer"),
+    "macOS": _lazy("Mac"),
+    "ChromeOS": _lazy("Chromebook"),
+    "Linux": _lazy("Linux computer"),
+}
 
 
 def default_name(
@@ -150,7 +145,5 @@ def _kind_of_device(transports: Collection[str], attached: bool, user_agent: str
             return _("Phone or tablet")
         if {"usb", "nfc", "ble", "smart-card"}.intersection(transports):
             return _("Security key")
-    for part, words in _DEVICES:
-        if part in user_agent:
-            return str(words)
-    return _("Passkey")
+    system = user_agents.parse(user_agent).system
+    return str(_DEVICES.get(system, system)) or _("Passkey")

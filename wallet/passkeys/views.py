@@ -7,6 +7,7 @@ offered, and the wallet is known only when its signature is right.
 import uuid
 from collections.abc import Callable
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 import structlog
@@ -62,10 +63,7 @@ def options_to_confirm(request: HttpRequest, subject: uuid.UUID) -> HttpResponse
     session = sessions.current(request, now=timezone.now())
     if session is None:
         return JsonResponse({"refused": "not signed in"}, status=403)
-
-    def asked(challenge: bytes) -> dict[str, Any]:
-        return options.to_sign(challenge, session.wallet.passkeys.all())
-
+    asked = partial(options.to_sign, passkeys=session.wallet.passkeys.all())
     return _challenge(request, asked, Purpose.CONFIRM, bound_to=session.digest, subject=str(subject))
 
 
@@ -77,11 +75,7 @@ def options_to_add(request: HttpRequest) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session is None or not fresh.is_fresh(session, now=now):
         return JsonResponse({"refused": "sign in again"}, status=403)
-
-    def asked(challenge: bytes) -> dict[str, Any]:
-        return options.to_add(session.wallet, challenge)
-
-    return _challenge(request, asked, Purpose.ADD, bound_to=session.digest)
+    return _challenge(request, partial(options.to_add, session.wallet), Purpose.ADD, bound_to=session.digest)
 
 
 @require_POST

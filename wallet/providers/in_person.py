@@ -60,8 +60,6 @@ def as_case_number(typed: str) -> str:
 
 
 def qr_code(text: str) -> SafeString:
-    """The case number or another text, and nothing else, as an SVG image. The style sheet says its size."""
-    image = segno.make_qr(text, error="m").svg_inline(
-        omitsize=True, svgclass=None, lineclass=None, light="#fff"
-    )
-    return mark_safe(image)  # noqa: S308
+    """The text as an SVG image, whose size the style sheet says; black on white also in the dark."""
+    image = segno.make_qr(text, error="m")
+    return mark_safe(image.svg_inline(omitsize=True, svgclass=None, lineclass=None, light="#fff"))  # noqa: S308

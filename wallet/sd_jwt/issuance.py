@@ -83,11 +83,11 @@ def issue(
 ) -> SdJwt:
     """A signed SD-JWT of `claims` with all its Disclosures.
 
-    claims: the payload in the notation of RFC 9901, but with claims in the place of their digests. The
-    selectively disclosable members of an object are under its `_sd`, and a selectively disclosable element of
-    an array is `{"...": element}`; both can be nested. header: an encoded segment, as from
-    `IssuerKey.header_segment`. random_bytes: such as `secrets.token_bytes`. holder_jwk: goes into `cnf`.
-    digests: how many digests the `_sd` at a path has; decoys stand for those that are missing (§4.2.5).
+    claims: the payload in the notation of RFC 9901, but with claims in the place of their digests: the
+    selectively disclosable members of an object are under its `_sd`. Elements of arrays are not. header: an
+    encoded segment, as from `IssuerKey.header_segment`. random_bytes: such as `secrets.token_bytes`.
+    holder_jwk: goes into `cnf`. digests: how many digests the `_sd` at a path has; decoys stand for those
+    that are missing (§4.2.5).
     Raises ValueError for a reserved name, and for a member of `_sd` that is in `ALWAYS_PLAIN`.
     """
     if withheld := ALWAYS_PLAIN & claims.get("_sd", {}).keys():
@@ -169,7 +169,7 @@ def _value(value: Any, path: Path, issuance: _Issuance) -> Any:
     if isinstance(value, dict):
         return _object(value, path, issuance)
     if isinstance(value, list):
-        return [_element(element, (*path, index), issuance) for index, element in enumerate(value)]
+        return [_value(element, (*path, index), issuance) for index, element in enumerate(value)]
     return value
 
 
@@ -203,11 +203,3 @@ def _digests(withheld: dict[str, Any], path: Path, issuance: _Issuance) -> list[
     digests += issuance.decoys(issuance.digests.get(path, 0) - len(digests))
     digests.sort()  # so that the order reveals nothing (§4.2.4.1)
     return digests
-
-
-def _element(element: Any, path: Path, issuance: _Issuance) -> Any:
-    if isinstance(element, dict) and element.keys() == {"..."}:
-        content = (issuance.salts(1), _value(element["..."], path, issuance))
-        issuance.disclosures[path] = disclosure = base64url.encode(dumps(content))
-        return {"...": digest(disclosure)}
-    return _value(element, path, issuance)

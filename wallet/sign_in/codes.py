@@ -10,11 +10,12 @@ import uuid
 from contextlib import ExitStack
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.core.exceptions import ValidationError
 from django.db import transaction
-from django.db.models import F, Q
+from django.db.models import F, Q, QuerySet
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext as _t
 from django.utils.translation import ngettext
@@ -75,28 +76,38 @@ def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False)
 def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
     """Compare the code, and return the wallet of the errand's address, created now if it is new.
 
-    A try is counted before the code is compared, and the code is used up by a conditional update, so that
-    concurrent requests have no additional tries or uses. Raises `NoCodeError`, `WrongCodeError`,
-    `WalletSuspendedError`, `reserved.AddressReservedError` or `limits.LimitReachedError`.
+    A try is counted before it is said whether the code is right, and the code is used up by a conditional
+    update, so that concurrent requests have no additional tries or uses. Raises `NoCodeError`,
+    `WrongCodeError`, `WalletSuspendedError`, `reserved.AddressReservedError` or `limits.LimitReachedError`.
     """
     usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)
     sent = usable.first()
     if sent is None:
         raise NoCodeError
-    with ExitStack() as taken:  # only a wrong code counts for the client address
-        if not sent.own_allowance:
-            take(TRIES_PER_CLIENT, client, now=now, taken=taken)
-        the_same = usable.filter(id=sent.id, digest=sent.digest)
-        if the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
-            raise NoCodeError
-        if not constant_time_compare(sent.digest, _digest(errand, code)):
-            taken.pop_all()
-            raise WrongCodeError(the_same.values_list("tries_left", flat=True).first() or 0)
+    the_same = usable.filter(id=sent.id, digest=sent.digest)
+    is_right = constant_time_compare(sent.digest, _digest(errand, code))
+    count_try(the_same, is_right, client="" if sent.own_allowance else client, now=now)
     with transaction.atomic():
         if the_same.update(used_at=now) != 1:
             raise NoCodeError
         wallet = _wallet_of(errand, now=now)
     return _signed_in(wallet, errand, now=now)
+
+
+def count_try(rows: QuerySet[Any], is_right: bool, *, client: str, now: datetime) -> None:
+    """Count a try of the code in this row, and raise `WrongCodeError` unless it is right.
+
+    Raises `NoCodeError` if no try was left, whatever was entered. client: the network address for which a
+    wrong code counts, if it does; then raises `limits.LimitReachedError`, too.
+    """
+    with ExitStack() as taken:
+        if client:
+            take(TRIES_PER_CLIENT, client, now=now, taken=taken)
+        if rows.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
+            raise NoCodeError
+        if not is_right:
+            taken.pop_all()
+            raise WrongCodeError(rows.values_list("tries_left", flat=True).first() or 0)
 
 
 def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:

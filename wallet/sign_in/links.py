@@ -5,9 +5,7 @@ an attacker who requests a link for a holder gains nothing when the holder opens
 the link that the attacker's request has sent.
 """
 
-import re
 import secrets
-from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 from django.conf import settings
@@ -15,16 +13,14 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.urls import reverse
 
+from infra.limits import LimitReachedError
 from infra.sealing import sha256_hex
 from wallet.letters import letters
 from wallet.models import Errand, LoginLink
 from wallet.sign_in.allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL
-from wallet.sign_in.email_throttle import EmailThrottle
 
 # Longer than the time between two e-mails, so that a link from an earlier request still works.
 LIFETIME = timedelta(minutes=30)
-_EMAIL = EmailThrottle(LINKS_PER_EMAIL)
-_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 class LinkGoneError(Exception):
@@ -35,30 +31,23 @@ class NotWaitingError(Exception):
     """The link is valid, but this browser does not wait for one to its address."""
 
 
+@transaction.atomic
 def send(email: str, *, client: str | None, now: datetime) -> datetime:
     """Ensure that a working link is in the mailbox, and return its expiry.
 
     No e-mail is sent within 15 minutes of the last one while the link in it still works. client: the network
     address of a stranger, whose links are counted. Raises `limits.LimitReachedError` if the client address
-    has no links left, or if another request is writing an e-mail to this address, which may still fail. The
-    allowance of the mailbox is then given back.
+    has no links left. Other requests for the same mailbox wait until this one is committed or has failed.
     """
-    with ExitStack() as under_way, ExitStack() as taken:  # closed in the opposite order
-        if next_at := _EMAIL.take(email, now=now, under_way=under_way, taken=taken):
-            return next_at - LINKS_PER_EMAIL.window + LIFETIME
-        if client is not None:
-            LINKS_PER_CLIENT.take(client, now=now)  # not given back if the e-mail fails
-        until = _submit(email, now=now)
-        taken.pop_all()
-    return until
-
-
-@transaction.atomic
-def _submit(email: str, *, now: datetime) -> datetime:
-    secret = secrets.token_urlsafe(16)
+    try:
+        LINKS_PER_EMAIL.take(email, now=now)
+    except LimitReachedError as sent:
+        return sent.retry_at - LINKS_PER_EMAIL.window + LIFETIME
+    if client is not None:
+        LINKS_PER_CLIENT.take(client, now=now)
+    secret, until = secrets.token_urlsafe(16), now + LIFETIME
     address = settings.BASE_URL + reverse("wallet_link", args=[secret])
     outgoing = letters.send_link(email, address, lifetime=LIFETIME)
-    until = now + LIFETIME
     LoginLink.objects.create(digest=sha256_hex(secret), email=email, expires_at=until, outgoing=outgoing)
     return until
 
@@ -103,5 +92,4 @@ def use(secret: str, *, now: datetime) -> None:
 
 
 def _good(secret: str, *, now: datetime) -> QuerySet[LoginLink]:
-    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
-    return LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now)
+    return LoginLink.objects.filter(digest=sha256_hex(secret), used_at=None, expires_at__gt=now)

@@ -46,7 +46,9 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     """
     session = getattr(request, "_holder_session", _UNKNOWN)
     if session is _UNKNOWN:
-        session = _find(request, now=now)
+        known = _received(request) is not None
+        row = _living.first(now=now, **_values(request, now=now)) if known else None
+        session = _seen(row, now=now)
         _keep(request, session)
     return session  # type: ignore[return-value]
 
@@ -127,12 +129,6 @@ def _with_living(reads: tuple[Joinable, ...]) -> JoinedRead:
 def _values(request: HttpRequest, *, now: datetime) -> dict[str, Any]:
     """The values for the read `_living`, except `now`. No session has an empty digest."""
     return {"digest": _received(request) or "", "idle_since": now - IDLE}
-
-
-def _find(request: HttpRequest, *, now: datetime) -> HolderSession | None:
-    if _received(request) is None:
-        return None
-    return _seen(_living.first(now=now, **_values(request, now=now)), now=now)
 
 
 def _seen(session: HolderSession | None, *, now: datetime) -> HolderSession | None:

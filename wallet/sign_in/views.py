@@ -132,10 +132,8 @@ def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
 @require_POST
 def sign_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
     """Ends the session of this browser, even if the errand has expired or belongs to another browser."""
-    response = (
-        see_other("wallet_errand_signed_out", errand_id) if errand_id else see_other("wallet_signed_out")
-    )
-    return sessions.end(request, response)
+    to = ["wallet_errand_signed_out", errand_id] if errand_id else ["wallet_signed_out"]
+    return sessions.end(request, see_other(*to))
 
 
 @never_cache

@@ -3,12 +3,11 @@
 A closed list allocates no more entries: its blank rows are deleted, and when it is empty it is retired.
 """
 
-from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 import structlog
 
-from infra.retention import Due
+from infra.retention import Due, delete, pages
 from wallet.models import StatusEntry, StatusList
 
 log = structlog.get_logger(__name__)
@@ -16,7 +15,6 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(hours=1)  # after the expiry, for relying parties whose clocks are slow
 # An uncommitted transaction may still insert an entry for this long after a list was closed.
 CLOSED_FOR = timedelta(hours=1)
-READ = 100  # batches of rows that one query finds
 
 
 def blank_ended(*, now: datetime, batch: int) -> int:
@@ -25,13 +23,8 @@ def blank_ended(*, now: datetime, batch: int) -> int:
     Each database transaction changes `batch` rows. Any number of runs may overlap.
     """
     (due,) = ended_entries(now)
-    ended, forgotten = due.rows, 0
     blank = {"credential": None, "signing_key": None, "reference": None, "status": 0, "expires_at": None}
-    # A query passes the rows of the same hour that were blanked before it, so there are few queries.
-    while found := list(ended.order_by("expires_at").values_list("pk", flat=True)[: READ * batch]):
-        for ids in _portions(found, batch):
-            forgotten += ended.filter(pk__in=ids).update(**blank)
-    return forgotten
+    return sum(page.update(**blank) for page in pages(due.rows, by=due.by, batch=batch))
 
 
 def ended_entries(now: datetime) -> list[Due]:
@@ -46,16 +39,9 @@ def retire_closed(*, now: datetime, batch: int) -> int:
     """
     retired = 0
     for row in StatusList.objects.filter(closed_at__lte=now - CLOSED_FOR, retired_at=None):
-        blank = row.entries.filter(expires_at=None)
-        while found := list(blank.order_by("idx").values_list("pk", flat=True)[: READ * batch]):
-            for ids in _portions(found, batch):
-                StatusEntry.objects.filter(pk__in=ids, expires_at=None).delete()
+        delete(row.entries.filter(expires_at=None), by="idx", batch=batch)
         retired += _retire(row, now)
     return retired
-
-
-def _portions(ids: list[int], batch: int) -> Iterator[list[int]]:
-    return (ids[at : at + batch] for at in range(0, len(ids), batch))
 
 
 def _retire(row: StatusList, now: datetime) -> int:

@@ -16,7 +16,7 @@ from infra.published.documents import NothingToPublishError
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.models import SigningKey
 from wallet.models import StatusList
-from wallet.status_lists import allocation, encoding, standing, token
+from wallet.status_lists import allocation, standing, token
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +86,7 @@ def _claim(row: StatusList, now: datetime) -> bool:
 
 def _renewed(row: StatusList, now: datetime) -> str:
     """The stored token, or a new one if that is due."""
-    packed = encoding.pack(standing.not_valid(row.pk, now=now), size=row.size, bits=token.BITS)
+    packed = token.pack(standing.not_valid(row.pk, now=now), size=row.size, bits=token.BITS)
     content = hashlib.sha256(packed).hexdigest()
     key = active_issuer_key(now=now, fresh=True)
     as_signed = (row.content, str(row.kid)) == (content, key.kid)

@@ -2,16 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from typing import Any, TypeVar
+from typing import Any
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS, connections
-from django.db.models import BooleanField, CharField, DateTimeField, JSONField, QuerySet, TextField, UUIDField
+from django.db.models import BooleanField, CharField, DateTimeField, JSONField, TextField, UUIDField
 from django.db.models.expressions import Expression, Func, Subquery
 from psycopg.types.json import Jsonb
 
 Value = Callable[[str], Any]  # a placeholder for the value of this name in a queryset
-Row = TypeVar("Row")
 
 
 # Of these fields psycopg takes the values as they are; Django's way to the same values takes ten calls.
@@ -50,7 +49,7 @@ class Place(Expression):
     def adapted(self, value: Any) -> Any:
         """The value as the database takes it; raises ValueError for None in a comparison."""
         if value is None and not self.writes:
-            raise _nothing_equals_none(self.name)
+            raise ValueError(f"{self.name}: nothing equals None in SQL")
         return self._write(value) if self._write and value is not None else value
 
 
@@ -92,32 +91,12 @@ class Parameters:
 
     def filled(self, values: Mapping[str, Any]) -> list[Any]:
         """The parameters with these values; raises TypeError for missing or additional ones."""
-        check_names(self.names, values)
+        if values.keys() != self.names:
+            raise TypeError(f"takes exactly {sorted(self.names)}, not {sorted(values)}")
         return [
             parameter.adapted(values[parameter.name]) if isinstance(parameter, Place) else parameter
             for parameter in self.sequence
         ]
-
-
-def with_values(
-    rows: Callable[[Value], QuerySet[Any, Row]], values: Mapping[str, Any]
-) -> tuple[QuerySet[Any, Row], set[str]]:
-    """The queryset with its values, for the ORM, and the names that it takes; raises ValueError for None."""
-    named: set[str] = set()
-
-    def value(name: str) -> Any:
-        named.add(name)
-        if name in values and values[name] is None:
-            raise _nothing_equals_none(name)
-        return values.get(name)
-
-    return rows(value), named
-
-
-def check_names(named: set[str], values: Mapping[str, Any]) -> None:
-    """Raises TypeError unless exactly the named values are given."""
-    if values.keys() != named:
-        raise TypeError(f"takes exactly {sorted(named)}, not {sorted(values)}")
 
 
 def preparable(rows: Any) -> Any:
@@ -147,7 +126,3 @@ def _comparisons(query: Any) -> Iterator[Any]:
     for annotation in query.annotations.values():
         if isinstance(annotation, Subquery):
             yield from _comparisons(annotation.query)
-
-
-def _nothing_equals_none(name: str) -> ValueError:
-    return ValueError(f"{name}: nothing equals None in SQL")

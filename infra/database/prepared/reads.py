@@ -2,51 +2,26 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from typing import Any, Generic, Protocol
+from typing import Any, Generic, TypeVar, Union
 
 import orjson
 from django.db import DEFAULT_DB_ALIAS, connections
 from django.db.models import JSONField, Model, QuerySet
 from django.db.models.base import ModelState
 
-from infra.database import internals
 from infra.database.kept_connections import kept_cursor
 from infra.database.prepared.composition import (
     Parameters,
     Place,
     PlainPlace,
-    Row,
     Value,
     bind_places_to_columns,
-    check_names,
     preparable,
-    with_values,
 )
 
-
-class Composed(Protocol):
-    """SQL with `%s` for its parameters, the number of its columns, and how its rows are converted."""
-
-    @property
-    def sql(self) -> str: ...
-    @property
-    def parameters(self) -> Parameters: ...
-    @property
-    def width(self) -> int: ...
-
-    def make(self, row: Sequence[Any]) -> Any:
-        """What the read gives for a row."""
-
-
-class Joinable(Protocol):
-    """A read that can be part of a `JoinedRead`."""
-
-    @property
-    def composed(self) -> Composed:
-        """The statement of the read. Its first column must never be NULL."""
-
-    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], set[str]]:
-        """What the read gives without prepared SQL, and the names of the values that it takes."""
+Row = TypeVar("Row")
+# SQL with `%s` for its `parameters`, the number of its columns (`width`), and how it converts a row (`make`).
+Composed = Union["_ComposedQueryset", "SqlRead"]
 
 
 class PreparedRead(Generic[Row]):
@@ -66,12 +41,8 @@ class PreparedRead(Generic[Row]):
 
         Raises TypeError for missing or additional values, ValueError for None.
         """
-        if internals.DJANGO_IS_KNOWN_TO_WORK:
-            composed = self.composed
-            return [composed.make(row) for row in _read(composed, values)]
-        rows, named = with_values(self._rows, values)
-        check_names(named, values)
-        return list(rows)
+        composed = self.composed
+        return [composed.make(row) for row in _read(composed, values)]
 
     def first(self, **values: Any) -> Row | None:
         """The first row of `all`, or None. Slice a queryset that may have many rows with `[:1]`."""
@@ -80,13 +51,8 @@ class PreparedRead(Generic[Row]):
 
     @cached_property
     def composed(self) -> "_ComposedQueryset":
-        """See `Joinable`."""
+        """The statement. In a `JoinedRead` its first column must never be NULL."""
         return _ComposedQueryset(self._rows(Place))
-
-    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Row], set[str]]:
-        """See `Joinable`."""
-        rows, named = with_values(self._rows, values)
-        return list(rows), named
 
 
 class SqlRead:
@@ -100,8 +66,8 @@ class SqlRead:
         self._sql, self._names, self.width = sql, names, width
 
     @property
-    def composed(self) -> Composed:
-        """See `Joinable`."""
+    def composed(self) -> "SqlRead":
+        """As `PreparedRead.composed`."""
         return self
 
     @property
@@ -118,11 +84,8 @@ class SqlRead:
         """The row."""
         return tuple(row)
 
-    def by_the_orm(self, values: Mapping[str, Any]) -> tuple[Sequence[Any], set[str]]:
-        """See `Joinable`."""
-        with connections[DEFAULT_DB_ALIAS].cursor() as cursor:
-            cursor.execute(self.sql, [values.get(name) for name in self._names])
-            return cursor.fetchall(), set(self._names)
+
+Joinable = PreparedRead[Any] | SqlRead
 
 
 class JoinedRead:
@@ -140,19 +103,12 @@ class JoinedRead:
 
     def first(self, **values: Any) -> tuple[Any, ...]:
         """What each read gives, or None; takes exactly the values that they name, as `PreparedRead.all`."""
-        if not internals.DJANGO_IS_KNOWN_TO_WORK:
-            return self._one_by_one(values)
         (row,) = _read(self._joined, values)
         return self._joined.make(row)
 
     @cached_property
     def _joined(self) -> "_Joined":
         return _Joined([read.composed for read in self._reads])
-
-    def _one_by_one(self, values: Mapping[str, Any]) -> tuple[Any, ...]:
-        found = [read.by_the_orm(values) for read in self._reads]
-        check_names(set().union(*(named for _, named in found)), values)
-        return tuple(next(iter(rows), None) for rows, _ in found)
 
 
 class _ComposedQueryset:
@@ -223,7 +179,7 @@ def _from_json(text: str | None) -> Any:
     return None if text is None else orjson.loads(text)
 
 
-def _read(statement: Composed, values: Mapping[str, Any]) -> list[Any]:
+def _read(statement: "Composed | _Joined", values: Mapping[str, Any]) -> list[Any]:
     cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
     cursor.execute(statement.sql, statement.parameters.filled(values))
     rows: list[Any] = cursor.fetchall()

@@ -7,16 +7,13 @@ from typing import Any
 from django.db import DEFAULT_DB_ALIAS, connections, transaction
 from django.db.models import Model, QuerySet
 
-from infra.database import internals
 from infra.database.kept_connections import kept_cursor
 from infra.database.prepared.composition import (
     Parameters,
     Place,
     Value,
     bind_places_to_columns,
-    check_names,
     preparable,
-    with_values,
     writer,
 )
 
@@ -35,10 +32,6 @@ class PreparedUpdate:
 
     def run(self, **values: Any) -> int:
         """Changes the rows in one statement and gives their number; raises as `PreparedRead.all` does."""
-        if not internals.DJANGO_IS_KNOWN_TO_WORK:
-            rows, named = with_values(self._rows, values)
-            check_names(named | set(self._changes), values)
-            return rows.update(**{name: values[name] for name in self._changes})
         cursor = kept_cursor(connections[DEFAULT_DB_ALIAS])
         cursor.execute(*self.statement(values))
         return int(cursor.rowcount)
@@ -78,9 +71,6 @@ class PreparedInsert:
 
     def run(self, instance: Model) -> None:
         """Inserts the row."""
-        if not internals.DJANGO_IS_KNOWN_TO_WORK:
-            self._model._base_manager.bulk_create([instance])
-            return
         kept_cursor(connections[DEFAULT_DB_ALIAS]).execute(self.sql, self.parameters(instance))
         mark_as_stored(instance)
 
@@ -110,7 +100,7 @@ class JoinedInsert:
         """Inserts a row of each model, in their order."""
         connection = connections[DEFAULT_DB_ALIAS]
         pairs = list(zip(self._inserts, instances, strict=True))
-        if connection.vendor != "postgresql" or not internals.DJANGO_IS_KNOWN_TO_WORK:
+        if connection.vendor != "postgresql":
             with transaction.atomic():
                 for insert, instance in pairs:
                     insert.run(instance)

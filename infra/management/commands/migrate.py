@@ -11,36 +11,25 @@ from time import sleep
 from typing import Any
 
 from django.conf import settings
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandError
 from django.core.management.commands import migrate
 from django.db import DatabaseError, connections
 from django.db.migrations.executor import MigrationExecutor
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
 
-from infra.database.database_mark import refuse_to_adopt
-
 LOCK = 0x6D696772617465  # "migrate" in ASCII; each PostgreSQL database has its own advisory locks
 BETWEEN_TRIES = 0.2  # seconds
 
 
 class Command(migrate.Command):
-    def add_arguments(self, parser: CommandParser) -> None:
-        super().add_arguments(parser)
-        parser.add_argument(
-            "--adopt",
-            action="store_true",
-            help="Mark a database without a mark as belonging to this environment, whatever it contains.",
-        )
-
-    def handle(self, *args: Any, adopt: bool = False, **options: Any) -> Any:
+    def handle(self, *args: Any, **options: Any) -> Any:
         connection = connections[options["database"]]
         if settings.DATABASE_POOLER == "transaction":
             return self._through_pooler(connection)
-        with alone(connection, on_wait=self._say_that_it_waits):
+        lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
+        with lock(connection, self._say_that_it_waits):
             refuse_older_database(connection)
-            if not adopt:
-                refuse_to_adopt(connection)
             return super().handle(*args, **options)
 
     def _through_pooler(self, connection: Any) -> None:
@@ -74,18 +63,11 @@ def refuse_older_database(connection: Any) -> None:
 
 
 @contextmanager
-def alone(connection: Any, *, on_wait: Callable[[], None]) -> Iterator[None]:
-    """Holds the lock of `migrate`; calls `on_wait` once if it has to wait."""
-    lock = _advisory_lock if connection.vendor == "postgresql" else _file_lock
-    with lock(connection, on_wait):
-        yield
-
-
-@contextmanager
 def _advisory_lock(connection: Any, on_wait: Callable[[], None]) -> Iterator[None]:
     """Holds a lock of the database session, which ends even if the process is killed.
 
-    Polls for the lock, because a wait inside PostgreSQL would end at `lock_timeout`.
+    Calls `on_wait` once if it has to wait. Polls for the lock, because a wait inside PostgreSQL would end at
+    `lock_timeout`.
     """
     with connection.cursor() as cursor:
         first = True

@@ -9,8 +9,8 @@ from django.utils import timezone
 
 from infra import runs
 from infra.audit import heads, verification
-from infra.audit.heads import AuditFileError
 from infra.audit.verification import BrokenRecordError
+from infra.files import FileError
 
 
 class Command(BaseCommand):
@@ -26,7 +26,7 @@ class Command(BaseCommand):
             else:
                 verification.verify(now=now)
                 self.stdout.write("AUDIT_FOLDER is not set: nothing is signed.")
-        except (AuditFileError, BrokenRecordError) as error:
+        except (FileError, BrokenRecordError) as error:
             raise CommandError(f"The audit record is not signed: {error}") from None
         for each in signed:
             self.stdout.write(f"Signed {each.day}: line {each.head.seq}.")

@@ -8,7 +8,8 @@ from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
 from infra.audit import heads, verification
-from infra.audit.heads import AuditFileError, SignedHead
+from infra.audit.heads import SignedHead
+from infra.files import FileError
 from infra.models import AuditLine
 
 
@@ -29,7 +30,7 @@ class Command(BaseCommand):
     def handle(self, *args: Any, folder: str, public_key: str, **options: Any) -> None:
         try:
             signed = _signed(folder, public_key)
-        except AuditFileError as error:
+        except FileError as error:
             raise CommandError(str(error)) from None
         found = list(verification.faults(each.head for each in signed))
         for fault in found:
@@ -49,5 +50,5 @@ def _signed(folder: str, public_key: str) -> list[SignedHead]:
     if public_key:
         return heads.read(Path(folder), heads.public_key(public_key))
     if not settings.AUDIT_KEY_FILE:
-        raise AuditFileError("Set AUDIT_KEY_FILE or --public-key to verify the signed heads.")
+        raise FileError("Set AUDIT_KEY_FILE or --public-key to verify the signed heads.")
     return heads.read(Path(folder), heads.private_key(settings.AUDIT_KEY_FILE).public_key())

@@ -1,50 +1,45 @@
 """`manage.py certify_signing_key`: prints a key's certificate request, or installs its certificate chain."""
 
 import sys
-from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError, CommandParser
+from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
-from infra.audit.commands import RecordedCommand
+from infra.files import content
 from infra.moments import moment
 from keys.certificates.chain import MAX_PEM
-from keys.management.key_command import KeyCommand
+from keys.management.key_command import RecordedKeyCommand
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, certify
+from keys.rotation.states import State
 
 
-class Command(RecordedCommand, KeyCommand):
+class Command(RecordedKeyCommand):
     help = (
         "Without --chain: print the certificate request (PKCS#10) of a staged or active key. "
         "With --chain: install the files that the authority sent: leaf, issuing CA and root, in any order."
     )
+    state, hint = State.STAGED, "stage_signing_key makes one."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kid", help="the key's id")
+        super().add_arguments(parser)
         parser.add_argument(
             "--chain", metavar="FILE", nargs="+", help="one file or more; - is standard input"
         )
-        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
-    def handle(self, *args: Any, kid: str, chain: list[str] | None, reason: str, **options: Any) -> None:
+    def handle(
+        self, *args: Any, kid: str | None, chain: list[str] | None, reason: str, **options: Any
+    ) -> None:
+        kid = self.chosen(kid)
         if chain is None:
             self.stdout.write(certificate_request(kid), ending="")
             return
-        files = [_read(name) for name in chain]
+        files = [
+            sys.stdin.buffer.read(MAX_PEM + 1) if name == "-" else content(name, most=MAX_PEM)
+            for name in chain
+        ]
         key = certify(kid, *files, now=now(), actor=shell_user(), reason=reason)
         certified = key.certified_chain
         if certified:
             self.stdout.write(f"Certified key {key} until {moment(certified.not_after)}.")
-
-
-def _read(name: str) -> bytes:
-    """The file's content, at most one byte more than a chain may have; raises CommandError."""
-    try:
-        if name == "-":
-            return sys.stdin.buffer.read(MAX_PEM + 1)
-        with Path(name).open("rb") as file:
-            return file.read(MAX_PEM + 1)
-    except OSError as error:
-        raise CommandError(f"{name} cannot be read: {error.strerror}.") from error

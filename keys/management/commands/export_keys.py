@@ -8,31 +8,29 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import transaction
 from django.utils.timezone import now
 
-from infra.audit.commands import RecordedCommand
-from infra.reasons import visible
-from keys.management.key_command import KeyCommand
+from keys.management.key_command import RecordedKeyCommand
 from keys.private_keys.backup import export, in_hardware
 from keys.private_keys.backup_file import lock, require_strong
 from keys.private_keys.passphrase import passphrase_from
 from keys.rotation.key_events import shell_user
 
 
-class Command(RecordedCommand, KeyCommand):
+class Command(RecordedKeyCommand):
     help = (
         "Write all keys, private parts included, into a new encrypted file (JWE). Keep it where neither the "
         "database nor KEY_SEALING_KEYS is kept, and the passphrase somewhere else again."
     )
 
+    needs_reason = True
+
     def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("file", help="the file to make; one that exists is not overwritten")
-        parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
         parser.add_argument(
             "--passphrase-file", metavar="FILE", help="its first line; asked for when left out"
         )
 
     def handle(self, *args: Any, file: str, reason: str, passphrase_file: str | None, **options: Any) -> None:
-        if not visible(reason):
-            raise CommandError("Say why the keys are exported.")
         passphrase = passphrase_from(passphrase_file, twice=True)
         require_strong(passphrase)
         with transaction.atomic():  # so that there is no file without its key event, and no event without it

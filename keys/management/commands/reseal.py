@@ -8,7 +8,7 @@ from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
-from infra.audit.commands import RecordedCommand
+from keys.management.key_command import RecordedKeyCommand
 from keys.resealing import BATCH, reseal
 from keys.rotation.key_events import Action, record, shell_user
 from keys.sealed_columns import SealedColumn, sealed_columns
@@ -18,13 +18,14 @@ MAX_BATCH = 10_000
 log = structlog.get_logger(__name__)
 
 
-class Command(RecordedCommand):
+class Command(RecordedKeyCommand):
     help = (
         "Move every sealed value (private keys, identities) to the first of KEY_SEALING_KEYS, in batches, "
         "while the service runs. It may be stopped and run again. First restart all instances with the list."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
+        super().add_arguments(parser)
         parser.add_argument("--batch", type=int, default=BATCH, help=f"rows at a time ({BATCH})")
         parser.add_argument(
             "--dry-run", action="store_true", help="only report how many values there are to move"
@@ -34,7 +35,6 @@ class Command(RecordedCommand):
             metavar="KEY-ID",
             help="empty for good the values sealed under a lost key; check --deploy names its id",
         )
-        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
 
     def handle(
         self, *args: Any, batch: int, dry_run: bool, forget: str | None, reason: str, **options: Any

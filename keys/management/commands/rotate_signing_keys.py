@@ -1,8 +1,8 @@
 """`manage.py rotate_signing_keys`: takes the steps that are due. All instances may run it, every hour."""
 
-import json
 from dataclasses import replace
 from datetime import datetime
+from json import dumps
 from typing import Any
 
 from django.core.management.base import CommandError, CommandParser
@@ -40,7 +40,7 @@ class Command(KeyCommand):
         rotation = together([rehearsal(now=moment, kind=k) for k in KINDS] if dry_run else _rotated(moment))
         ending = (Entry("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
         rotation = replace(rotation, problems=(*rotation.problems, *ending))
-        for line in [_as_json(rotation.facts())] if json else rotation.lines():
+        for line in [dumps(rotation.facts(), indent=2, ensure_ascii=False)] if json else rotation.lines():
             self.stdout.write(line)
         if failed := [problem.text for problem in rotation.problems if problem.what in FAILURES]:
             raise CommandError(" ".join(dict.fromkeys(failed)))
@@ -55,7 +55,3 @@ def _rotated(moment: datetime) -> list[Report]:
         return [renewed, *first]
     before = [Report(moment, done=report.done) for report in first]
     return [*before, renewed, *(rotate(now=now(), actor=shell_user(), kind=kind) for kind in KINDS)]
-
-
-def _as_json(facts: dict[str, Any]) -> str:
-    return json.dumps(facts, indent=2, ensure_ascii=False)

@@ -5,23 +5,22 @@ from typing import Any
 from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
-from infra.audit.commands import RecordedCommand
 from infra.moments import moment
-from keys.management.key_command import KeyCommand
+from keys.management.key_command import RecordedKeyCommand
 from keys.models import KINDS, SigningKey
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, stage
 from keys.rotation.states import ready_at
 
 
-class Command(RecordedCommand, KeyCommand):
+class Command(RecordedKeyCommand):
     help = (
         "Make a new key and stage it. It is published once it is certified, and signs once it is activated. "
         "If an external authority issues the certificates, print the certificate request."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("--reason", default="", help="why, for the record (200 characters)")
+        super().add_arguments(parser)
         parser.add_argument(
             "--store",
             choices=SigningKey.Store.values,

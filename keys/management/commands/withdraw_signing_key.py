@@ -7,8 +7,7 @@ from django.conf import settings
 from django.core.management.base import CommandError, CommandParser
 from django.utils.timezone import now
 
-from infra.audit.commands import RecordedCommand
-from keys.management.key_command import KeyCommand, chosen
+from keys.management.key_command import RecordedKeyCommand
 from keys.models import Key
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import withdraw
@@ -16,22 +15,24 @@ from keys.rotation.states import State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
 
 
-class Command(RecordedCommand, KeyCommand):
+class Command(RecordedKeyCommand):
     help = (
         "Withdraw a key now and for good, for instance because it was compromised. The next key signs at "
         "once, and everything that the key signed is invalid. Shows the consequences first, and asks."
     )
 
+    state, hint = State.ACTIVE, "Say which key to withdraw."
+    needs_reason = True
+
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("kid", nargs="?", help="the key's id; the active key when left out")
-        parser.add_argument("--reason", required=True, help="why, for the record (200 characters)")
+        super().add_arguments(parser)
         parser.add_argument(
             "--yes", action="store_true", help="do not ask; name the key if no other can sign"
         )
 
     def handle(self, *args: Any, kid: str | None, reason: str, yes: bool, **options: Any) -> None:
         moment = now()
-        key = find(chosen(kid, State.ACTIVE, "Say which key to withdraw."))
+        key = find(self.chosen(kid))
         self.stdout.write(f"Key {key} is “{key.get_state_display()}”.")
         self.stdout.write(cost_of_withdrawal(key, now=moment))
         stops = stops_signing(key, now=moment)

@@ -4,7 +4,6 @@ The search is posted, so that no e-mail address gets into a URL or a log. Every 
 recorded before anything is shown.
 """
 
-from datetime import datetime
 from typing import Any, cast
 
 from django.contrib.admin import AdminSite
@@ -44,7 +43,10 @@ def look_up(request: HttpRequest, site: AdminSite) -> HttpResponse:
         try:
             PER_OPERATOR.take(str(operator.pk), now=now)
         except LimitReachedError as reached:
-            return _too_many(request, site, form, reached, now)
+            seconds = int(reached.retry_after(now))
+            text = _("You have looked up %(most)d in this hour. Try again in %(minutes)d minutes.")
+            form.add_error(None, text % {"most": PER_OPERATOR.most, "minutes": -(-seconds // 60)})
+            return again_after(seconds, _page(request, site, context, status=429))
         found = find(form.cleaned_data["term"], now=now)
         # Also a search that found nothing. What cannot be recorded is not shown.
         subject = (found and found.subject) or Wallet
@@ -53,18 +55,7 @@ def look_up(request: HttpRequest, site: AdminSite) -> HttpResponse:
     return _page(request, site, context)
 
 
-def _page(request: HttpRequest, site: AdminSite, context: dict[str, Any]) -> TemplateResponse:
+def _page(request: HttpRequest, site: AdminSite, context: dict[str, Any], status: int = 200) -> HttpResponse:
     title = {"title": _("Support"), "has_errors": bool(context["form"].errors)}
-    return TemplateResponse(request, "admin/support.html", {**site.each_context(request), **title, **context})
-
-
-def _too_many(
-    request: HttpRequest, site: AdminSite, form: LookUpForm, reached: LimitReachedError, now: datetime
-) -> HttpResponse:
-    seconds = int(reached.retry_after(now))
-    text = _("You have looked up %(most)d in this hour. Try again in %(minutes)d minutes.")
-    form.add_error(None, text % {"most": PER_OPERATOR.most, "minutes": -(-seconds // 60)})
-    response = _page(request, site, {"form": form})
-    response.status_code = 429
-    again_after(seconds, response)
-    return response
+    context = {**site.each_context(request), **title, **context}
+    return TemplateResponse(request, "admin/support.html", context, status=status)

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.utils import timezone
@@ -15,6 +15,7 @@ from infra.audit.commands import RecordedCommand
 from presentation.models import RelyingParty
 from presentation.relying_parties.as_json import listed
 from presentation.relying_parties.changing import change
+from presentation.relying_parties.registration import in_words
 
 LARGEST = 1_000_000  # characters
 
@@ -41,7 +42,7 @@ class Command(RecordedCommand):
         except RelyingParty.DoesNotExist:
             raise CommandError("There is no relying party with this client ID.") from None
         except ValidationError as error:
-            raise CommandError(_as_text(error)) from None
+            raise CommandError(f"Nothing was changed.\n{in_words(error)}") from None
         except IntegrityError:
             raise CommandError("Nothing was changed.\nAnother relying party has this name.") from None
         verb = "Would change" if dry_run else "Changed"
@@ -71,10 +72,3 @@ def _object_in(text: str) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise CommandError("Nothing was changed.\nIt must be a JSON object.")
     return value
-
-
-def _as_text(error: ValidationError) -> str:
-    lines = ["Nothing was changed."]
-    for member, messages in error.message_dict.items():
-        lines += [message if member == NON_FIELD_ERRORS else f"{member}: {message}" for message in messages]
-    return "\n".join(lines)

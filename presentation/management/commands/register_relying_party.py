@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from django.core.exceptions import NON_FIELD_ERRORS, ValidationError
+from django.core.exceptions import ValidationError
 from django.core.management.base import CommandError, CommandParser
 from django.db import IntegrityError, transaction
 from django.db.models import BooleanField, CharField
@@ -13,8 +13,8 @@ from django.utils.translation import gettext as _
 
 from infra.audit.commands import RecordedCommand
 from presentation.dcql.queries import BASIC
-from presentation.models import RelyingParty
-from presentation.relying_parties import history, integration, registration
+from presentation.models import RelyingParty, RelyingPartyEvent
+from presentation.relying_parties import integration, registration
 from presentation.relying_parties.as_json import FIELDS, as_json
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -81,11 +81,12 @@ class Command(RecordedCommand):
                 relying_party = registration.register(
                     name=name, wire_format=wire_format, jwks=keys, **lists, **others
                 )
-                history.record(
+                RelyingPartyEvent.record(
                     relying_party, _("Registered"), command="register_relying_party", now=timezone.now()
                 )
         except ValidationError as error:
-            raise CommandError(_as_text(error)) from None
+            problems = registration.in_words(error, _option)
+            raise CommandError(f"Nothing was registered.\n{problems}") from None
         except IntegrityError:
             raise CommandError("Another registration with this name came first.") from None
         claims = sorted(".".join(path) for path in relying_party.claims_it_may_ask(catalogue.current()))
@@ -98,14 +99,6 @@ def _read(path: str) -> Any:
         return public_keys.from_json(Path(path).read_bytes().decode("utf-8-sig"))
     except (OSError, ValueError):
         raise CommandError(f"Nothing was registered.\n--jwks: {path} cannot be read as JSON.") from None
-
-
-def _as_text(error: ValidationError) -> str:
-    lines = ["Nothing was registered."]
-    for field, messages in error.message_dict.items():
-        prefix = "" if field == NON_FIELD_ERRORS else f"{_option(field)}: "
-        lines += [prefix + message for message in messages]
-    return "\n".join(lines)
 
 
 def _option(field: str) -> str:

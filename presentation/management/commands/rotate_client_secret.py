@@ -10,8 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from infra.audit.commands import RecordedCommand
-from presentation.models import RelyingParty
-from presentation.relying_parties import history
+from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties.authentication import client_secrets
 
 
@@ -43,7 +42,7 @@ class Command(RecordedCommand):
             with transaction.atomic():
                 new = client_secrets.rotate(relying_party, now=now, overlap=overlap)
                 action = _("Client secret %(number)s made") % {"number": new.row.pk}
-                history.record(relying_party, action, command="rotate_client_secret", now=now)
+                RelyingPartyEvent.record(relying_party, action, command="rotate_client_secret", now=now)
         except client_secrets.TwoSecretsError:
             raise CommandError(
                 "Two secrets work already, and nothing was changed. End one in the admin, or all of them "

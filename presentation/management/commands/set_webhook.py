@@ -11,8 +11,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from infra.audit.commands import RecordedCommand
-from presentation.models import RelyingParty
-from presentation.relying_parties import history
+from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
 
@@ -58,7 +57,7 @@ def _new_secret(party: RelyingParty, overlap: timedelta) -> dict[str, str]:
     now = timezone.now()
     new = signing_secrets.rotate(party, now=now, overlap=overlap)
     action = _("New webhook secret") if overlap else _("New webhook secret, those before ended")
-    history.record(party, action, command=COMMAND, now=now)
+    RelyingPartyEvent.record(party, action, command=COMMAND, now=now)
     return {"secret": new}
 
 
@@ -75,7 +74,7 @@ def _change(party: RelyingParty, url: str | None, events: list[str] | None) -> N
         raise CommandError("Nothing was changed.\n" + "\n".join(error.messages)) from None
     party.save(update_fields=["webhook_url", "webhook_events"])
     if action := _in_words(before, party):
-        history.record(party, action, command=COMMAND, now=timezone.now())
+        RelyingPartyEvent.record(party, action, command=COMMAND, now=timezone.now())
 
 
 def _in_words(before: tuple[str, list[str]], party: RelyingParty) -> str:

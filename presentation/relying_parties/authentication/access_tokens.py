@@ -13,15 +13,12 @@ from django.conf import settings
 from keys import key_set
 from keys.issuer_key import active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
+from presentation.machine_errors import InvalidTokenError
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY, ClientJwtError, times
 
 LIFETIME = timedelta(minutes=10)
 _TYPE = "at+jwt"
 LONGEST = 4096  # characters
-
-
-class TokenRefusedError(ValueError):
-    """The text is no access token of this service, or it has expired; the message says why."""
 
 
 def issue(client_id: str, grants: list[str], *, now: datetime) -> dict[str, Any]:
@@ -51,19 +48,19 @@ def issue(client_id: str, grants: list[str], *, now: datetime) -> dict[str, Any]
 
 
 def verify(token: str, *, now: datetime) -> tuple[str, frozenset[str]]:
-    """The client and the grants of a valid token; raises TokenRefusedError."""
+    """The client and the grants of a valid token; raises InvalidTokenError."""
     try:
         if len(token) > LONGEST:
-            raise TokenRefusedError("The access token is too long.")
+            raise InvalidTokenError("The access token is too long.")
         unverified = take_apart(token)
         key = key_set.find(str(unverified.header.get("kid")))
         if key is None:
-            raise TokenRefusedError("The access token is signed by an unknown key.")
+            raise InvalidTokenError("The access token is signed by an unknown key.")
         claims = unverified.verified(key.public_key, typ=_TYPE)
     except JwsError as error:
-        raise TokenRefusedError(f"The access token is refused: {error}.") from error
+        raise InvalidTokenError(f"The access token is refused: {error}.") from error
     if claims.get("iss") != settings.BASE_URL or claims.get("aud") != settings.BASE_URL:
-        raise TokenRefusedError("The access token has another issuer or audience.")
+        raise InvalidTokenError("The access token has another issuer or audience.")
     _check_times(claims, now)
     # We issued this token, so its remaining claims need no validation.
     return claims["client_id"], frozenset(claims["scope"].split())
@@ -74,11 +71,11 @@ def _check_times(claims: dict[str, Any], now: datetime) -> None:
     try:
         moments = times(claims)
     except ClientJwtError as error:
-        raise TokenRefusedError(f"The access token {error}.") from error
+        raise InvalidTokenError(f"The access token {error}.") from error
     if moments.get("exp", 0) <= now.timestamp():
-        raise TokenRefusedError("The access token has expired.")
+        raise InvalidTokenError("The access token has expired.")
     if max(moments.get("nbf", 0), moments.get("iat", 0)) > (now + LEEWAY).timestamp():
-        raise TokenRefusedError("The access token is not valid yet.")
+        raise InvalidTokenError("The access token is not valid yet.")
 
 
 @lru_cache(maxsize=4)

@@ -5,11 +5,11 @@ The caller checks that the `jti` was not used before.
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from keys.jws import JwsError, decode_segment
+from presentation.machine_errors import InvalidClientError
 from presentation.relying_parties.authentication.signed_jwt import (
     LEEWAY,
     ClientJwtError,
@@ -29,36 +29,26 @@ _CLIENT_ID = re.compile(f"[!-~]{{1,{LIMITS['client_id']}}}")
 _TYPES = (None, "JWT", "client-authentication+jwt")
 
 
-class AssertionRefusedError(ValueError):
-    """The assertion is not valid; the text says why and repeats none of its values."""
-
-
-@dataclass(frozen=True)
-class Assertion:
-    """A verified assertion, valid if its `jti` was not used before."""
-
-    jti: str
-    expires_at: datetime
-
-
 def unverified_subject(assertion: str) -> str:
-    """The client ID in `sub`, before the signature is verified; raises AssertionRefusedError."""
+    """The client ID in `sub`, before the signature is verified; raises InvalidClientError."""
     if len(assertion) > LONGEST or assertion.count(".") != 2:
-        raise AssertionRefusedError("The client assertion is not a JWT.")
+        raise InvalidClientError("The client assertion is not a JWT.")
     try:
         subject = decode_segment(assertion.split(".")[1]).get("sub")
     except JwsError:
-        raise AssertionRefusedError("The client assertion is not a JWT.") from None
+        raise InvalidClientError("The client assertion is not a JWT.") from None
     # Unauthenticated input for a database query, so accept only what a client ID may look like.
     if not isinstance(subject, str) or not _CLIENT_ID.fullmatch(subject):
-        raise AssertionRefusedError("The client assertion names no client as its subject (sub).")
+        raise InvalidClientError("The client assertion names no client as its subject (sub).")
     return subject
 
 
 def verify(
     assertion: str, *, client_id: str, find_keys: FindKeys, audiences: Collection[str], now: datetime
-) -> Assertion:
-    """Verifies signature, times, issuer, subject and audience; raises AssertionRefusedError.
+) -> tuple[str, datetime]:
+    """Verifies signature, times, issuer, subject and audience; raises InvalidClientError.
+
+    Gives its `jti`, which must not have been used before, and when the assertion expires.
 
     audiences: accepted values of `aud`. With one of them `aud` must be a string; with several, for older
     clients, it may also be an array.
@@ -67,18 +57,18 @@ def verify(
         claims = signed_claims(assertion, find_keys, types=_TYPES)
         moments = times(claims)
         if "exp" not in moments:
-            raise AssertionRefusedError("The client assertion has no end (exp).")
+            raise InvalidClientError("The client assertion has no end (exp).")
         check_times(moments, lifetime=LIFETIME, now=now)
     except ClientJwtError as error:
-        raise AssertionRefusedError(f"The client assertion {error}.") from error
+        raise InvalidClientError(f"The client assertion {error}.") from error
     if claims.get("iss") != client_id or claims.get("sub") != client_id:
-        raise AssertionRefusedError("Both iss and sub must be the client_id.")
+        raise InvalidClientError("Both iss and sub must be the client_id.")
     if not _is_meant_for(claims.get("aud"), audiences):
-        raise AssertionRefusedError("The audience (aud) must be the issuer, as a single string.")
+        raise InvalidClientError("The audience (aud) must be the issuer, as a single string.")
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
-        raise AssertionRefusedError("A jti of at most 256 characters, without NUL, is needed.")
-    return Assertion(jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY)
+        raise InvalidClientError("A jti of at most 256 characters, without NUL, is needed.")
+    return jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY
 
 
 def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:

@@ -15,10 +15,9 @@ from django.db import connection
 from infra.database.prepared.reads import PreparedRead
 from infra.sealing import sha256_hex
 from presentation import metadata
-from presentation.machine_errors import InvalidClientError, MalformedRequestError, UnavailableError
+from presentation.machine_errors import InvalidClientError, MachineError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty
 from presentation.relying_parties.authentication import assertion, client_secrets, fetched_keys
-from presentation.relying_parties.authentication.assertion import AssertionRefusedError
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.public_keys import ClientKeys
 from presentation.requests.parameters import decoded
@@ -51,16 +50,16 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     """The active relying party that sent `form` with this `Authorization` header ("" for none).
 
     The row is read without the logo, which no endpoint for machines needs. Raises InvalidClientError,
-    MalformedRequestError if several methods are used, or UnavailableError.
+    MachineError if several methods are used, or UnavailableError.
     """
     by_header, by_secret = bool(authorization), "client_secret" in form
     by_assertion = bool({"client_assertion", "client_assertion_type"} & form.keys())
     if by_header + by_secret + by_assertion > 1:
-        raise MalformedRequestError("Use one method of client authentication, not several.")
+        raise MachineError("Use one method of client authentication, not several.")
     if by_header:
-        client_id, secret = _basic(authorization)
+        client_id, secret = basic(authorization)
         if form.get("client_id", client_id) != client_id:
-            raise MalformedRequestError("client_id differs from that in the Authorization header.")
+            raise MachineError("client_id differs from that in the Authorization header.")
         return _by_secret(client_id, secret, now)
     if by_secret:
         return _by_secret(form.get("client_id", ""), form["client_secret"], now)
@@ -69,7 +68,7 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     raise InvalidClientError("Client authentication is needed.")
 
 
-def _basic(authorization: str) -> tuple[str, str]:
+def basic(authorization: str) -> tuple[str, str]:
     """Client ID and secret from HTTP Basic, where both are form-encoded (RFC 6749 §2.3.1)."""
     scheme, _, credentials = authorization.partition(" ")
     if scheme.lower() != "basic":
@@ -91,7 +90,7 @@ def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
         raise InvalidClientError(_NO_SECRET)
     if row.last_used_at is None or now - row.last_used_at >= _NOTED_EVERY:
         ClientSecret.objects.filter(pk=row.pk).update(last_used_at=now)
-    return row.relying_party
+    return row.relying_party.named_in_log()
 
 
 def active_party(client_id: str) -> RelyingParty | None:
@@ -105,23 +104,21 @@ def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:
     try:
         client_id = assertion.unverified_subject(form["client_assertion"])
         if form.get("client_id", client_id) != client_id:
-            raise AssertionRefusedError("client_id differs from that in the client assertion.")
+            raise InvalidClientError("client_id differs from that in the client assertion.")
         relying_party = active_party(client_id)
         if relying_party is None:
-            raise AssertionRefusedError("The client is not known.")
-        verified = assertion.verify(
+            raise InvalidClientError("The client is not known.")
+        jti, expires_at = assertion.verify(
             form["client_assertion"],
             client_id=client_id,
             find_keys=partial(keys_of, relying_party),
             audiences=_audiences(relying_party),
             now=now,
         )
-    except AssertionRefusedError as error:
-        raise InvalidClientError(str(error)) from error
     except fetched_keys.KeysUnderWayError as error:
         raise UnavailableError(seconds=fetched_keys.SOON) from error
-    _use_up(client_id, verified)
-    return relying_party
+    _use_up(client_id, jti, expires_at)
+    return relying_party.named_in_log()
 
 
 def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
@@ -140,10 +137,10 @@ def _audiences(relying_party: RelyingParty) -> list[str]:
     return [settings.BASE_URL, *(settings.BASE_URL + path for path in endpoints)]
 
 
-def _use_up(client_id: str, assertion: assertion.Assertion) -> None:
+def _use_up(client_id: str, jti: str, expires_at: datetime) -> None:
     """Stores that the assertion was used; raises InvalidClientError if it was used before."""
-    digest = sha256_hex(f"{client_id}\n{assertion.jti}")
+    digest = sha256_hex(f"{client_id}\n{jti}")
     with connection.cursor() as cursor:
-        cursor.execute(_USE, [digest, connection.ops.adapt_datetimefield_value(assertion.expires_at)])
+        cursor.execute(_USE, [digest, connection.ops.adapt_datetimefield_value(expires_at)])
         if cursor.rowcount != 1:
             raise InvalidClientError("The client assertion was used before (jti).")

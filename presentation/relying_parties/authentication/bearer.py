@@ -42,14 +42,11 @@ def access_by(token: str, *, now: datetime) -> Bearer:
 
     Raises InvalidTokenError, also if the relying party is suspended or deleted.
     """
-    try:
-        client_id, grants = access_tokens.verify(token.strip(), now=now)
-    except access_tokens.TokenRefusedError as error:
-        raise InvalidTokenError(str(error)) from error
+    client_id, grants = access_tokens.verify(token.strip(), now=now)
     party = active_party(client_id)
     if party is None:
         raise InvalidTokenError("The client of the access token may not use it any more.")
-    return Bearer(party, grants.intersection(party.grants))
+    return Bearer(party.named_in_log(), grants.intersection(party.grants))
 
 
 class BearerAuthentication(BaseAuthentication):

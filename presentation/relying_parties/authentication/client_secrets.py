@@ -86,14 +86,17 @@ def end(secret: ClientSecret, *, now: datetime) -> bool:
 
 
 def secret_metrics() -> Iterator[GaugeMetricFamily]:
+    """docs/reference.md lists the metric and its alert."""
+    text = "Seconds until the last secret of an active relying party ends; negative for 30 days afterwards."
+    yield gauges("client_secret_ends_seconds", text, "relying_party", seconds_left(timezone.now()))
+
+
+def seconds_left(now: datetime) -> dict[str, float]:
     """When the last secret of each relying party ends, for those where it ends first."""
-    now = timezone.now()
     live = ClientSecret.objects.filter(ended_at=None, relying_party__state=RelyingParty.State.ACTIVE)
     last = live.order_by().values_list("relying_party__client_id").annotate(ends=Max("expires_at"))
     soonest = last.filter(ends__gt=now - _REPORTED).order_by("ends", "relying_party_id")[:_MOST]
-    left = {client_id: (ends - now).total_seconds() for client_id, ends in soonest}
-    text = "Seconds until the last secret of an active relying party ends; negative for 30 days afterwards."
-    yield gauges("client_secret_ends_seconds", text, "relying_party", left)
+    return {client_id: (ends - now).total_seconds() for client_id, ends in soonest}
 
 
 def _end_previous(relying_party: RelyingParty, *, now: datetime, overlap: timedelta) -> None:

@@ -8,7 +8,7 @@ import structlog
 
 from infra.limits import Limit
 from keys.issuer_key import CANNOT_SIGN
-from presentation.machine_errors import MalformedRequestError, RefusedRequestError, UnavailableError
+from presentation.machine_errors import MachineError, RefusedRequestError, UnavailableError
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.authentication import authenticate
 
@@ -27,7 +27,7 @@ def grant(
     """The members of the answer (RFC 6749 §5.1); raises MachineError or LimitReachedError."""
     PER_ADDRESS.take(network_address, now=now)
     if "grant_type" not in form:
-        raise MalformedRequestError("grant_type is missing.")
+        raise MachineError("grant_type is missing.")
     relying_party = authenticate(form, authorization, now=now)
     PER_CLIENT.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:

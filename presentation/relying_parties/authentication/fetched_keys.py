@@ -1,6 +1,7 @@
 """The keys that relying parties publish at their `jwks_uri`: fetched when needed, cached for minutes."""
 
 from collections import OrderedDict
+from contextlib import suppress
 from threading import Lock
 from time import monotonic
 
@@ -8,13 +9,9 @@ import structlog
 from django.conf import settings
 
 from infra.outbound.calls import Outbound, OutboundError
+from infra.registering import NotRegistrableError
 from infra.waiting import NoThreadFreeError, waiting_for
-from presentation.relying_parties.metadata.public_keys import (
-    ClientKeys,
-    ClientKeysError,
-    from_json,
-    read_published,
-)
+from presentation.relying_parties.metadata import public_keys
 
 log = structlog.get_logger(__name__)
 
@@ -35,7 +32,7 @@ class _Fetched:
 
     def __init__(self) -> None:
         self.lock = Lock()
-        self.keys: ClientKeys = {}
+        self.keys: public_keys.ClientKeys = {}
         self.fetched_at = self.tried_at = float("-inf")  # on the monotonic clock
 
     def is_fresh(self) -> bool:
@@ -49,7 +46,7 @@ class _Fetched:
         self.tried_at = now = monotonic()
         try:
             self.keys, self.fetched_at = _fetch(uri), now
-        except (OutboundError, ClientKeysError) as error:
+        except (OutboundError, NotRegistrableError) as error:
             log.warning("client_keys_not_fetched", reason=str(error))
             if not self.is_fresh():
                 self.keys = {}
@@ -59,7 +56,7 @@ _fetched: OrderedDict[str, _Fetched] = OrderedDict()
 _lock = Lock()
 
 
-def published_at(uri: str, *, kid: str | None) -> ClientKeys:
+def published_at(uri: str, *, kid: str | None) -> public_keys.ClientKeys:
     """The keys at this address, at most five minutes old; none if it does not answer correctly.
 
     kid: the key that is needed. If it is missing, the keys are fetched again, at most once a minute. While
@@ -70,7 +67,10 @@ def published_at(uri: str, *, kid: str | None) -> ClientKeys:
     if entry.is_due(kid) and entry.lock.acquire(blocking=False):
         try:
             if entry.is_due(kid):  # another request may have fetched before we had the lock
-                under_way = not _fetched_now(entry, uri)
+                under_way = True
+                with suppress(NoThreadFreeError), waiting_for(("keys", uri)):
+                    entry.fetch(uri)
+                    under_way = False
         finally:
             entry.lock.release()
     under_way = under_way or entry.lock.locked()
@@ -94,22 +94,12 @@ def _entry(uri: str) -> _Fetched:
         return entry
 
 
-def _fetched_now(entry: _Fetched, uri: str) -> bool:
-    """Fetches the keys; returns False without a call if too many threads wait for relying parties."""
-    try:
-        with waiting_for(("keys", uri)):
-            entry.fetch(uri)
-    except NoThreadFreeError:
-        return False
-    return True
-
-
-def _fetch(uri: str) -> ClientKeys:
+def _fetch(uri: str) -> public_keys.ClientKeys:
     answer = outbound.get(uri, accept="application/jwk-set+json, application/json")
     if answer.status != 200:
         raise OutboundError(f"It answered with status {answer.status}.")
     try:
         text = answer.body.decode("utf-8-sig")  # with a byte order mark or without (RFC 8259 §8.1)
     except UnicodeDecodeError:
-        raise ClientKeysError("It did not answer in UTF-8.") from None
-    return read_published(from_json(text))
+        raise NotRegistrableError("It did not answer in UTF-8.") from None
+    return public_keys.read_published(public_keys.from_json(text))

@@ -27,25 +27,21 @@ MOST = 5  # certificates for one client ID
 _BY_HASH, _BY_NAME = re.compile(rf"{HASH}:[\w-]{{43}}", re.ASCII), re.compile(rf"{DNS}:[a-z0-9.-]{{1,253}}")
 
 
-class CertificatesError(NotRegistrableError):
-    """The certificates cannot be registered for the client ID; `reason` says why."""
-
-
 def fitting(client_id: str, pem: str) -> str:
     """The client ID, if the certificates fit it; without one, the hash of the first certificate.
 
-    Raises CertificatesError.
+    Raises NotRegistrableError.
     """
     try:
         certificates = x509.load_pem_x509_certificates(pem.encode())
         possible = [_client_ids(each) for each in certificates]
         keys = [each.public_key() for each in certificates if not is_authority(each)]
     except (Warning, *UNREADABLE):
-        raise CertificatesError(_("These are no certificates as PEM.")) from None
+        raise NotRegistrableError(_("These are no certificates as PEM.")) from None
     if len(certificates) > MOST or len(pem) > LONGEST_PEM:
-        raise CertificatesError(_("These are more than five certificates, or a text that is too long."))
+        raise NotRegistrableError(_("These are more than five certificates, or a text that is too long."))
     if not all(isinstance(key, ec.EllipticCurvePublicKey) and key.key_size == 256 for key in keys):
-        raise CertificatesError(_("The key of its own certificate must be on the curve P-256."))
+        raise NotRegistrableError(_("The key of its own certificate must be on the curve P-256."))
     client_id = client_id or possible[0][0]
     if _BY_HASH.fullmatch(client_id):
         fits = any(client_id in ids for ids in possible)
@@ -53,9 +49,9 @@ def fitting(client_id: str, pem: str) -> str:
         pairs = zip(certificates, possible, strict=True)
         fits = all(is_authority(each) or client_id in ids for each, ids in pairs)
     else:
-        raise CertificatesError(_("It must be x509_san_dns: and a DNS name, or x509_hash: and the hash."))
+        raise NotRegistrableError(_("It must be x509_san_dns: and a DNS name, or x509_hash: and the hash."))
     if not fits:
-        raise CertificatesError(_("The certificates have another hash or DNS name."))
+        raise NotRegistrableError(_("The certificates have another hash or DNS name."))
     return client_id
 
 

@@ -8,7 +8,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
-from infra.outbound.targets import TargetError, parse
+from infra.outbound.targets import parse
 from infra.registering import NotRegistrableError
 from infra.strict_json import StrictJsonError
 from infra.words import Words
@@ -25,39 +25,35 @@ _PRIVATE = frozenset({"d", "p", "q", "dp", "dq", "qi", "oth", "k"})  # RFC 7518 
 ClientKeys = Mapping[str, ec.EllipticCurvePublicKey]  # by kid
 
 
-class ClientKeysError(NotRegistrableError):
-    """The JWK set cannot be used; `reason` says why."""
-
-
 def from_json(text: str) -> Any:
-    """The JSON value in the text, not validated yet; raises ClientKeysError."""
+    """The JSON value in the text, not validated yet; raises NotRegistrableError."""
     try:
         return strict_json.loads(text, deepest=DEEPEST)
     except StrictJsonError:
-        raise ClientKeysError(_("This is not JSON.")) from None
+        raise NotRegistrableError(_("This is not JSON.")) from None
 
 
 def read(value: Any) -> ClientKeys:
-    """The signature keys of a set that an operator entered; raises ClientKeysError if any key is unusable."""
+    """The signature keys of a set that an operator entered, all usable; raises NotRegistrableError."""
     keys: dict[str, ec.EllipticCurvePublicKey] = {}
     members, kids = _members(value), set()
     for jwk in members:
         kid = jwk.get("kid")
         if not isinstance(kid, str) or not 0 < len(kid) <= LONGEST_KID:
-            raise ClientKeysError(_("Every key needs a kid of at most 200 characters."))
+            raise NotRegistrableError(_("Every key needs a kid of at most 200 characters."))
         if kid in kids:
-            raise ClientKeysError(_("Two keys have the same kid."))
+            raise NotRegistrableError(_("Two keys have the same kid."))
         kids.add(kid)
         try:
             key = public_key_of(jwk)
         except JwsError:
-            raise ClientKeysError(_("Every key must be a public key on the curve P-256.")) from None
+            raise NotRegistrableError(_("Every key must be a public key on the curve P-256.")) from None
         if _is_for_signatures(jwk):
             keys[kid] = key
         elif not is_for_encryption(jwk):
-            raise ClientKeysError(_("A key is marked for something else than ES256 or ECDH-ES."))
+            raise NotRegistrableError(_("A key is marked for something else than ES256 or ECDH-ES."))
     if not members:
-        raise ClientKeysError(_("The set has no key."))
+        raise NotRegistrableError(_("The set has no key."))
     return keys
 
 
@@ -90,12 +86,12 @@ def read_published(value: Any) -> ClientKeys:
     for jwk in _members(value):
         try:
             found = read({"keys": [jwk]})
-        except ClientKeysError:
+        except NotRegistrableError:
             continue
         repeated |= found.keys() & keys.keys()
         keys |= found
     if repeated:
-        raise ClientKeysError(_("Two keys have the same kid."))
+        raise NotRegistrableError(_("Two keys have the same kid."))
     return keys
 
 
@@ -112,29 +108,29 @@ def problem_with(jwks: Any, jwks_uri: str, *, loopback: bool = False) -> Words |
             _check_storable(jwks)
         if jwks_uri:
             parse(jwks_uri, loopback=loopback)
-    except (ClientKeysError, TargetError) as error:
+    except NotRegistrableError as error:
         return error.reason
     return None
 
 
 def _check_storable(jwks: Any) -> None:
-    """Raises ClientKeysError for values that no column can store: fractions (Decimal) and NUL."""
+    """Raises NotRegistrableError for values that no column can store: fractions (Decimal) and NUL."""
     try:
         text = json.dumps(jwks)
     except (TypeError, ValueError, RecursionError):
         text = ""
     if not text or "\\u0000" in text:
-        raise ClientKeysError(_("A key has a member that cannot be stored."))
+        raise NotRegistrableError(_("A key has a member that cannot be stored."))
 
 
 def _members(value: Any) -> list[dict[str, Any]]:
     keys = value.get("keys") if isinstance(value, dict) else None
     if not isinstance(keys, list) or not all(isinstance(jwk, dict) for jwk in keys):
-        raise ClientKeysError(_('This is not a JWK set: an object with a list of "keys".'))
+        raise NotRegistrableError(_('This is not a JWK set: an object with a list of "keys".'))
     if len(keys) > MOST:
-        raise ClientKeysError(_("A set must have at most 20 keys."))
+        raise NotRegistrableError(_("A set must have at most 20 keys."))
     if any(_PRIVATE & jwk.keys() for jwk in keys):
-        raise ClientKeysError(
+        raise NotRegistrableError(
             _("There is a private or secret key in it. Make a new one and keep it to yourself.")
         )
     return keys

@@ -20,12 +20,8 @@ _DOT_SEGMENT = re.compile(r"/(?:\.|%2e){1,2}(?:/|$)", re.IGNORECASE)
 _LOOPBACK_HOSTS = ("127.0.0.1", "::1")
 
 
-class RedirectUriError(NotRegistrableError):
-    """The URI cannot be registered; `reason` says why, for the operator."""
-
-
 def validate(uri: str, *, allow_localhost: bool = False) -> None:
-    """Accepts an absolute https URI, loopback http, or a private-use scheme; raises RedirectUriError.
+    """Accepts an absolute https URI, loopback http, or a private-use scheme; raises NotRegistrableError.
 
     allow_localhost: also accept `http://localhost`, which a name server could resolve to another machine
     (RFC 8252 §8.3).
@@ -35,16 +31,16 @@ def validate(uri: str, *, allow_localhost: bool = False) -> None:
         parts = urlsplit(uri)
         port = parts.port
     except ValueError:
-        raise RedirectUriError(_("The host or port is not valid.")) from None
+        raise NotRegistrableError(_("The host or port is not valid.")) from None
     scheme, colon, _rest = uri.partition(":")
     if not colon or not re.fullmatch(r"[A-Za-z][A-Za-z0-9+.-]*", scheme):
-        raise RedirectUriError(_("Enter an absolute URI, such as https://app.example/callback."))
+        raise NotRegistrableError(_("Enter an absolute URI, such as https://app.example/callback."))
     if scheme != scheme.lower():
-        raise RedirectUriError(_("Write the scheme in lower case."))
+        raise NotRegistrableError(_("Write the scheme in lower case."))
     if "@" in parts.netloc:
-        raise RedirectUriError(_("User information (an @ before the host) is not allowed."))
+        raise NotRegistrableError(_("User information (an @ before the host) is not allowed."))
     if _DOT_SEGMENT.search(parts.path):
-        raise RedirectUriError(_("The path must not contain . or .. segments: browsers would change it."))
+        raise NotRegistrableError(_("The path must not contain . or .. segments: browsers would change it."))
     if scheme in ("https", "http"):
         _check_web(parts, port, allow_localhost=allow_localhost)
     else:
@@ -60,7 +56,7 @@ def problem_with_start(uri: str, registered: Iterable[str]) -> Words | None:
         return None
     try:
         validate(uri)
-    except RedirectUriError as error:
+    except NotRegistrableError as error:
         return error.reason
     hosts = {urlsplit(each).hostname for each in registered if each.startswith(("https:", "http:"))}
     if urlsplit(uri).scheme != "https" or urlsplit(uri).hostname not in hosts:
@@ -70,13 +66,13 @@ def problem_with_start(uri: str, registered: Iterable[str]) -> Words | None:
 
 def _check_characters(uri: str) -> None:
     if not uri or len(uri) > LONGEST:
-        raise RedirectUriError(_("Enter a URI of at most 500 characters."))
+        raise NotRegistrableError(_("Enter a URI of at most 500 characters."))
     if "#" in uri:
-        raise RedirectUriError(_("A fragment (#) is not allowed: the answer itself is carried there."))
+        raise NotRegistrableError(_("A fragment (#) is not allowed: the answer itself is carried there."))
     if "*" in uri:
-        raise RedirectUriError(_("Wildcards (*) are not allowed. Register each URI in full."))
+        raise NotRegistrableError(_("Wildcards (*) are not allowed. Register each URI in full."))
     if not _URI_CHARACTERS.fullmatch(uri) or _BAD_ESCAPE.search(uri):
-        raise RedirectUriError(
+        raise NotRegistrableError(
             _("Use only the characters of a URI: no spaces, control characters or backslashes.")
         )
 
@@ -84,13 +80,13 @@ def _check_characters(uri: str) -> None:
 def _check_web(parts: SplitResult, port: int | None, *, allow_localhost: bool) -> None:
     host = parts.hostname or ""
     if not host or not _is_host(host) or port == 0 or parts.netloc.endswith(":"):
-        raise RedirectUriError(_("The host or port is not valid."))
+        raise NotRegistrableError(_("The host or port is not valid."))
     if parts.scheme == "https" or host in _LOOPBACK_HOSTS:
         return
     if host != "localhost":
-        raise RedirectUriError(_("Use https. Plain http is only for http://127.0.0.1 and http://[::1]."))
+        raise NotRegistrableError(_("Use https. Plain http is only for http://127.0.0.1 and http://[::1]."))
     if not allow_localhost:
-        raise RedirectUriError(_("Use http://127.0.0.1 instead of localhost, or https."))
+        raise NotRegistrableError(_("Use http://127.0.0.1 instead of localhost, or https."))
 
 
 def _is_host(host: str) -> bool:
@@ -113,8 +109,10 @@ def _is_ip_address(host: str) -> bool:
 
 def _check_private_use(parts: SplitResult) -> None:
     if not _REVERSE_DOMAIN.fullmatch(parts.scheme):
-        raise RedirectUriError(
+        raise NotRegistrableError(
             _("Use https, or an app’s own scheme named after a domain in reverse, such as com.example.app.")
         )
     if not parts.netloc and not parts.path.strip("/"):
-        raise RedirectUriError(_("After the scheme there must be a path, such as com.example.app:/callback."))
+        raise NotRegistrableError(
+            _("After the scheme there must be a path, such as com.example.app:/callback.")
+        )

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound import targets
+from infra.registering import NotRegistrableError
 from presentation.relying_parties.metadata import redirect_uris
 from presentation.relying_parties.models.relying_parties import RelyingParty
 
@@ -46,7 +47,7 @@ class RedirectURI(models.Model):
             return  # the field's own validation reports it
         try:
             redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
-        except redirect_uris.RedirectUriError as error:
+        except NotRegistrableError as error:
             raise ValidationError({"uri": ValidationError(error.reason)}) from None
 
 
@@ -85,5 +86,5 @@ class ResponseURI(models.Model):
             return  # the field's own validation reports it
         try:
             targets.parse(self.uri, loopback=settings.LOOPBACK_CALLS)
-        except targets.TargetError as error:
+        except NotRegistrableError as error:
             raise ValidationError({"uri": ValidationError(error.reason)}) from None

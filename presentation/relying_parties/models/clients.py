@@ -1,12 +1,17 @@
-"""Client authentication: client secrets, used assertions, and client IDs that certificates prove."""
+"""Client secrets, used assertions, client IDs that certificates prove, and the history of commands."""
+
+from datetime import datetime
 
 from django.core.exceptions import ValidationError
 from django.db import models
 from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
+from infra.database.append_only import AppendOnly
+from infra.models import InternalRow
+from infra.registering import NotRegistrableError
+from keys.rotation.key_events import shell_user
 from presentation.relying_parties.metadata import certificates
-from presentation.relying_parties.metadata.certificates import CertificatesError
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT, RelyingParty
 
 
@@ -49,17 +54,11 @@ class ClientSecret(models.Model):
         return f"client secret {self.pk}"
 
 
-class UsedAssertion(models.Model):
+class UsedAssertion(InternalRow):
     """A client assertion that was accepted. Its `jti` is refused until the assertion has expired."""
 
     digest = models.CharField(primary_key=True, max_length=64, editable=False)  # of client ID and jti
     expires_at = models.DateTimeField(db_index=True, editable=False)
-
-    class Meta:
-        default_permissions = []
-
-    def __str__(self) -> str:
-        return "used assertion"
 
 
 class CertifiedClientID(models.Model):
@@ -105,7 +104,42 @@ class CertifiedClientID(models.Model):
             return  # the field's own validation reports it
         try:
             self.client_id = certificates.fitting(self.client_id, self.certificates)
-        except CertificatesError as error:
+        except NotRegistrableError as error:
             raise ValidationError({"certificates": ValidationError(error.reason)}) from None
         if self.relying_party.wire_format == OPENID_CONNECT:
             raise ValidationError(_("OpenID Connect knows no such client IDs."))
+
+
+class RelyingPartyEvent(AppendOnly):
+    """An action of a management command on a relying party, and who ran the command. Append-only.
+
+    The admin's own history knows operators only.
+    """
+
+    relying_party = models.ForeignKey(
+        RelyingParty, on_delete=models.CASCADE, related_name="done_by_command", editable=False
+    )
+    action = models.CharField(_("what"), max_length=200, editable=False)
+    actor = models.CharField(_("who"), max_length=150, editable=False)  # shell user
+    at = models.DateTimeField(_("when"), editable=False)
+
+    class Meta:
+        ordering = ["-at", "-id"]
+        default_permissions = []  # the permissions of relying parties count
+        constraints = [
+            models.CheckConstraint(
+                condition=~Q(actor="") & ~Q(action=""), name="presentation_event_says_who_and_what"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.action} {self.at}"
+
+    @classmethod
+    def record(cls, party: RelyingParty, action: str, *, command: str, now: datetime) -> None:
+        """Inserts one row, in the transaction of the change. The action must name no secret and no address.
+
+        command: the name of the management command.
+        """
+        actor = str(_("%(user)s, by %(command)s") % {"user": shell_user(), "command": command})
+        cls.objects.create(relying_party=party, action=action[:200], actor=actor[:150], at=now)

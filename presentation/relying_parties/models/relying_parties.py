@@ -2,7 +2,7 @@
 
 import secrets
 from collections.abc import Collection
-from typing import Any
+from typing import Any, Self
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -13,7 +13,7 @@ from django.db.models.functions import Lower
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
-from infra import email_addresses
+from infra import email_addresses, log_context
 from infra.characters import is_legible
 from infra.outbound import targets
 from infra.words import Words
@@ -62,14 +62,14 @@ def _switch(label: Words, help_text: Words) -> "models.BooleanField[Any, bool]":
 
 
 class RelyingParty(models.Model):
-    """A registered relying party. Its identifier on the wire is `client_id`."""
+    """A registered relying party. Its identifier on the wire is `client_id`.
+
+    active ──(an operator suspends it and says why)──► suspended ──(reinstated)──► active
+    """
 
     class State(models.TextChoices):
         ACTIVE = "active", _("active")
         SUSPENDED = "suspended", _("suspended")
-
-    # active ──(an operator suspends it and says why)──► suspended ──(reinstated)──► active
-    MOVES = {State.ACTIVE: {State.SUSPENDED}, State.SUSPENDED: {State.ACTIVE}}
 
     class WireFormat(models.TextChoices):
         STRING = "string", _("the contract: vp_token is the SD-JWT VC string")
@@ -255,35 +255,25 @@ class RelyingParty(models.Model):
 
     def clean(self) -> None:
         """Validates every field whose rule Django's fields do not have; raises ValidationError by field."""
-        errors = self._errors_in_lists()
-        if not self.allowed_scopes:
-            errors["allowed_scopes"] = ValidationError(_("Choose at least one scope."))
-        if self.logo and (reason := logos.problem_with(bytes(self.logo))):
-            errors["__all__"] = ValidationError(reason)
-        loopback = settings.LOOPBACK_CALLS
-        if problem := public_keys.problem_with(self.jwks, self.jwks_uri, loopback=loopback):
-            errors["jwks_uri" if self.jwks is None else "jwks"] = ValidationError(problem)
-        if self.request_uri_prefix and (
-            problem := request_uris.problem_with(self.request_uri_prefix, loopback=loopback)
-        ):
-            errors["request_uri_prefix"] = ValidationError(problem)
+        loopback, starts = settings.LOOPBACK_CALLS, self.request_uri_prefix
         has_keys = self.jwks or self.jwks_uri or (self.pk and self.certified_client_ids.exists())
-        if self.requires_signed_requests and not has_keys:
-            errors["requires_signed_requests"] = ValidationError(
-                _("Its requests need its public keys first.")
-            )
-        if problem := _problem_with_minimum(self.minimum_assurance):
-            errors["minimum_assurance"] = ValidationError(problem)
-        for name in ("contact", "privacy_contact"):
-            address = getattr(self, name)
-            if address and not email_addresses.is_accepted(address.lower()):
-                errors[name] = ValidationError(
-                    _("E-mail to this address would not arrive there. Enter another one.")
-                )
-        if problem := self._sector_problem():
-            errors["sector"] = ValidationError(problem)
-        if problem := self._webhook_problem():
-            errors["webhook_url"] = ValidationError(problem)
+        needs_keys = self.requires_signed_requests and not has_keys
+        problems = {
+            "allowed_scopes": None if self.allowed_scopes else _("Choose at least one scope."),
+            "__all__": logos.problem_with(bytes(self.logo)) if self.logo else None,
+            ("jwks_uri" if self.jwks is None else "jwks"): public_keys.problem_with(
+                self.jwks, self.jwks_uri, loopback=loopback
+            ),
+            "request_uri_prefix": starts and request_uris.problem_with(starts, loopback=loopback),
+            "requires_signed_requests": needs_keys and _("Its requests need its public keys first."),
+            "minimum_assurance": _problem_with_minimum(self.minimum_assurance),
+            "contact": _problem_with_contact(self.contact),
+            "privacy_contact": _problem_with_contact(self.privacy_contact),
+            "sector": self._sector_problem(),
+            "webhook_url": self._webhook_problem(),
+        }
+        errors = self._errors_in_lists()
+        errors |= {field: ValidationError(problem) for field, problem in problems.items() if problem}
         if errors:
             raise ValidationError(errors)
 
@@ -309,6 +299,12 @@ class RelyingParty(models.Model):
         """The path of the logo; empty if there is none that can be shown."""
         shown = self.logo and logos.is_shown(bytes(self.logo))
         return reverse("relying_party_logo", args=[self.client_id]) if shown else ""
+
+    def named_in_log(self) -> Self:
+        """This relying party, which the log lines of the HTTP request name from now on."""
+        kind = {"self_registered": True} if self.self_registered else {}
+        log_context.bind(client_id=self.client_id, **kind)
+        return self
 
     @property
     def recognises_in(self) -> str:
@@ -348,6 +344,13 @@ class RelyingParty(models.Model):
             return frozenset(chosen) - {SUBJECT} | own
         known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
         return frozenset(path for scope in known for path in scope.claims) - {SUBJECT} | own
+
+
+def _problem_with_contact(address: str) -> Words:
+    """Why no e-mail would arrive there; empty if one would, or if there is no address."""
+    if not address or email_addresses.is_accepted(address.lower()):
+        return ""
+    return _("E-mail to this address would not arrive there. Enter another one.")
 
 
 def _problem_with_minimum(value: object) -> Words:

@@ -74,7 +74,7 @@ def _signed(
 def _method_problem(parameters: Parameters, carrier: str) -> AuthorizationError | None:
     """The error about `request_uri_method`, if any; returned with the request, which holds the address."""
     name = "request_uri_method"
-    method, unusable = parameters.values.get(name), parameters.problem(name)
+    method, unusable = parameters.values.get(name), parameters.problems.get(name)
     if carrier != "request_uri" and (method or unusable):
         return InvalidRequestError("request_uri_method must not be sent without request_uri")
     if unusable or method not in (None, GET, POST):

@@ -1,30 +1,27 @@
 """Forms posted to endpoints for machines (RFC 6749 §3.2, Appendix B): each parameter once. Pure."""
 
+from presentation.machine_errors import MachineError
 from presentation.requests.parameters import decoded
 
 MOST = 50  # parameters
 
 
-class UnreadableFormError(ValueError):
-    """The body is not a form, or is ambiguous; the text says why and repeats no values."""
-
-
 def read(body: bytes) -> dict[str, str]:
-    """The values by name. A parameter without a value counts as left out. Raises UnreadableFormError."""
+    """The values by name. A parameter without a value counts as left out. Raises MachineError."""
     try:
         text = body.decode("ascii")
     except UnicodeDecodeError:
-        raise UnreadableFormError("The body must be percent-encoded ASCII.") from None
+        raise MachineError("The body must be percent-encoded ASCII.") from None
     pairs = [pair for pair in text.split("&") if pair]
     if len(pairs) > MOST:
-        raise UnreadableFormError(f"The body has more than {MOST} parameters.")
+        raise MachineError(f"The body has more than {MOST} parameters.")
     found: dict[str, str] = {}
     for pair in pairs:
         name, _equals, raw = pair.partition("=")
         key, value = decoded(name), decoded(raw)
         if key is None or value is None:
-            raise UnreadableFormError("Every parameter must be percent-encoded UTF-8 without NUL.")
+            raise MachineError("Every parameter must be percent-encoded UTF-8 without NUL.")
         if key in found:
-            raise UnreadableFormError("A parameter must not be sent more than once.")
+            raise MachineError("A parameter must not be sent more than once.")
         found[key] = value
     return {key: value for key, value in found.items() if value}

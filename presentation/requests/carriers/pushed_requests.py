@@ -22,7 +22,7 @@ from presentation.errors import (
 )
 from presentation.machine_errors import (
     InsufficientScopeError,
-    MalformedRequestError,
+    MachineError,
     RefusedRequestError,
     UnavailableError,
 )
@@ -31,10 +31,11 @@ from presentation.relying_parties.authentication.authentication import authentic
 from presentation.relying_parties.authentication.bearer import access_by
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
+from presentation.requests.authorization_request import parse
 from presentation.requests.carriers import signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import PUSHED_BY, CarriedRequest, Client, Reads, identify, mistaken
-from presentation.requests.interactions import INTERACTION, NONCE_USED, InteractionGoneError, read_request
+from presentation.requests.interactions import INTERACTION, NONCE_USED, InteractionGoneError
 from presentation.requests.parameters import LIMITS, Parameters
 from presentation.scopes import catalogue
 
@@ -74,7 +75,7 @@ def push(
         carried = _with_handle(_carried(form, party, now=now), handle)
         client = _checked(carried, party)
     except UntrustedRequestError as error:
-        raise MalformedRequestError(error.hint) from error
+        raise MachineError(error.hint) from error
     except RequestObjectError as error:
         raise RefusedRequestError("invalid_request_object", str(error)) from error
     except KeysUnderWayError as error:
@@ -146,7 +147,7 @@ def _authenticated(form: Mapping[str, str], authorization: str, *, now: datetime
     if scheme.lower() != "bearer":
         return authenticate(form, authorization, now=now)
     if _OF_A_CLIENT & form.keys():
-        raise MalformedRequestError("Use one method of client authentication, not several.")
+        raise MachineError("Use one method of client authentication, not several.")
     access = access_by(token, now=now)
     if grants.PUSH not in access.grants:
         raise InsufficientScopeError(grants.PUSH)
@@ -171,7 +172,7 @@ def _checked(carried: CarriedRequest, party: RelyingParty) -> Client:
     """The client; raises what the authorization endpoint would raise before the holder is involved."""
     client = identify(carried)
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
-    read_request(carried.parameters, party, catalogue.at(client.scopes_stamp))
+    parse(carried.parameters, party, catalogue.at(client.scopes_stamp))
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
     return client

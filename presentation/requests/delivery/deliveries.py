@@ -15,7 +15,7 @@ import structlog
 from django.db import transaction
 from django.db.models import Q, QuerySet
 
-from consent import clearing
+from consent import decisions
 from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
 from infra.retention import Due, pages
 from infra.sealing import SealError, seal_column, unseal_column
@@ -178,5 +178,4 @@ def _note_if_nothing_was_sent(ids: Sequence[UUID], *, now: datetime) -> None:
     """Marks the consent undelivered only if no byte was sent. Otherwise the answer may have arrived."""
     unsent = Delivery.objects.filter(pk__in=ids, delivered_at=None, left_here=False)
     consents = unsent.exclude(interaction__consent=None).values_list("interaction__consent", flat=True)
-    if found := list(consents):
-        clearing.note_undelivered(found, now=now)
+    decisions.note_undelivered(*consents, now=now)

@@ -15,11 +15,11 @@ from infra import strict_json
 from infra.limits import Limit, LimitReachedError
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
+from infra.registering import NotRegistrableError
 from infra.strict_json import StrictJsonError
 from infra.waiting import waiting_for
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import redirect_uris
-from presentation.relying_parties.metadata.redirect_uris import RedirectUriError
 from presentation.requests.client import ReturnAddress, registered_uris
 from presentation.requests.encryption import Recipient
 
@@ -115,6 +115,6 @@ def _may_be_followed(address: str, schemes: Collection[str]) -> bool:
         return False
     try:
         redirect_uris.validate(address, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
-    except RedirectUriError:
+    except NotRegistrableError:
         return False
     return True

@@ -7,6 +7,8 @@ import { MEMORY, byId, fromPage, offerCopying } from "./page.js";
 
 const form = byId("ask");
 const go = byId("go");
+byId("built-by-server").hidden = true;
+go.hidden = false;
 const known = fromPage("known");
 const mistakes = fromPage("mistakes");
 const [endpoint] = go.href.split("?");

@@ -15,9 +15,9 @@ from keys.models import SigningKey
 pytestmark = pytest.mark.django_db
 APPS = {"presentation", "consent", "wallet", "keys", "infra", "sandbox"}
 READ = {"list_signing_keys", "signing_key_csr", "list_relying_parties"}
-READ |= {"verify_audit_record", "export_audit_record", "verify_evidence"}
+READ |= {"verify_audit_record", "export_audit_record", "verify_evidence", "doctor"}
 RUN_BY_THEMSELVES = {"rotate_signing_keys", "sign_audit_record", "clear_expired", "migrate", "sandbox"}
-RUN_BY_THEMSELVES |= {"worker", "sweep_identity_verifications"}
+RUN_BY_THEMSELVES |= {"worker", "sweep_identity_verifications", "record_backup"}
 RECORDED_BY_ITSELF = {"reset_second_factor"}
 
 

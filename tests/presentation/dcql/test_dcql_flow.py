@@ -61,9 +61,8 @@ def key_binding(token: str) -> dict[str, Any]:
 
 
 def test_what_is_shown_is_what_the_query_comes_to_and_what_is_disclosed(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+    holder: Client, may_ask_everything: RelyingParty
 ) -> None:
-    sign_in(alice)
     asked_for = query(
         path("given_name", id="a", values=["Bob"]),
         path("birth_date", id="b"),
@@ -71,9 +70,9 @@ def test_what_is_shown_is_what_the_query_comes_to_and_what_is_disclosed(
         claim_sets=[["a"], ["b", "c"]],
     )
 
-    page = ask(client, may_ask_everything, **with_query(asked_for))
-    shown = client.get(page)
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    page = ask(holder, may_ask_everything, **with_query(asked_for))
+    shown = holder.get(page)
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert values_on(shown) == ["1 April 1990", "United Kingdom"]
     assert "Given name" in withheld_on(shown)
@@ -81,14 +80,10 @@ def test_what_is_shown_is_what_the_query_comes_to_and_what_is_disclosed(
     assert Consent.objects.get().claims == [["birth_date"], ["nationalities"]]
 
 
-def test_a_query_without_claims_shares_nothing_and_says_so(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-
-    page = ask(client, acme_bank, **with_query(query()))
-    shown = client.get(page).content.decode()
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+def test_a_query_without_claims_shares_nothing_and_says_so(holder: Client, acme_bank: RelyingParty) -> None:
+    page = ask(holder, acme_bank, **with_query(query()))
+    shown = holder.get(page).content.decode()
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert "Nothing about you is shared" in shown
     assert "Archer" not in shown
@@ -117,11 +112,9 @@ def shared_for(client: Client, party: RelyingParty, **changes: Any) -> dict[str,
 
 
 def test_each_query_is_answered_by_a_presentation_with_its_own_claims(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
-
-    answer = shared_for(client, takes_several, nonce="n-0S6_WzA2Mj-of-two", **with_query(*TWO))
+    answer = shared_for(holder, takes_several, nonce="n-0S6_WzA2Mj-of-two", **with_query(*TWO))
 
     assert {id: disclosed(token) for id, token in answer.items()} == {
         "c": {"given_name", "family_name"},
@@ -136,11 +129,9 @@ def test_each_query_is_answered_by_a_presentation_with_its_own_claims(
 
 
 def test_nothing_but_the_request_links_the_presentations_of_one_answer(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
-
-    one, other = shared_for(client, takes_several, **with_query(*TWO)).values()
+    one, other = shared_for(holder, takes_several, **with_query(*TWO)).values()
 
     issued = [decode_segment(token.split(".")[1]) for token in (one, other)]
     assert issued[0]["cnf"] != issued[1]["cnf"]
@@ -150,13 +141,12 @@ def test_nothing_but_the_request_links_the_presentations_of_one_answer(
 
 
 def test_several_scopes_are_answered_by_one_presentation_with_all_their_claims(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
     takes_several.allowed_scopes = [BASIC, IDENTITY]
     takes_several.save()
 
-    answer = shared_for(client, takes_several, scope=f"{BASIC} {IDENTITY}")
+    answer = shared_for(holder, takes_several, scope=f"{BASIC} {IDENTITY}")
 
     assert len(answer) == 2
     assert len(set(answer.values())) == StatusEntry.objects.count() == 1
@@ -164,14 +154,13 @@ def test_several_scopes_are_answered_by_one_presentation_with_all_their_claims(
 
 
 def test_only_the_queries_of_the_option_that_is_answered_get_a_presentation(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
     names, age = query(path("given_name"), id="names"), query(path("age_equal_or_over", "18"), id="age")
     elsewhere = query(path("given_name"), id="elsewhere", meta={"vct_values": ["https://else.example"]})
     sets = [{"options": [["elsewhere"], ["names", "age"]]}, {"options": [["elsewhere"]], "required": False}]
 
-    answer = shared_for(client, takes_several, **with_query(names, age, elsewhere, credential_sets=sets))
+    answer = shared_for(holder, takes_several, **with_query(names, age, elsewhere, credential_sets=sets))
 
     assert {id: disclosed(token) for id, token in answer.items()} == {
         "names": {"given_name"},
@@ -180,16 +169,15 @@ def test_only_the_queries_of_the_option_that_is_answered_get_a_presentation(
 
 
 def test_transaction_data_is_in_one_presentation_of_those_that_it_names(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
     first, both, second = (
         encoded(session_data(credential_ids=ids, payload={"ip_address": f"192.0.2.{number}"}))
         for number, ids in enumerate((["c"], ["e", "c"], ["e"]))
     )
 
     answer = shared_for(
-        client, takes_several, transaction_data=f"{first} {both} {second}", **with_query(*TWO)
+        holder, takes_several, transaction_data=f"{first} {both} {second}", **with_query(*TWO)
     )
 
     hashes = {id: key_binding(token).get("transaction_data_hashes") for id, token in answer.items()}
@@ -197,26 +185,24 @@ def test_transaction_data_is_in_one_presentation_of_those_that_it_names(
 
 
 def test_a_presentation_that_no_transaction_data_names_says_nothing_of_it(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
     value = encoded(session_data(credential_ids=["e"]))
 
-    answer = shared_for(client, takes_several, transaction_data=value, **with_query(*TWO))
+    answer = shared_for(holder, takes_several, transaction_data=value, **with_query(*TWO))
 
     assert key_binding(answer["c"]).keys() == {"iat", "aud", "nonce", "sd_hash"}
     assert key_binding(answer["e"])["transaction_data_hashes"] == [digest(value)]
 
 
 def test_what_the_holder_leaves_off_is_in_none_of_the_presentations(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
+    holder: Client, takes_several: RelyingParty
 ) -> None:
-    sign_in(alice)
     optional = {"claim_sets": [["a", "b"], ["b"]]}
     one = query(path("given_name", id="a"), path("family_name", id="b"), id="c", **optional)
     other = query(path("given_name", id="a"), path("birth_date", id="b"), id="e", **optional)
 
-    answer = shared_for(client, takes_several, **with_query(one, other))
+    answer = shared_for(holder, takes_several, **with_query(one, other))
 
     assert Consent.objects.get().optional_claims == [["given_name"]]
     assert {id: disclosed(token) for id, token in answer.items()} == {
@@ -225,13 +211,10 @@ def test_what_the_holder_leaves_off_is_in_none_of_the_presentations(
     }
 
 
-def test_the_form_of_a_yes_gets_the_same_answer_at_once(
-    client: Client, alice: Wallet, takes_several: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    ask(client, takes_several, **with_query(*TWO))
+def test_the_form_of_a_yes_gets_the_same_answer_at_once(holder: Client, takes_several: RelyingParty) -> None:
+    ask(holder, takes_several, **with_query(*TWO))
 
-    response = client.post(Consent.objects.get().return_to, {"decision": "share"})
+    response = holder.post(Consent.objects.get().return_to, {"decision": "share"})
 
     token = json.loads(fragment(response.headers["Location"])["vp_token"])
     assert {id: disclosed(one) for id, (one,) in token.items()} == {
@@ -258,17 +241,10 @@ CHOICES: dict[str, tuple[list[Any], set[str]]] = {
 
 @pytest.mark.parametrize(("sets", "wanted"), CHOICES.values(), ids=CHOICES.keys())
 def test_the_contracts_format_gets_the_choice_that_needs_one_presentation(
-    client: Client,
-    alice: Wallet,
-    may_ask_everything: RelyingParty,
-    sign_in: SignIn,
-    sets: Any,
-    wanted: set[str],
+    holder: Client, may_ask_everything: RelyingParty, sets: Any, wanted: set[str]
 ) -> None:
-    sign_in(alice)
-
-    page = ask(client, may_ask_everything, **with_query(*TWO, credential_sets=sets))
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    page = ask(holder, may_ask_everything, **with_query(*TWO, credential_sets=sets))
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert disclosed(answer["vp_token"]) == wanted
 
@@ -418,18 +394,14 @@ UNAVAILABLE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("changes", UNAVAILABLE.values(), ids=UNAVAILABLE.keys())
 def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_everybody_else(
-    client: Client,
-    alice: Wallet,
+    holder: Client,
     may_ask_everything: RelyingParty,
-    sign_in: SignIn,
     changes: dict[str, Any],
     caplog: pytest.LogCaptureFixture,
     settings: Any,
 ) -> None:
-    sign_in(alice)
-
-    shown = client.get(ask(client, may_ask_everything, **changes))
-    answer = fragment(client.get(shown.context["leave"]).headers["Location"])
+    shown = holder.get(ask(holder, may_ask_everything, **changes))
+    answer = fragment(holder.get(shown.context["leave"]).headers["Location"])
 
     page = shown.content.decode()
     assert (shown.status_code, shown.headers["Cache-Control"]) == (200, "no-store")
@@ -446,23 +418,21 @@ def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_
 
 
 def test_the_right_authority_is_the_one_that_signed_the_issuers_certificate(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     ours = active_issuer_key(now=datetime.now(UTC)).authority_key_ids
     asked_for = query(trusted_authorities=[{"type": "aki", "values": ["a2V5", *ours]}])
 
-    assert ask(client, acme_bank, **with_query(asked_for)).startswith("/consent/")
+    assert ask(holder, acme_bank, **with_query(asked_for)).startswith("/consent/")
 
 
 def test_nothing_is_sent_to_the_relying_party_before_a_click(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+    holder: Client, may_ask_everything: RelyingParty
 ) -> None:
-    sign_in(alice)
-    interaction_url = ask(client, may_ask_everything, **UNAVAILABLE["another value"])
+    interaction_url = ask(holder, may_ask_everything, **UNAVAILABLE["another value"])
 
     for _ in range(2):
-        assert client.get(interaction_url).status_code == 200
+        assert holder.get(interaction_url).status_code == 200
     assert Interaction.objects.get().outcome == ""
 
 
@@ -518,27 +488,25 @@ def test_a_claim_that_is_not_the_relying_partys_to_ask_is_refused(
 
 
 def test_claims_removed_after_consent_are_not_shared(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+    holder: Client, may_ask_everything: RelyingParty
 ) -> None:
-    sign_in(alice)
-    interaction_url = decide(client, ask(client, may_ask_everything, **with_query(query(path("birth_date")))))
+    interaction_url = decide(holder, ask(holder, may_ask_everything, **with_query(query(path("birth_date")))))
     RelyingParty.objects.update(allowed_claims=["given_name"])
 
-    answer = fragment(client.get(interaction_url).headers["Location"])
+    answer = fragment(holder.get(interaction_url).headers["Location"])
 
     assert answer["error"] == "unauthorized_client"
 
 
 def test_a_query_costs_the_authorization_endpoint_no_statement_more_than_a_scope(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn, statements: Any
+    holder: Client, may_ask_everything: RelyingParty, statements: Any
 ) -> None:
-    sign_in(alice)
-    ask(client, may_ask_everything)
+    ask(holder, may_ask_everything)
 
     with statements() as by_scope:
-        ask(client, may_ask_everything, nonce="another-fresh-nonce")
+        ask(holder, may_ask_everything, nonce="another-fresh-nonce")
     with statements() as by_query:
-        ask(client, may_ask_everything, **with_query(query(path("given_name", values=["Alice"]))))
+        ask(holder, may_ask_everything, **with_query(query(path("given_name", values=["Alice"]))))
 
     assert len(by_query.texts) == len(by_scope.texts) <= 5
 

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.dcql.parsing import DEEPEST, MOST_CLAIMS, MOST_CREDENTIALS, DcqlError, parse
+from presentation.dcql.parsing import DEEPEST, MOST_CLAIMS, MOST_CREDENTIALS, parse
 from presentation.dcql.queries import ClaimsQuery, CredentialSet, Query
+from presentation.errors import InvalidRequestError
 
 NAME = {"path": ["given_name"]}
 
@@ -118,7 +119,7 @@ WRONG: dict[str, tuple[Any, str]] = {
 
 @pytest.mark.parametrize(("said", "says"), WRONG.values(), ids=WRONG.keys())
 def test_every_mistake_is_named_with_its_place(said: Any, says: str) -> None:
-    with pytest.raises(DcqlError) as raised:
+    with pytest.raises(InvalidRequestError) as raised:
         parse(json.dumps(said))
 
     assert says in str(raised.value)
@@ -135,7 +136,7 @@ def test_every_mistake_is_named_with_its_place(said: Any, says: str) -> None:
     ],
 )
 def test_what_is_no_unambiguous_json_is_refused(text: str, says: str) -> None:
-    with pytest.raises(DcqlError, match=says):
+    with pytest.raises(InvalidRequestError, match=says):
         parse(text)
 
 
@@ -197,7 +198,7 @@ MEMBERS = ("id", "format", "meta", "multiple", "claims", "claim_sets", "trusted_
 
 @given(st.text(max_size=60) | JSON.map(json.dumps))
 def test_anything_is_a_query_or_refused_with_a_sentence(text: str) -> None:
-    with pytest.raises(DcqlError):
+    with pytest.raises(InvalidRequestError):
         parse(text)
 
 
@@ -205,7 +206,7 @@ def test_anything_is_a_query_or_refused_with_a_sentence(text: str) -> None:
 def test_a_query_with_anything_in_it_is_read_or_refused(changes: dict[str, Any], sets: Any) -> None:
     try:
         read = parse(json.dumps(query(**changes) | {"credential_sets": sets}))
-    except DcqlError:
+    except InvalidRequestError:
         return
     assert isinstance(read, Query)
     assert read.credential_ids

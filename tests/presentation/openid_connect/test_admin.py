@@ -83,10 +83,9 @@ def test_the_checklist_wants_a_secret_or_a_key(shop: Shop) -> None:
 
 
 def test_the_support_view_says_whether_the_code_was_exchanged(
-    admin_client: Client, client: Client, shop: Shop, alice: Any, sign_in: Any, signing_key: Any
+    admin_client: Client, holder: Client, shop: Shop, signing_key: Any
 ) -> None:
-    sign_in(alice)
-    code = shop.code(client)
+    code = shop.code(holder)
     looked = {"term": ALICE, "reason": "Ticket 4711"}
     assert "code not exchanged" in admin_client.post("/admin/support/", looked).content.decode()
     shop.redeems(Client(), code)

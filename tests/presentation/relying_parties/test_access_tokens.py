@@ -9,8 +9,9 @@ from django.utils import timezone
 
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
+from presentation.machine_errors import InvalidTokenError
 from presentation.relying_parties.authentication import access_tokens
-from presentation.relying_parties.authentication.access_tokens import LIFETIME, TokenRefusedError
+from presentation.relying_parties.authentication.access_tokens import LIFETIME
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY
 from tests.keys.compact_jws import sign_compact
 from tests.relying_party import read_jwt
@@ -40,7 +41,7 @@ def test_a_token_says_who_may_do_what_until_it_ends(now: datetime) -> None:
     allowed = ("acme-bank", frozenset({"presentation:verify"}))
     assert access_tokens.verify(token, now=now) == allowed
     assert access_tokens.verify(token, now=now + LIFETIME - timedelta(seconds=1)) == allowed
-    with pytest.raises(TokenRefusedError, match="expired"):
+    with pytest.raises(InvalidTokenError, match="expired"):
         access_tokens.verify(token, now=now + LIFETIME)
 
 
@@ -61,7 +62,7 @@ def test_a_token_says_who_may_do_what_until_it_ends(now: datetime) -> None:
 def test_a_token_of_another_kind_or_key_is_refused(
     now: datetime, header: dict[str, Any], reason: str
 ) -> None:
-    with pytest.raises(TokenRefusedError, match=reason):
+    with pytest.raises(InvalidTokenError, match=reason):
         access_tokens.verify(signed(now, header), now=now)
 
 
@@ -74,7 +75,7 @@ def test_a_token_of_another_issuer_or_audience_is_refused(
         value = f"{settings.BASE_URL}/"
     elif isinstance(value, list):
         value = [settings.BASE_URL if each == "ours" else each for each in value]
-    with pytest.raises(TokenRefusedError, match="another issuer or audience"):
+    with pytest.raises(InvalidTokenError, match="another issuer or audience"):
         access_tokens.verify(signed(now, **{name: value}), now=now)
 
 
@@ -94,7 +95,7 @@ def test_a_token_of_another_issuer_or_audience_is_refused(
 def test_a_token_of_another_time_is_refused(now: datetime, ahead: dict[str, Any], reason: str) -> None:
     moment = int(now.timestamp())
     claims = {name: moment + value if type(value) is int else value for name, value in ahead.items()}
-    with pytest.raises(TokenRefusedError, match=reason):
+    with pytest.raises(InvalidTokenError, match=reason):
         access_tokens.verify(signed(now, **claims), now=now)
 
 
@@ -110,5 +111,5 @@ def test_a_token_ends_with_the_certificate_of_its_key(signing_key: SigningKey) -
     assert token["expires_in"] == 180
     assert read_jwt(token["access_token"]).payload["exp"] == end.timestamp()
     assert access_tokens.verify(token["access_token"], now=end - timedelta(seconds=1))
-    with pytest.raises(TokenRefusedError, match="expired"):
+    with pytest.raises(InvalidTokenError, match="expired"):
         access_tokens.verify(token["access_token"], now=end)

@@ -155,11 +155,7 @@ def test_an_operator_registers_what_its_server_may_do_and_its_keys(admin_client:
     [
         ({"grants": ["presentation:all"]}, "presentation:all is not one of the available choices"),
         ({"jwks": "{"}, "Enter a valid JSON"),
-        ({"jwks": "[]"}, "This is not a JWK set"),
-        ({"jwks": json.dumps({"keys": [{"kid": "one", "kty": "RSA"}]})}, "on the curve P-256"),
         ({"jwks": json.dumps({"keys": [{"kid": "one", "d": "x"}]})}, "There is a private or secret key"),
-        ({"jwks_uri": "http://books.example/jwks"}, "begins with https://"),
-        ({"jwks_uri": "https://user@books.example/jwks"}, "user information"),
         (
             {
                 "jwks_uri": "https://books.example/jwks",

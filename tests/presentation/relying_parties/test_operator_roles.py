@@ -3,8 +3,6 @@
 import contextlib
 import os
 import sqlite3
-import subprocess
-import sys
 from importlib import import_module
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,13 +10,13 @@ from typing import Any
 
 import pytest
 from django.apps import apps
-from django.conf import settings
 from django.contrib.auth.models import Group, Permission, User
 from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from presentation.models import RelyingParty
+from tests.warm_start import run
 
 pytestmark = pytest.mark.django_db
 release = import_module("presentation.migrations.0001_release_0_2")
@@ -94,8 +92,7 @@ def test_the_migration_makes_five_groups_and_can_be_repeated() -> None:
 def test_a_fresh_database_has_the_groups_with_their_permissions(tmp_path: Path) -> None:
     database = tmp_path / "fresh.sqlite3"
     environment = {**os.environ, "DATABASE_URL": f"sqlite:///{database}"}
-    migrate = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
-    subprocess.run(migrate, cwd=settings.BASE_DIR, env=environment, check=True)
+    run(environment, "manage.py", "migrate", "--verbosity", "0").check_returncode()
 
     with contextlib.closing(sqlite3.connect(database)) as fresh:
         found = dict(

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from django.contrib import admin
 from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
@@ -13,6 +14,7 @@ from consent.models import Consent
 from presentation.models import Interaction, RedirectURI, RelyingParty, Scope
 from presentation.relying_parties import onboarding
 from presentation.relying_parties.admin.preview import harmless
+from presentation.relying_parties.admin.relying_parties import RelyingPartyAdmin
 from presentation.relying_parties.authentication import client_secrets
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks import signing_secrets
@@ -206,10 +208,8 @@ def test_in_production_the_page_says_why_there_is_no_playground(
             raise NoReverseMatch
         return real(name, **kwargs)
 
-    monkeypatch.setattr("presentation.relying_parties.admin.pages.reverse", reverse)
-    from presentation.relying_parties.admin.pages import PagesOfRelyingParty
-
-    text = PagesOfRelyingParty().try_it(acme_bank)
+    monkeypatch.setattr("presentation.relying_parties.admin.relying_parties.reverse", reverse)
+    text = RelyingPartyAdmin(RelyingParty, admin.site).try_it(acme_bank)
     assert "identities of real people" in text
     assert "<a" not in text
 

@@ -115,12 +115,6 @@ def test_a_scope_has_at_most_three_of_one_family(family: str) -> None:
         ScopeRecord("urn:example:many", "Many", tuple(names))
 
 
-@pytest.fixture
-def holder(client: Client, alice: Wallet, sign_in: Any) -> Client:
-    sign_in(alice)
-    return client
-
-
 def bounded(party: RelyingParty, most: int | None) -> RelyingParty:
     RelyingParty.objects.filter(pk=party.pk).update(most_ages_a_year=most)
     return party

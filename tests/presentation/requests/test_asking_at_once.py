@@ -41,13 +41,12 @@ def without_what_differs(page: bytes) -> str:
 
 @pytest.mark.parametrize("language", ["en-gb", "es"])
 def test_the_answer_is_the_page_at_its_own_address(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, language: str
+    holder: Client, acme_bank: RelyingParty, language: str
 ) -> None:
-    sign_in(alice)
-    client.cookies[django_settings.LANGUAGE_COOKIE_NAME] = language
+    holder.cookies[django_settings.LANGUAGE_COOKIE_NAME] = language
 
-    at_once = client.get(PATH, asked(acme_bank))
-    later = client.get(consent_page(at_once))
+    at_once = holder.get(PATH, asked(acme_bank))
+    later = holder.get(consent_page(at_once))
 
     assert without_what_differs(at_once.content) == without_what_differs(later.content)
     for name in ("Content-Security-Policy", "Cache-Control", "Referrer-Policy", "Content-Language"):
@@ -57,11 +56,8 @@ def test_the_answer_is_the_page_at_its_own_address(
     assert "form-action" not in at_once.headers["Content-Security-Policy"]
 
 
-def test_everything_on_the_page_leads_to_its_own_address(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    response = client.get(PATH, asked(acme_bank, state="only-in-the-request"))
+def test_everything_on_the_page_leads_to_its_own_address(holder: Client, acme_bank: RelyingParty) -> None:
+    response = holder.get(PATH, asked(acme_bank, state="only-in-the-request"))
     page, path = response.content.decode(), consent_page(response)
 
     assert f'data-path="{path}"' in page
@@ -71,10 +67,9 @@ def test_everything_on_the_page_leads_to_its_own_address(
 
 
 def test_one_response_sets_the_cookies_of_browser_form_and_language(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    response = client.get(PATH, asked(acme_bank, ui_locales="es en"))
+    response = holder.get(PATH, asked(acme_bank, ui_locales="es en"))
 
     names = {"BROWSER_COOKIE_NAME", "CSRF_COOKIE_NAME", "LANGUAGE_COOKIE_NAME"}
     assert set(response.cookies) == {getattr(django_settings, name) for name in names}
@@ -82,27 +77,19 @@ def test_one_response_sets_the_cookies_of_browser_form_and_language(
     assert '<html lang="es"' in response.content.decode()
 
 
-def test_a_language_that_was_chosen_by_the_person_stays(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    client.cookies[django_settings.LANGUAGE_COOKIE_NAME] = "en-gb"
-    response = client.get(PATH, asked(acme_bank, ui_locales="es"))
+def test_a_language_that_was_chosen_by_the_person_stays(holder: Client, acme_bank: RelyingParty) -> None:
+    holder.cookies[django_settings.LANGUAGE_COOKIE_NAME] = "en-gb"
+    response = holder.get(PATH, asked(acme_bank, ui_locales="es"))
     assert response.headers["Content-Language"] == "en-gb"
 
 
 def test_two_statements_write_the_question_and_fill_the_page(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    sign_in: SignIn,
-    django_assert_num_queries: DjangoAssertNumQueries,
+    holder: Client, acme_bank: RelyingParty, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
-    sign_in(alice)
-    decide_at_once(client, client.get(PATH, asked(acme_bank, nonce="the-first-nonce-of-all")))
+    decide_at_once(holder, holder.get(PATH, asked(acme_bank, nonce="the-first-nonce-of-all")))
     statements = 2 if connection.vendor == "postgresql" else 5  # two rows in one transaction
     with django_assert_num_queries(statements):
-        response = client.get(PATH, asked(acme_bank))
+        response = holder.get(PATH, asked(acme_bank))
     assert "You last shared with" in re.sub("<[^>]+>", "", response.content.decode())
 
 
@@ -130,11 +117,8 @@ def decide_at_once(client: Client, response: Any, decision: str = "share") -> An
 # --- What does not answer at once -------------------------------------------------------------------------
 
 
-def test_a_payment_in_the_address_bar_gets_a_page_of_its_own(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    response = client.get(PATH, asked(acme_bank, transaction_data=encoded(PAYMENT)))
+def test_a_payment_in_the_address_bar_gets_a_page_of_its_own(holder: Client, acme_bank: RelyingParty) -> None:
+    response = holder.get(PATH, asked(acme_bank, transaction_data=encoded(PAYMENT)))
     assert response.status_code == 303
     assert response.headers["Location"].startswith("/consent/")
 
@@ -181,11 +165,8 @@ def test_what_does_not_unseal_leaves_the_page_to_its_own_address(
 
 
 @pytest.mark.parametrize("purpose", ["prefetch", "prefetch;prerender", "prefetch;anonymous-client-ip"])
-def test_a_prefetch_inserts_nothing(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, purpose: str
-) -> None:
-    sign_in(alice)
-    response = client.get(PATH, asked(acme_bank), headers={"Sec-Purpose": purpose})
+def test_a_prefetch_inserts_nothing(holder: Client, acme_bank: RelyingParty, purpose: str) -> None:
+    response = holder.get(PATH, asked(acme_bank), headers={"Sec-Purpose": purpose})
 
     assert (response.status_code, response.headers["Cache-Control"]) == (503, "no-store")
     assert not response.cookies
@@ -193,24 +174,20 @@ def test_a_prefetch_inserts_nothing(
     assert not Consent.objects.exists()
 
 
-def test_a_prefetch_of_any_other_page_changes_nothing(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(acme_bank))
+def test_a_prefetch_of_any_other_page_changes_nothing(holder: Client, acme_bank: RelyingParty) -> None:
+    holder.get(PATH, asked(acme_bank))
     interaction = Interaction.objects.get()
     for path in (url_of_interaction(interaction), f"{url_of_interaction(interaction)}leave/"):
-        assert client.get(path, headers={"Sec-Purpose": "prefetch"}).status_code == 503
+        assert holder.get(path, headers={"Sec-Purpose": "prefetch"}).status_code == 503
     interaction.refresh_from_db()
     assert interaction.outcome == ""
 
 
 def test_head_inserts_nothing_and_tells_whether_client_and_address_are_registered(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    assert client.head(PATH, asked(acme_bank)).status_code == 200
-    assert client.head(PATH, asked(acme_bank, redirect_uri="https://evil.example/")).status_code == 400
+    assert holder.head(PATH, asked(acme_bank)).status_code == 200
+    assert holder.head(PATH, asked(acme_bank, redirect_uri="https://evil.example/")).status_code == 400
     assert not Interaction.objects.exists()
     assert not Consent.objects.exists()
 
@@ -222,13 +199,10 @@ def counted() -> tuple[int, int]:
     return Interaction.objects.count(), Consent.objects.count()
 
 
-def test_the_same_address_again_goes_on_without_new_rows(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = consent_page(client.get(PATH, asked(acme_bank)))
+def test_the_same_address_again_goes_on_without_new_rows(holder: Client, acme_bank: RelyingParty) -> None:
+    page = consent_page(holder.get(PATH, asked(acme_bank)))
 
-    again = client.get(PATH, asked(acme_bank))
+    again = holder.get(PATH, asked(acme_bank))
 
     assert (again.status_code, again.headers["Location"]) == (303, page)
     assert counted() == (1, 1)
@@ -255,36 +229,31 @@ def test_another_browser_begins_an_interaction_of_its_own(
 
 @pytest.mark.parametrize("changes", [{"state": "another"}, {"nonce": "another-fresh-nonce"}])
 def test_another_request_begins_an_interaction_of_its_own(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, changes: dict[str, str]
+    holder: Client, acme_bank: RelyingParty, changes: dict[str, str]
 ) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(acme_bank))
-    assert consent_page(client.get(PATH, asked(acme_bank, **changes)))
+    holder.get(PATH, asked(acme_bank))
+    assert consent_page(holder.get(PATH, asked(acme_bank, **changes)))
     assert counted() == (2, 2)
 
 
-def test_expired_and_unanswered_it_begins_anew(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = consent_page(client.get(PATH, asked(acme_bank)))
+def test_expired_and_unanswered_it_begins_anew(holder: Client, acme_bank: RelyingParty) -> None:
+    page = consent_page(holder.get(PATH, asked(acme_bank)))
     Interaction.objects.update(expires_at=timezone.now())
     Consent.objects.update(expires_at=timezone.now())
 
-    again = client.get(PATH, asked(acme_bank))
+    again = holder.get(PATH, asked(acme_bank))
 
     assert consent_page(again) != page
-    assert "vp_token" in fragment(decide_at_once(client, again).headers["Location"])
+    assert "vp_token" in fragment(decide_at_once(holder, again).headers["Location"])
 
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
 def test_after_the_answer_the_page_says_so_and_nothing_is_sent(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, decision: str
+    holder: Client, acme_bank: RelyingParty, decision: str
 ) -> None:
-    sign_in(alice)
-    decide_at_once(client, client.get(PATH, asked(acme_bank)), decision)
+    decide_at_once(holder, holder.get(PATH, asked(acme_bank)), decision)
 
-    again = client.get(PATH, asked(acme_bank))
+    again = holder.get(PATH, asked(acme_bank))
 
     assert again.status_code == 410
     assert "You have already answered" in again.content.decode()
@@ -324,24 +293,22 @@ def test_somebody_else_who_signed_in_meanwhile_is_not_shown_the_question(
 
 
 def test_a_decision_whose_process_died_is_answered_where_the_same_address_is_opened_again(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    decide(client, consent_page(client.get(PATH, asked(acme_bank))))
-    assert "vp_token" in fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+    decide(holder, consent_page(holder.get(PATH, asked(acme_bank))))
+    assert "vp_token" in fragment(holder.get(PATH, asked(acme_bank)).headers["Location"])
 
 
 def test_a_request_that_cannot_go_on_ends_with_the_error_that_is_sent(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(acme_bank))
+    holder.get(PATH, asked(acme_bank))
     RelyingParty.objects.update(allowed_scopes=[])
 
-    answer = fragment(client.get(PATH, asked(acme_bank)).headers["Location"])
+    answer = fragment(holder.get(PATH, asked(acme_bank)).headers["Location"])
 
     assert answer["error"] == Interaction.objects.get().error == "invalid_scope"
-    assert client.post(url_of_interaction(), {"decision": "share"}).status_code == 410
+    assert holder.post(url_of_interaction(), {"decision": "share"}).status_code == 410
 
 
 @pytest.mark.django_db(transaction=True)
@@ -375,16 +342,15 @@ def test_a_double_load_is_answered_once(client: Client, alice: Wallet, sign_in: 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_loads_of_one_address_at_the_same_moment_give_one_token(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    client.get("/")
-    client.get(PATH, asked(acme_bank, nonce="to-have-the-cookie-of-the-browser"))
+    holder.get("/")
+    holder.get(PATH, asked(acme_bank, nonce="to-have-the-cookie-of-the-browser"))
     barrier, tokens = threading.Barrier(3), []
 
     def load() -> None:
         own = Client()
-        own.cookies = client.cookies
+        own.cookies = holder.cookies
         barrier.wait()
         response = own.get(PATH, asked(acme_bank))
         if response.status_code == 303:
@@ -406,12 +372,11 @@ def test_loads_of_one_address_at_the_same_moment_give_one_token(
 
 
 def test_the_log_counts_a_question_as_asked_and_the_same_request_once(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, caplog: pytest.LogCaptureFixture
+    holder: Client, acme_bank: RelyingParty, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sign_in(alice)
     with caplog.at_level("INFO", "config.middleware"):
-        client.get(PATH, asked(acme_bank))
-        client.get(PATH, asked(acme_bank))
+        holder.get(PATH, asked(acme_bank))
+        holder.get(PATH, asked(acme_bank))
     first, again = [record.msg for record in caplog.records if record.name == "config.middleware"]
     assert (first["first_step"], first["status"]) == ("consent", 200)
     assert again["status"] == 303

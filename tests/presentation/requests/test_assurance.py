@@ -149,22 +149,21 @@ def test_a_minimum_that_no_provider_reaches_ends_in_one_indistinguishable_refusa
 
 
 def test_a_query_can_demand_a_level_as_the_guide_says(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn, now: Any
+    holder: Client, alice: Wallet, may_ask_everything: RelyingParty, now: Any
 ) -> None:
-    sign_in(alice)
     guide = (ROOT / "docs" / "protocol.md").read_text().partition("### Demand an assurance level")[2]
     printed = re.search(r"```json\n(.*?)```", guide, re.DOTALL)
     assert printed
     wanted = with_query(query(path("given_name"), *json.loads(f"{{{printed[1]}}}")["claims"]))
 
-    identity_page = ask(client, may_ask_everything, **wanted)
+    identity_page = ask(holder, may_ask_everything, **wanted)
     assert leads_to_identity(identity_page)
-    assert 'value="national"' in client.get(identity_page).content.decode()
+    assert 'value="national"' in holder.get(identity_page).content.decode()
 
     verified_anew(alice, EIDAS["substantial"], now)
-    page = client.get(client.get(identity_page).headers["Location"]).headers["Location"]
-    shown = client.get(page)
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    page = holder.get(holder.get(identity_page).headers["Location"]).headers["Location"]
+    shown = holder.get(page)
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert values_on(shown) == [
         "Alice",
@@ -177,12 +176,11 @@ def test_a_query_can_demand_a_level_as_the_guide_says(
 
 
 def test_how_the_identity_was_verified_is_shown_in_words_and_disclosed_when_asked_for(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+    holder: Client, may_ask_everything: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = ask(client, may_ask_everything, **with_query(query(path("verification"))))
-    shown = client.get(page)
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    page = ask(holder, may_ask_everything, **with_query(query(path("verification"))))
+    shown = holder.get(page)
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     values = values_on(shown)
     assert "Document shown in person" in values

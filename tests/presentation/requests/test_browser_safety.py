@@ -82,14 +82,13 @@ def test_no_page_can_be_framed_or_tells_others_where_people_were(
 
 
 def test_the_consent_page_names_the_policies_without_saying_where_it_was_read(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     acme_bank.privacy_policy_url = "https://bank.example/privacy"
     acme_bank.terms_url = "https://bank.example/terms"
     acme_bank.save()
 
-    page = client.get(ask(client, acme_bank)).content.decode()
+    page = holder.get(ask(holder, acme_bank)).content.decode()
 
     links = re.findall(r"<a [^>]*https://bank\.example[^>]*>", page)
     assert len(links) == 2
@@ -97,17 +96,16 @@ def test_the_consent_page_names_the_policies_without_saying_where_it_was_read(
 
 
 def test_no_script_of_another_site_reads_what_the_authorization_endpoint_says(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
     """CORS headers must be absent (RFC 9700 §2.6), also in the answer to a preflight request."""
-    sign_in(alice)
     preflight = {**EVIL, "Access-Control-Request-Method": "GET"}
 
     answers = [
-        client.get(PATH, asked(acme_bank), headers=EVIL),
-        client.get(PATH, {"client_id": "nobody"}, headers=EVIL),
-        client.options(PATH, headers=preflight),
-        client.get(url_of_interaction(Interaction.objects.get()), headers=EVIL),
+        holder.get(PATH, asked(acme_bank), headers=EVIL),
+        holder.get(PATH, {"client_id": "nobody"}, headers=EVIL),
+        holder.options(PATH, headers=preflight),
+        holder.get(url_of_interaction(Interaction.objects.get()), headers=EVIL),
     ]
 
     assert [answer.status_code for answer in answers] == [200, 400, 405, 303]

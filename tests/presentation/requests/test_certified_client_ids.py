@@ -18,10 +18,11 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infra.registering import NotRegistrableError
 from keys.certificates.path import MOST_IN_CHAIN, PathError
 from presentation.models import CertifiedClientID, Interaction, RelyingParty
 from presentation.relying_parties.metadata import certificates
-from presentation.relying_parties.metadata.certificates import LONGEST_PEM, CertificatesError
+from presentation.relying_parties.metadata.certificates import LONGEST_PEM
 from presentation.requests.carriers import signed_requests
 from presentation.requests.interactions import path_of
 from tests.forgery import Key, new_key
@@ -32,7 +33,6 @@ from tests.presentation.requests.test_authorize import PATH, asked, fragment
 from tests.presentation.requests.test_request_objects import signed
 from tests.presentation.test_verification import NONCE, answered, failed, verify
 from tests.relying_party import encode, take_apart
-from wallet.models import Wallet
 
 DNS = "x509_san_dns:shop.example"
 DAY = timedelta(days=1)
@@ -117,26 +117,22 @@ WAYS = [registered_leaf, leaf_with_a_name, leaf_below_an_anchor, either_of_two]
 
 @pytest.mark.parametrize("way", WAYS)
 def test_the_answer_is_bound_to_the_client_id_with_its_prefix(
-    client: Client, bank: Bank, alice: Wallet, sign_in: Any, way: Callable[..., tuple[str, list[Made]]]
+    holder: Client, bank: Bank, way: Callable[..., tuple[str, list[Made]]]
 ) -> None:
-    sign_in(alice)
     client_id, chain = way(bank)
-    assert sends(client, bank, client_id, *chain).status_code == 200
-    response = client.post(path_of(Interaction.objects.get()), {"decision": "share"})
+    assert sends(holder, bank, client_id, *chain).status_code == 200
+    response = holder.post(path_of(Interaction.objects.get()), {"decision": "share"})
     (tokens,) = json.loads(fragment(response.headers["Location"])["vp_token"]).values()
 
     assert client_id in (hash_of(chain[0]), DNS)
     assert take_apart(tokens[0])[2].payload["aud"] == client_id
 
 
-def test_the_answer_can_be_verified_here_by_the_client_id_of_the_request(
-    client: Client, bank: Bank, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_the_answer_can_be_verified_here_by_the_client_id_of_the_request(holder: Client, bank: Bank) -> None:
     client_id, chain = registered_leaf(bank)
     foreign = certified(with_key("Corner Shop")[0], certificate_of().pem).client_id
-    sends(client, bank, client_id, *chain, nonce=NONCE)
-    location = client.post(path_of(Interaction.objects.get()), {"decision": "share"}).headers["Location"]
+    sends(holder, bank, client_id, *chain, nonce=NONCE)
+    location = holder.post(path_of(Interaction.objects.get()), {"decision": "share"}).headers["Location"]
     asked_for = {"vp_token": fragment(location)["vp_token"], "nonce": NONCE}
 
     assert answered(verify(bank[0], asked_for | {"client_id": client_id}))["valid"]
@@ -145,15 +141,12 @@ def test_the_answer_can_be_verified_here_by_the_client_id_of_the_request(
         assert verify(bank[0], asked_for | {"client_id": wrong}).status_code == 400
 
 
-def test_a_nonce_counts_once_under_all_client_ids(
-    client: Client, bank: Bank, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_a_nonce_counts_once_under_all_client_ids(holder: Client, bank: Bank) -> None:
     client_id, chain = registered_leaf(bank)
     nonce = asked(bank[0])["nonce"]
-    sends(client, bank, client_id, *chain, nonce=nonce)
-    client.post(path_of(Interaction.objects.get()), {"decision": "share"})
-    again = client.get(PATH, asked(bank[0]) | {"nonce": nonce, "state": "other"})
+    sends(holder, bank, client_id, *chain, nonce=nonce)
+    holder.post(path_of(Interaction.objects.get()), {"decision": "share"})
+    again = holder.get(PATH, asked(bank[0]) | {"nonce": nonce, "state": "other"})
     assert fragment(again.headers["Location"])["error"] == "invalid_request"
 
 
@@ -363,7 +356,7 @@ def test_certificates_must_fit_the_client_id(bank: Bank, case: str) -> None:
 
 @given(st.text(max_size=300), st.text(max_size=300))
 def test_any_other_text_is_refused_for_the_operator(client_id: str, text: str) -> None:
-    with pytest.raises(CertificatesError):
+    with pytest.raises(NotRegistrableError):
         certificates.fitting(client_id, text)
 
 

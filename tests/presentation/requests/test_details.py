@@ -100,12 +100,10 @@ def offered_on(text: str) -> list[str]:
     ],
 )
 def test_a_holder_without_them_is_offered_the_providers_that_verify_them(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, asked: Any
+    holder: Client, acme_bank: RelyingParty, asked: Any
 ) -> None:
-    sign_in(alice)
-
-    page = ask(client, acme_bank, **with_query(asked))
-    text = client.get(page).content.decode()
+    page = ask(holder, acme_bank, **with_query(asked))
+    text = holder.get(page).content.decode()
 
     assert leads_to_identity(page)
     assert offered_on(text) == ["bank", "registry"]
@@ -129,17 +127,16 @@ def test_a_person_without_an_identity_is_offered_no_other_provider_either(
 
 
 def test_after_a_check_that_verified_them_the_holder_is_asked_and_shares_what_was_asked_alone(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, now: datetime
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, now: datetime
 ) -> None:
-    sign_in(alice)
     asked = query(path("address", "locality"), path("place_of_birth"), path("document", "number"))
-    identity_page = ask(client, acme_bank, **with_query(asked))
+    identity_page = ask(holder, acme_bank, **with_query(asked))
 
     verified_by("registry", alice, now)
-    back = client.get(identity_page).headers["Location"]
-    page = client.get(back).headers["Location"]
-    shown = values_on(client.get(page))
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    back = holder.get(identity_page).headers["Location"]
+    page = holder.get(back).headers["Location"]
+    shown = values_on(holder.get(page))
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert shown == ["London", "Leeds, Yorkshire, United Kingdom", "P7"]
     names = {"address", "locality", "place_of_birth", "document", "number"}
@@ -147,13 +144,12 @@ def test_after_a_check_that_verified_them_the_holder_is_asked_and_shares_what_wa
 
 
 def test_a_check_that_did_not_bring_them_leaves_the_person_with_the_same_choice(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, now: datetime
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, now: datetime
 ) -> None:
-    sign_in(alice)
-    identity_page = ask(client, acme_bank, **with_query(query(path("address"))))
+    identity_page = ask(holder, acme_bank, **with_query(query(path("address"))))
     verified_by("bank", alice, now, details={})
 
-    assert offered_on(client.get(identity_page).content.decode()) == ["bank", "registry"]
+    assert offered_on(holder.get(identity_page).content.decode()) == ["bank", "registry"]
 
 
 @pytest.mark.parametrize(
@@ -221,15 +217,14 @@ def test_what_cannot_be_met_ends_as_any_other_request_that_cannot(
 
 
 def test_an_optional_detail_and_an_alternative_without_it_send_nobody_to_a_check(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     either = query(path("address", id="a"), path("given_name", id="b"), claim_sets=[["a", "b"], ["b"]])
 
-    page = ask(client, acme_bank, **with_query(either))
+    page = ask(holder, acme_bank, **with_query(either))
 
     assert "/consent/" in urlsplit(page).path
-    assert values_on(client.get(page)) == ["Alice"]
+    assert values_on(holder.get(page)) == ["Alice"]
 
 
 def test_of_alternatives_the_one_counts_that_a_provider_verifies(

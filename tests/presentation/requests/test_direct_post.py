@@ -296,11 +296,8 @@ def test_the_consent_page_says_who_gets_the_answer_and_how(client: Client, asks:
     assert "default-src 'none'" in page.headers["Content-Security-Policy"]
 
 
-def test_the_consent_page_for_a_fragment_is_unchanged(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = client.get(PATH, asked(bank)).content.decode()
+def test_the_consent_page_for_a_fragment_is_unchanged(holder: Client, bank: RelyingParty) -> None:
+    page = holder.get(PATH, asked(bank)).content.decode()
 
     assert "Either way you go straight back to <bdi>bank.example</bdi>" in page
     assert "Share these details" in page
@@ -1207,15 +1204,12 @@ def test_one_slow_application_does_not_take_every_thread(
 # --- The cost for answers by redirect ---------------------------------------------------------------------
 
 
-def test_a_fragment_costs_no_statement_more(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn, statements: Any
-) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(bank))
+def test_a_fragment_costs_no_statement_more(holder: Client, bank: RelyingParty, statements: Any) -> None:
+    holder.get(PATH, asked(bank))
     interaction_url = url_of_interaction()
 
     with statements() as seen:
-        answer = client.post(interaction_url, {"decision": "share"})
+        answer = holder.post(interaction_url, {"decision": "share"})
 
     assert "vp_token" in fragment(answer.headers["Location"])
     assert not [text for text in seen.texts if "_delivery" in text or "_responseuri" in text]

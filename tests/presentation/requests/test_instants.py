@@ -34,41 +34,38 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> SetClock:
 
 
 def test_an_interaction_is_over_from_the_instant_at_which_it_expires(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, clock: SetClock
+    holder: Client, acme_bank: RelyingParty, clock: SetClock
 ) -> None:
-    sign_in(alice)
-    page = ask(client, acme_bank)
+    page = ask(holder, acme_bank)
     expires_at = Interaction.objects.get().expires_at
 
     clock(expires_at - MOMENT)
-    assert client.get(url_of_interaction()).headers["Location"] == page
+    assert holder.get(url_of_interaction()).headers["Location"] == page
     clock(expires_at)
-    assert client.get(url_of_interaction()).status_code == 410
+    assert holder.get(url_of_interaction()).status_code == 410
 
 
 def test_a_yes_is_not_acted_on_from_the_instant_at_which_the_interaction_expires(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, clock: SetClock
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, clock: SetClock
 ) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     decisions.grant(Consent.objects.get().id, alice, now=timezone.now())
 
     clock(Interaction.objects.get().expires_at)
-    assert client.get(url_of_interaction()).status_code == 410
+    assert holder.get(url_of_interaction()).status_code == 410
     assert Interaction.objects.get().outcome == ""
 
 
 def test_a_question_is_over_from_the_instant_at_which_it_expires(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, clock: SetClock
+    holder: Client, acme_bank: RelyingParty, clock: SetClock
 ) -> None:
-    sign_in(alice)
-    page = ask(client, acme_bank)
+    page = ask(holder, acme_bank)
     expires_at = Consent.objects.get().expires_at
 
     clock(expires_at - MOMENT)
-    assert client.get(page).status_code == 200
+    assert holder.get(page).status_code == 200
     clock(expires_at)
-    assert client.get(page, follow=True).status_code == 410
+    assert holder.get(page, follow=True).status_code == 410
 
 
 @pytest.mark.parametrize(("older", "asks_again"), [(timedelta(0), False), (MOMENT, True)])

@@ -61,67 +61,61 @@ def shows_the_notice(page: str) -> bool:
 
 
 def test_more_time_gives_half_an_hour_from_now_and_the_page_again(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = ask(client, acme_bank)
+    page = ask(holder, acme_bank)
     age(LIFETIME - SOON)
-    assert "I need more time" in client.get(page).content.decode()
+    assert "I need more time" in holder.get(page).content.decode()
 
-    response = more(client, follow=True)
+    response = more(holder, follow=True)
 
     assert response.redirect_chain == [(f"{page}?more_time=1", 303)]
     assert shows_the_notice(response.content.decode())
-    assert not shows_the_notice(client.get(page).content.decode())
+    assert not shows_the_notice(holder.get(page).content.decode())
     for model in (Interaction, Consent):
         assert LIFETIME - timedelta(minutes=1) < left(model) <= LIFETIME
-    answer = client.post(Consent.objects.get().return_to, {"decision": "share"})
+    answer = holder.post(Consent.objects.get().return_to, {"decision": "share"})
     assert "vp_token" in fragment(answer.headers["Location"])
 
 
 @pytest.mark.parametrize("payment", [False, True])
 def test_more_time_ends_at_the_limit_and_the_page_says_so(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, payment: bool
+    holder: Client, acme_bank: RelyingParty, payment: bool
 ) -> None:
-    sign_in(alice)
-    page = ask(client, acme_bank, **({"transaction_data": value(WIRE)} if payment else {}))
+    page = ask(holder, acme_bank, **({"transaction_data": value(WIRE)} if payment else {}))
     longest = LONGEST_WITH_PAYMENT if payment else LONGEST
     began, times = Interaction.objects.get().created_at, 0
-    while "I need more time" in client.get(page).content.decode():
+    while "I need more time" in holder.get(page).content.decode():
         age(LIFETIME - SOON)
         began -= LIFETIME - SOON
-        more(client)
+        more(holder)
         times += 1
         assert times < 10
     ends = {Interaction.objects.get().expires_at, Consent.objects.get().expires_at}
     assert ends == {began + longest}
-    assert "It can’t be extended again." in client.get(page).content.decode()
+    assert "It can’t be extended again." in holder.get(page).content.decode()
 
-    more(client)
+    more(holder)
 
     assert Interaction.objects.get().expires_at == began + longest
 
 
 def test_nobody_gets_more_time_for_a_request_that_has_expired(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     age(LIFETIME)
     before = Interaction.objects.get().expires_at
 
-    response = more(client)
+    response = more(holder)
 
     assert response.status_code == 410
     assert "This request has expired" in response.content.decode()
     assert Interaction.objects.get().expires_at == before
 
 
-def test_another_browser_cannot_extend_a_request(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
-) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+def test_another_browser_cannot_extend_a_request(holder: Client, acme_bank: RelyingParty) -> None:
+    ask(holder, acme_bank)
     age(LIFETIME - SOON)
     stranger = Client()
 
@@ -140,14 +134,13 @@ def test_another_site_cannot_extend_a_request(alice: Wallet, acme_bank: RelyingP
 
 
 def test_a_question_that_is_answered_is_not_extended(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     age(LIFETIME - SOON)
     decisions.decline(Consent.objects.get().id, alice, now=timezone.now())
 
-    more(client)
+    more(holder)
 
     assert left() < LIFETIME - timedelta(minutes=20)
 
@@ -257,14 +250,11 @@ def test_a_pushed_request_is_still_known_when_an_extended_one_is_answered(
     assert "vp_token" in fragment(answer.headers["Location"])
 
 
-def test_the_nonce_of_an_extended_request_counts_once(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any
-) -> None:
-    sign_in(alice)
-    ask(client, acme_bank, nonce="used-once-and-for-all-0123456789")
+def test_the_nonce_of_an_extended_request_counts_once(holder: Client, acme_bank: RelyingParty) -> None:
+    ask(holder, acme_bank, nonce="used-once-and-for-all-0123456789")
     first = Consent.objects.get().return_to
-    more(client)
-    assert "vp_token" in fragment(client.post(first, {"decision": "share"}).headers["Location"])
+    more(holder)
+    assert "vp_token" in fragment(holder.post(first, {"decision": "share"}).headers["Location"])
 
     again = ask(Client(), acme_bank, nonce="used-once-and-for-all-0123456789")
 

@@ -97,19 +97,17 @@ def everything() -> dict[str, str | None]:
 
 
 def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
-    client: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet, sign_in: Any
+    holder: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet
 ) -> None:
-    sign_in(alice)
-
     with counted.request() as authorizing:
-        page = client.get(PATH, asked(bank[0], **everything()))
+        page = holder.get(PATH, asked(bank[0], **everything()))
     once = dict(authorizing)
     with counted.request() as asking:
-        client.get(address_of_page(page))
+        holder.get(address_of_page(page))
     shown = dict(asking)
     interaction_url = path_of(Interaction.objects.get())
     with counted.request() as answering:
-        answer = client.post(interaction_url, {"decision": "share"})
+        answer = holder.post(interaction_url, {"decision": "share"})
 
     assert "vp_token" in answer.headers["Location"]
     taken = {"authorization request parsed", "DCQL query parsed", "transaction data parsed"}
@@ -121,17 +119,16 @@ def test_nothing_is_done_twice_in_a_request_of_a_returning_holder(
 
 
 def test_nothing_is_done_twice_if_the_decision_was_stored_before(
-    client: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet, sign_in: Any
+    holder: Client, counted: Counted, bank: tuple[RelyingParty, Any], alice: Wallet
 ) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(bank[0], **everything()))
+    holder.get(PATH, asked(bank[0], **everything()))
     interaction = Interaction.objects.get()
     with counted.request():
-        client.get(path_of(interaction))  # for the second time
+        holder.get(path_of(interaction))  # for the second time
     decisions.grant(interaction.consent.id, alice, now=timezone.now())
 
     with counted.request():
-        answer = client.get(path_of(interaction))
+        answer = holder.get(path_of(interaction))
 
     assert "vp_token" in answer.headers["Location"]
 
@@ -166,17 +163,10 @@ def test_nothing_is_done_twice_in_a_push_and_the_request_that_follows(
 
 
 def test_nothing_is_done_twice_in_a_signed_request(
-    client: Client,
-    counted: Counted,
-    bank: tuple[RelyingParty, Any],
-    alice: Wallet,
-    sign_in: Any,
-    settings: Any,
+    holder: Client, counted: Counted, bank: tuple[RelyingParty, Any], settings: Any
 ) -> None:
-    sign_in(alice)
-
     with counted.request():
-        response = bring(client, bank, signed(bank, settings.BASE_URL, **everything()))
+        response = bring(holder, bank, signed(bank, settings.BASE_URL, **everything()))
 
     assert address_of_page(response).startswith("/consent/")
 

@@ -26,26 +26,23 @@ from hypothesis import strategies as st
 from config.wsgi import Request, application
 from infra import base64url, strict_json
 from infra.base64url import Base64urlError
+from infra.registering import NotRegistrableError
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, take_apart
 from presentation import verification as verification_endpoint
+from presentation.machine_errors import InvalidClientError, InvalidTokenError, MachineError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens, assertion
-from presentation.relying_parties.authentication.access_tokens import TokenRefusedError
-from presentation.relying_parties.authentication.assertion import AssertionRefusedError
 from presentation.relying_parties.authentication.signed_jwt import ClientJwtError, signed_claims
 from presentation.relying_parties.forms import KeySetField
 from presentation.relying_parties.metadata.public_keys import (
-    ClientKeysError,
     from_json,
     problem_with,
     read_published,
 )
-from presentation.requests.carriers.posted_form import UnreadableFormError
 from presentation.requests.carriers.posted_form import read as read_form
 from presentation.transaction_data import entries
-from presentation.verification import VerificationRequestError
-from sandbox.holder.call import HolderCall, HolderCallError
+from sandbox.holder.call import HolderCall
 from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, by_assertion, registered, with_key
@@ -274,7 +271,7 @@ def test_no_key_set_that_a_developer_types_breaks_the_form_or_is_kept(text: str)
 
 @each_hostile_set
 def test_no_key_set_that_is_fetched_raises_anything_but_its_own_error(text: str) -> None:
-    only(ClientKeysError, lambda: read_published(from_json(text)))
+    only(NotRegistrableError, lambda: read_published(from_json(text)))
 
 
 @pytest.mark.django_db
@@ -326,7 +323,7 @@ def test_whatever_stands_for_a_token_is_refused_by_its_own_error(text: str) -> N
     only(Base64urlError, lambda: base64url.decode(text))
     keys = {"one": KEY.public_key()}
     only(ClientJwtError, lambda: signed_claims(text, lambda _kid: keys, types=(None, "JWT")))
-    only(AssertionRefusedError, lambda: assertion.unverified_subject(text))
+    only(InvalidClientError, lambda: assertion.unverified_subject(text))
 
 
 @given(SURROGATES, st.integers(0, 2))
@@ -361,7 +358,7 @@ def test_what_is_hashed_is_ascii_or_refused(text: str) -> None:
 @given(ANYTHING)
 def test_whatever_stands_for_json_is_read_or_refused_by_its_own_error(text: str) -> None:
     only(StrictJsonError, lambda: strict_json.loads(text))
-    only(ClientKeysError, lambda: read_published(from_json(text)))
+    only(NotRegistrableError, lambda: read_published(from_json(text)))
 
 
 @given(JSON)
@@ -372,7 +369,7 @@ def test_whatever_json_stands_for_a_key_set_is_read_or_refused(value: Any) -> No
         {"keys": [value]},
         {"keys": [{"kid": value, "x": value, "y": value}]},
     ):
-        only(ClientKeysError, lambda jwks=jwks: read_published(jwks))
+        only(NotRegistrableError, lambda jwks=jwks: read_published(jwks))
         assert problem_with(jwks, "") or jwks is None
 
 
@@ -391,7 +388,7 @@ def test_whatever_is_typed_for_a_key_set_is_read_or_refused_and_shown_again(text
 
 @given(JSON | st.fixed_dictionaries({"vp_token": JSON, "nonce": JSON, "transaction_data": JSON | SURROGATES}))
 def test_whatever_json_is_to_be_verified_is_read_or_refused(value: Any) -> None:
-    only(VerificationRequestError, lambda: verification_endpoint.parse(json.dumps(value).encode()))
+    only(MachineError, lambda: verification_endpoint.parse(json.dumps(value).encode()))
 
 
 @given(st.lists(SURROGATES | st.just("e30"), min_size=1, max_size=3))
@@ -400,16 +397,16 @@ def test_transaction_data_to_be_verified_is_base64url_or_refused(values: list[st
     body = json.dumps({"vp_token": "x", "nonce": "n" * 16, "transaction_data": values}).encode()
     try:
         read = verification_endpoint.parse(body).transaction_data
-    except VerificationRequestError:
+    except MachineError:
         return
     assert all(map(entries.is_base64url, read))
 
 
 @given(st.binary() | ANYTHING.map(lambda text: text.encode("utf-8", "surrogatepass")))
 def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
-    only(VerificationRequestError, lambda: verification_endpoint.parse(body))
-    only(UnreadableFormError, lambda: read_form(body))
-    only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
+    only(MachineError, lambda: verification_endpoint.parse(body))
+    only(MachineError, lambda: read_form(body))
+    only(MachineError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
     only(NotAnAnswerError, lambda: _handle_of(body))
     only(NotAnAnswerError, lambda: _handle_of(b"response=" + body.hex().encode()))
 
@@ -417,7 +414,7 @@ def test_whatever_body_is_read_or_refused_by_its_own_error(body: bytes) -> None:
 @given(JSON | st.fixed_dictionaries({"authorize_url": JSON, "persona": JSON, "decision": JSON}))
 def test_whatever_json_plays_the_holder_is_read_or_refused(value: Any) -> None:
     body = json.dumps(value).encode()
-    only(HolderCallError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
+    only(MachineError, lambda: HolderCall.from_json(body, endpoint="https://wallet.example/authorize"))
 
 
 @pytest.mark.django_db
@@ -425,7 +422,7 @@ def test_whatever_json_plays_the_holder_is_read_or_refused(value: Any) -> None:
 def test_whatever_stands_for_an_access_token_is_refused_by_its_own_error() -> None:
     @given(ANYTHING)
     def tried(text: str) -> None:
-        only(TokenRefusedError, lambda: access_tokens.verify(text, now=NOW))
+        only(InvalidTokenError, lambda: access_tokens.verify(text, now=NOW))
 
     tried()
 

@@ -25,7 +25,7 @@ def with_type(name: str) -> str:
 def test_parameters_of_openid_connect_are_unknown_in_other_requests(response_type: str) -> None:
     for name in OF_OPENID_CONNECT:
         parameters = Parameters.from_query(f"{response_type}{name}=a&{name}=b")
-        assert name not in parameters.values | dict.fromkeys(parameters.repeated)
+        assert name not in {**parameters.values, **parameters.problems}
 
 
 @given(st.dictionaries(st.sampled_from(sorted(LIMITS)), readable))
@@ -45,7 +45,7 @@ def test_any_text_is_read_or_refused_and_never_breaks(query: str) -> None:
         assert len(query) > LONGEST_QUERY
         return
     assert set(parameters.values) <= set(LIMITS)
-    assert not set(parameters.values) & (parameters.repeated | parameters.unreadable | parameters.oversized)
+    assert not set(parameters.values) & set(parameters.problems)
     assert all("\x00" not in value for value in parameters.values.values())
 
 
@@ -55,7 +55,7 @@ def test_state_is_read_exactly_or_not_at_all(octets: bytes) -> None:
 
     state = parameters.values.get("state")
     if state is None:
-        assert parameters.unreadable == {"state"}
+        assert parameters.problems.keys() == {"state"}
     else:
         assert state.encode() == octets
 
@@ -82,13 +82,13 @@ def test_unknown_parameters_are_ignored_even_when_they_cannot_be_read() -> None:
 def test_a_repeated_name_is_remembered_and_its_value_is_not_used(name: str) -> None:
     for query in (f"{name}=a&{name}=b", f"{name}=a&x=y&{name}=a", f"{name}=&{name}=a", f"{name}&{name}=a"):
         parameters = Parameters.from_query(with_type(name) + query)
-        assert parameters.repeated == {name}
+        assert parameters.problems.keys() == {name}
         assert parameters.values.get(name) is None
-        assert parameters.problem(name) == f"{name} must not be sent more than once"
+        assert parameters.problems[name] == f"{name} must not be sent more than once"
 
 
 def test_a_name_that_is_spelt_with_escapes_is_the_same_name() -> None:
-    assert Parameters.from_query("state=a&st%61te=b").repeated == {"state"}
+    assert Parameters.from_query("state=a&st%61te=b").problems.keys() == {"state"}
 
 
 @pytest.mark.parametrize(
@@ -113,9 +113,9 @@ def test_a_name_that_is_spelt_with_escapes_is_the_same_name() -> None:
 def test_a_value_that_cannot_be_read_unambiguously_is_remembered(value: str) -> None:
     parameters = Parameters.from_query(f"state={value}")
 
-    assert parameters.unreadable == {"state"}
+    assert parameters.problems.keys() == {"state"}
     assert parameters.values.get("state") is None
-    assert "percent-encoded UTF-8" in str(parameters.problem("state"))
+    assert "percent-encoded UTF-8" in parameters.problems["state"]
 
 
 @pytest.mark.parametrize(("name", "limit"), [(n, m) for n, m in LIMITS.items() if m < LONGEST_QUERY])
@@ -125,7 +125,7 @@ def test_each_parameter_has_its_limit(name: str, limit: int) -> None:
 
     assert at_limit.values.get(name) == "a" * limit
     assert over.values.get(name) is None
-    assert over.problem(name) == f"{name} must not be longer than {limit} characters"
+    assert over.problems[name] == f"{name} must not be longer than {limit} characters"
 
 
 def test_limits_count_characters_and_not_escapes() -> None:

@@ -134,12 +134,11 @@ def test_declining_needs_no_factor(client: Client, asked: str) -> None:
 
 
 def test_a_fresh_session_is_not_asked(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, authenticator: Authenticator
+    holder: Client, acme_bank: RelyingParty, authenticator: Authenticator
 ) -> None:
-    sign_in(alice)
-    page = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
-    assert "data-passkey" not in client.get(page).content.decode()
-    assert "vp_token" in fragment(approve(client).headers["Location"])
+    page = ask(holder, acme_bank, transaction_data=encoded(PAYMENT))
+    assert "data-passkey" not in holder.get(page).content.decode()
+    assert "vp_token" in fragment(approve(holder).headers["Location"])
 
 
 def test_what_is_no_payment_does_not_ask(

@@ -14,8 +14,6 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
-from hypothesis import given
-from hypothesis import strategies as st
 
 from infra.limits import Limit
 from presentation.models import Interaction, PushedRequest, RelyingParty
@@ -299,19 +297,6 @@ def test_as_much_as_all_parameters_may_have_can_be_pushed(
     assert pushed(client, bank, transaction_data=values, state="s" * 2048, nonce="n" * 512)
 
 
-@given(st.binary(max_size=300))
-def test_any_body_is_answered(body: bytes) -> None:
-    from presentation.machine_errors import MachineError
-    from presentation.requests.carriers.posted_form import UnreadableFormError, read
-
-    try:
-        form = read(body)
-    except UnreadableFormError:
-        return
-    with pytest.raises(MachineError):
-        pushed_requests.push(form, "", network_address="192.0.2.1", now=timezone.now())
-
-
 def test_too_many_pushes_get_retry_after(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -350,18 +335,13 @@ def test_par_attempt_to_use_expired_request_uri(
 
 
 def test_par_ensure_reused_request_uri_prior_to_auth_completion_succeeds(
-    client: Client,
-    handle: str,
-    bank: tuple[RelyingParty, dict[str, str]],
-    alice: Wallet,
-    sign_in: SignIn,
+    holder: Client, handle: str, bank: tuple[RelyingParty, dict[str, str]]
 ) -> None:
-    sign_in(alice)
-    go(client, handle, bank[0])
+    go(holder, handle, bank[0])
 
-    page = page_of(client, handle, bank[0])
+    page = page_of(holder, handle, bank[0])
 
-    assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])
+    assert "vp_token" in fragment(holder.get(decide(holder, page)).headers["Location"])
 
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
@@ -472,17 +452,12 @@ def test_a_yes_and_a_no_that_race_with_one_handle_get_one_answer_to_it(
 
 
 def test_what_stands_beside_a_handle_counts_for_nothing(
-    client: Client,
-    handle: str,
-    bank: tuple[RelyingParty, dict[str, str]],
-    alice: Wallet,
-    sign_in: SignIn,
+    holder: Client, handle: str, bank: tuple[RelyingParty, dict[str, str]]
 ) -> None:
-    sign_in(alice)
     beside = {"state": "another", "redirect_uri": "https://bank.example/other?lang=en", "scope": "openid"}
 
-    page = page_of(client, handle, bank[0], **beside, nonce="another-nonce-altogether")
-    home = client.get(decide(client, page)).headers["Location"]
+    page = page_of(holder, handle, bank[0], **beside, nonce="another-nonce-altogether")
+    home = holder.get(decide(holder, page)).headers["Location"]
 
     assert home.startswith("https://bank.example/callback#")
     assert fragment(home)["state"] == "af0ifjsldkj"
@@ -554,13 +529,12 @@ def test_a_relying_party_that_must_sign_cannot_push_unsigned(
 
 
 def test_a_nonce_that_gave_a_token_cannot_be_pushed(
-    client: Client, handle: str, bank: tuple[RelyingParty, dict[str, str]], alice: Wallet, sign_in: SignIn
+    holder: Client, handle: str, bank: tuple[RelyingParty, dict[str, str]]
 ) -> None:
-    sign_in(alice)
-    client.get(decide(client, page_of(client, handle, bank[0])))
+    holder.get(decide(holder, page_of(holder, handle, bank[0])))
     PushedRequest.objects.all().delete()
 
-    assert "nonce" in refused(send(client, asked(bank[0]), **bank[1]), "invalid_request")
+    assert "nonce" in refused(send(holder, asked(bank[0]), **bank[1]), "invalid_request")
 
 
 def test_pushed_requests_are_forgotten_when_nothing_goes_on_with_them(client: Client, handle: str) -> None:
@@ -577,13 +551,12 @@ def test_pushed_requests_are_forgotten_when_nothing_goes_on_with_them(client: Cl
 
 
 def test_a_request_in_the_address_costs_no_statement_more_than_before(
-    client: Client, acme_bank: RelyingParty, alice: Wallet, sign_in: SignIn, statements: Any
+    holder: Client, acme_bank: RelyingParty, statements: Any
 ) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(acme_bank))
+    holder.get(PATH, asked(acme_bank))
 
     with statements() as counted:
-        client.get(PATH, asked(acme_bank))
+        holder.get(PATH, asked(acme_bank))
 
     assert not [text for text in counted.texts if "pushedrequest" in text.lower()]
     assert len(counted.texts) <= 5

@@ -113,17 +113,14 @@ def test_another_relying_party_gets_another_number_unless_an_operator_has_joined
     assert numbers[0] == numbers[2] != numbers[1]
 
 
-def test_the_number_is_not_made_before_the_holder_agrees_to_it(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = asking(client, bank, "declined")
-    client.get(page)
-    client.post(consent_at(page).return_to, {"decision": "decline"})
-    assert share(client, asking(client, bank, "left-off", scope=KNOWN)) == {"given_name": "Alice"}
+def test_the_number_is_not_made_before_the_holder_agrees_to_it(holder: Client, bank: RelyingParty) -> None:
+    page = asking(holder, bank, "declined")
+    holder.get(page)
+    holder.post(consent_at(page).return_to, {"decision": "decline"})
+    assert share(holder, asking(holder, bank, "left-off", scope=KNOWN)) == {"given_name": "Alice"}
     assert not Subject.objects.exists()
 
-    found = share(client, asking(client, bank, "ticked", scope=KNOWN), "pairwise_subject")
+    found = share(holder, asking(holder, bank, "ticked", scope=KNOWN), "pairwise_subject")
 
     assert found.keys() == {"given_name", "pairwise_subject"}
     assert Subject.objects.count() == 1
@@ -131,13 +128,12 @@ def test_the_number_is_not_made_before_the_holder_agrees_to_it(
 
 @pytest.mark.parametrize("carefully", [True, False])
 def test_both_ways_to_answer_give_the_same_number(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, monkeypatch: Any, carefully: bool
+    holder: Client, alice: Wallet, bank: RelyingParty, monkeypatch: Any, carefully: bool
 ) -> None:
-    sign_in(alice)
     if carefully:
         monkeypatch.setattr(answers, "answer_at_once", lambda *_, **__: None)
 
-    found = [share(client, asking(client, bank, turn)) for turn in ("one-one", "two-two")]
+    found = [share(holder, asking(holder, bank, turn)) for turn in ("one-one", "two-two")]
 
     assert found[0] == found[1] == {"pairwise_subject": subjects.known(alice, bank.client_id)}
 
@@ -178,11 +174,10 @@ def test_a_query_can_demand_the_person_of_last_time(
 
 
 def test_tokens_with_and_without_it_have_the_same_shape(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     without, first, second = (
-        token_of(client, asking(client, bank, f"turn-{turn}", scope=KNOWN), *switched_on)
+        token_of(holder, asking(holder, bank, f"turn-{turn}", scope=KNOWN), *switched_on)
         for turn, switched_on in enumerate(([], ["pairwise_subject"], ["pairwise_subject"]))
     )
 
@@ -201,10 +196,7 @@ def test_tokens_with_and_without_it_have_the_same_shape(
 # --- Who may ask ------------------------------------------------------------------------------------------
 
 
-def test_nobody_may_ask_for_it_whom_no_operator_has_allowed_to(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_nobody_may_ask_for_it_whom_no_operator_has_allowed_to(holder: Client, bank: RelyingParty) -> None:
     asks = {
         "required": {"scope": SURE},
         "named": with_query(query(SUBJECT)),
@@ -213,32 +205,30 @@ def test_nobody_may_ask_for_it_whom_no_operator_has_allowed_to(
     for allowed_claims in ([], ["given_name", "pairwise_subject"]):
         allowed(bank, may_recognise=False, allowed_claims=allowed_claims)
         for changes in asks.values():
-            code, description = error(client, bank, **changes)
+            code, description = error(holder, bank, **changes)
             assert code == "unauthorized_client"
             assert "pairwise_subject" in description
 
 
 def test_a_scope_in_which_it_is_optional_works_without_it_for_who_may_not_ask(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     allowed(bank, may_recognise=False)
 
-    page = asking(client, bank, "one-one", scope=KNOWN)
+    page = asking(holder, bank, "one-one", scope=KNOWN)
 
-    assert [claim.label for claim in claims_on(client.get(page))] == ["Given name"]
-    assert share(client, page) == {"given_name": "Alice"}
+    assert [claim.label for claim in claims_on(holder.get(page))] == ["Given name"]
+    assert share(holder, page) == {"given_name": "Alice"}
     assert consent_at(page).requester.keys().isdisjoint({"sector", "recognised_by"})
 
 
 @pytest.mark.parametrize("allowed_claims", [[], ["given_name"]])
 def test_who_may_recognise_may_name_it_in_a_query(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: SignIn, allowed_claims: list[str]
+    holder: Client, bank: RelyingParty, allowed_claims: list[str]
 ) -> None:
-    sign_in(alice)
     allowed(bank, allowed_claims=allowed_claims)
 
-    page = client.get(asking(client, bank, "one-one", **with_query(OPTIONAL)))
+    page = holder.get(asking(holder, bank, "one-one", **with_query(OPTIONAL)))
 
     assert optional_on(page) == ["pairwise_subject"]
     may = bank.claims_it_may_ask(catalogue.current())
@@ -275,25 +265,21 @@ def test_the_sector_stays_once_somebody_is_recognised_by_it(
     assert share(client, asking(client, bank, "two-two"))["pairwise_subject"] == number
 
 
-def test_naming_its_own_client_id_as_the_sector_changes_nothing(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    number = share(client, asking(client, bank, "one-one"))["pairwise_subject"]
+def test_naming_its_own_client_id_as_the_sector_changes_nothing(holder: Client, bank: RelyingParty) -> None:
+    number = share(holder, asking(holder, bank, "one-one"))["pairwise_subject"]
 
     allowed(bank, sector=bank.client_id)
 
-    assert share(client, asking(client, bank, "two-two"))["pairwise_subject"] == number
+    assert share(holder, asking(holder, bank, "two-two"))["pairwise_subject"] == number
 
 
 def test_a_sector_that_changes_while_the_page_is_open_gives_the_number_that_the_page_was_about(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = asking(client, bank, "one-one")
+    page = asking(holder, bank, "one-one")
     allowed(bank, sector="acme-group")
 
-    assert share(client, page)["pairwise_subject"] == subjects.known(alice, bank.client_id)
+    assert share(holder, page)["pairwise_subject"] == subjects.known(alice, bank.client_id)
     assert not subjects.known(alice, "acme-group")
 
 
@@ -301,15 +287,14 @@ def test_a_sector_that_changes_while_the_page_is_open_gives_the_number_that_the_
 
 
 def test_the_page_names_all_who_can_recognise_the_holder_and_shows_no_number(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    first = asking(client, bank, "one-one", scope=KNOWN)
-    assert [(claim.label, claim.value) for claim in claims_on(client.get(first))][1] == (LABEL, ONE)
-    number = share(client, first, "pairwise_subject")["pairwise_subject"]
+    first = asking(holder, bank, "one-one", scope=KNOWN)
+    assert [(claim.label, claim.value) for claim in claims_on(holder.get(first))][1] == (LABEL, ONE)
+    number = share(holder, first, "pairwise_subject")["pairwise_subject"]
     register("Acme Loans", "https://loans.example/callback", sector=bank.client_id)
 
-    second = client.get(asking(client, bank, "two-two", scope=KNOWN))
+    second = holder.get(asking(holder, bank, "two-two", scope=KNOWN))
 
     assert [(claim.label, claim.value) for claim in claims_on(second)][1] == (LABEL, BOTH)
     assert number not in second.content.decode()
@@ -330,24 +315,21 @@ def test_a_name_with_markup_is_text_on_the_page(
         assert "only &lt;b&gt;Acme&lt;/b&gt; &amp; %(names)s gets" in text
 
 
-def test_the_receipt_says_who_can_recognise_the_holder(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_the_receipt_says_who_can_recognise_the_holder(holder: Client, bank: RelyingParty) -> None:
     pages = {
-        "ticked": asking(client, bank, "ticked", scope=KNOWN),
-        "left off": asking(client, bank, "left-off", scope=KNOWN),
+        "ticked": asking(holder, bank, "ticked", scope=KNOWN),
+        "left off": asking(holder, bank, "left-off", scope=KNOWN),
     }
-    share(client, pages["ticked"], "pairwise_subject")
-    share(client, pages["left off"])
-    pages["undelivered"] = asking(client, bank, "undelivered", scope=KNOWN)
-    share(client, pages["undelivered"], "pairwise_subject")
+    share(holder, pages["ticked"], "pairwise_subject")
+    share(holder, pages["left off"])
+    pages["undelivered"] = asking(holder, bank, "undelivered", scope=KNOWN)
+    share(holder, pages["undelivered"], "pairwise_subject")
     decisions.note_undelivered(consent_at(pages["undelivered"]).id, now=timezone.now())
-    declined = asking(client, bank, "declined")
-    client.post(consent_at(declined).return_to, {"decision": "decline"})
+    declined = asking(holder, bank, "declined")
+    holder.post(consent_at(declined).return_to, {"decision": "decline"})
 
     shown = {
-        name: client.get(reverse("consent_receipt", args=[consent_at(page).id])).content.decode()
+        name: holder.get(reverse("consent_receipt", args=[consent_at(page).id])).content.decode()
         for name, page in (pages | {"declined": declined}).items()
     }
 
@@ -362,26 +344,25 @@ def test_the_receipt_says_who_can_recognise_the_holder(
 
 
 def test_the_holder_has_the_number_forgotten_and_is_somebody_new(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = asking(client, bank, "one-one")
-    before = share(client, page)["pairwise_subject"]
+    page = asking(holder, bank, "one-one")
+    before = share(holder, page)["pairwise_subject"]
     address = reverse("consent_new_number", args=[consent_at(page).id])
 
-    asked_first = client.get(address)
+    asked_first = holder.get(address)
     assert subjects.known(alice, bank.client_id) == before
     assert "Should <bdi>Acme Bank</bdi> no longer recognise you?" in asked_first.content.decode()
     assert ONE in asked_first.content.decode()
-    done = client.post(address)
+    done = holder.post(address)
 
     receipt = reverse("consent_receipt", args=[consent_at(page).id])
     assert (done.status_code, done.headers["Location"]) == (303, receipt)
-    said = client.get(receipt).content.decode()
+    said = holder.get(receipt).content.decode()
     assert "You have had it forgotten." in said
     assert ONE not in said
-    assert client.get(address).headers["Location"] == receipt  # there is nothing to forget
-    assert share(client, asking(client, bank, "two-two"))["pairwise_subject"] != before
+    assert holder.get(address).headers["Location"] == receipt  # there is nothing to forget
+    assert share(holder, asking(holder, bank, "two-two"))["pairwise_subject"] != before
 
 
 def test_nobody_has_the_number_of_another_forgotten(
@@ -402,18 +383,17 @@ def test_nobody_has_the_number_of_another_forgotten(
 
 
 def test_a_receipt_without_a_number_forgets_nothing(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    share(client, asking(client, bank, "one-one"))
-    other = asking(client, bank, "two-two", scope=KNOWN)
+    share(holder, asking(holder, bank, "one-one"))
+    other = asking(holder, bank, "two-two", scope=KNOWN)
     Consent.objects.filter(id=consent_at(other).id).update()
     allowed(bank, may_recognise=False)
-    without = asking(client, bank, "three", scope=KNOWN)
-    share(client, without)
+    without = asking(holder, bank, "three", scope=KNOWN)
+    share(holder, without)
 
     for page in (without, other):  # the second is not answered
-        client.post(reverse("consent_new_number", args=[consent_at(page).id]))
+        holder.post(reverse("consent_new_number", args=[consent_at(page).id]))
 
     assert subjects.is_used(bank.client_id, wallet=alice)
 
@@ -422,14 +402,13 @@ def test_a_receipt_without_a_number_forgets_nothing(
 
 
 def test_a_request_without_it_reads_and_writes_nothing_of_it(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, statements: Any
+    holder: Client, bank: RelyingParty, statements: Any
 ) -> None:
-    sign_in(alice)
     with statements() as made:
-        share(client, asking(client, bank, "left-off", scope=KNOWN))
-        client.get(reverse("consent_receipt", args=[Consent.objects.get().id]))
+        share(holder, asking(holder, bank, "left-off", scope=KNOWN))
+        holder.get(reverse("consent_receipt", args=[Consent.objects.get().id]))
     assert not [text for text in made.texts if "wallet_subject" in text]
 
     with statements() as made:
-        share(client, asking(client, bank, "ticked", scope=KNOWN), "pairwise_subject")
+        share(holder, asking(holder, bank, "ticked", scope=KNOWN), "pairwise_subject")
     assert [text for text in made.texts if "wallet_subject" in text]

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from joserfc import jwe
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
-from presentation.requests.encryption import NoRecipientError, Recipient, recipient
+from presentation.errors import InvalidRequestError
+from presentation.requests.encryption import Recipient, recipient
 
 KEY = ECKey.generate_key("P-256", {"kid": "one", "use": "enc", "alg": "ECDH-ES"})
 PUBLIC: dict[str, Any] = KEY.as_dict(private=False)
@@ -70,7 +71,7 @@ PASSED_OVER = {
 @pytest.mark.parametrize("key", PASSED_OVER.values(), ids=PASSED_OVER.keys())
 def test_a_key_that_cannot_be_used_is_passed_over(key: Any) -> None:
     assert recipient(metadata(key, PUBLIC)).kid == "one"
-    with pytest.raises(NoRecipientError):
+    with pytest.raises(InvalidRequestError):
         recipient(metadata(key))
 
 
@@ -93,7 +94,7 @@ def test_a_registered_key_is_used_if_the_request_has_none() -> None:
     assert (chosen.kid, chosen.method) == ("two", "A256GCM")
     assert recipient(metadata(PUBLIC), [other]).kid == "one"
     for said in ("{", "[]", '{"jwks": {"keys": {}}}'):
-        with pytest.raises(NoRecipientError):
+        with pytest.raises(InvalidRequestError):
             recipient(said, [other])
 
 
@@ -124,7 +125,7 @@ NOBODY = {
 
 @pytest.mark.parametrize("said", NOBODY.values(), ids=NOBODY.keys())
 def test_without_a_key_and_a_method_nothing_can_be_encrypted(said: str | None) -> None:
-    with pytest.raises(NoRecipientError):
+    with pytest.raises(InvalidRequestError):
         recipient(said)
 
 
@@ -142,5 +143,5 @@ nearly_keys = st.dictionaries(
     st.text() | json_values.map(json.dumps) | st.lists(nearly_keys, max_size=3).map(lambda k: metadata(*k))
 )
 def test_whatever_is_sent_it_is_a_recipient_or_a_refusal(said: str) -> None:
-    with suppress(NoRecipientError):
+    with suppress(InvalidRequestError):
         assert isinstance(recipient(said), Recipient)

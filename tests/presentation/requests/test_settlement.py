@@ -236,13 +236,10 @@ def test_a_redirect_uri_that_was_removed_gets_no_answer(client: Client, asked: I
     assert Interaction.objects.get().outcome == ""
 
 
-def test_without_a_free_place_it_goes_the_careful_way(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Callable[..., Any]
-) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+def test_without_a_free_place_it_goes_the_careful_way(holder: Client, acme_bank: RelyingParty) -> None:
+    ask(holder, acme_bank)
     assert not StatusList.objects.exists()
-    assert set(share(client, Interaction.objects.get())) == {"vp_token", "state"}
+    assert set(share(holder, Interaction.objects.get())) == {"vp_token", "state"}
 
 
 def test_places_are_drawn_from_the_whole_list(asked: Interaction) -> None:

@@ -135,21 +135,20 @@ def test_a_new_person_is_led_to_the_identity_check(client: Client, acme_bank: Re
 
 
 def test_who_says_that_it_is_not_them_is_asked_for_their_address(
-    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty, bob: Wallet
 ) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
 
-    landed = follow(client, client.post(url_of_interaction(), {"decision": "not_me"}))
-    shown = client.get(landed).content.decode()
+    landed = follow(holder, holder.post(url_of_interaction(), {"decision": "not_me"}))
+    shown = holder.get(landed).content.decode()
     assert "Your e-mail address" in shown
     assert ALICE not in shown
 
-    consent_page = follow(client, sign_in_with_code(client, landed.partition("?")[0], BOB))
-    text = client.get(consent_page).content.decode()
+    consent_page = follow(holder, sign_in_with_code(holder, landed.partition("?")[0], BOB))
+    text = holder.get(consent_page).content.decode()
     assert "Baker" in text
     assert "Archer" not in text
-    assert "vp_token" in share(client)
+    assert "vp_token" in share(holder)
     assert Consent.objects.get(decision="granted").wallet == bob
     assert Interaction.objects.get().consent.wallet == bob  # type: ignore[union-attr]
 
@@ -407,10 +406,9 @@ def test_after_a_code_lapsed_one_button_sends_the_next_to_the_same_address(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_an_answer_and_another_holder_at_once_only_one_happens(
-    client: Client, acme_bank: RelyingParty, alice: Wallet, sign_in: SignIn, now: datetime
+    holder: Client, acme_bank: RelyingParty, alice: Wallet, now: datetime
 ) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     consent = Consent.objects.get()
 
     def race(number: int) -> Any:

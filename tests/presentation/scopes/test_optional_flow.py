@@ -69,13 +69,12 @@ def number_of_digests(response: Any) -> int:
     "switched_on", [[], ["birth_date"], ["nationalities"], ["nationalities", "birth_date"]]
 )
 def test_the_token_and_the_receipt_have_only_what_was_switched_on(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, switched_on: list[str]
+    holder: Client, alice: Wallet, bank: RelyingParty, switched_on: list[str]
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
-    shown = client.get(page).content.decode()
+    page = ask(holder, bank, scope=PERSON)
+    shown = holder.get(page).content.decode()
 
-    answer = send(client, page, *switched_on)
+    answer = send(holder, page, *switched_on)
 
     assert shown.count('type="checkbox"') == 2
     assert "checked" not in shown
@@ -89,12 +88,9 @@ def test_the_token_and_the_receipt_have_only_what_was_switched_on(
     assert last.claims == {("given_name",), *((name,) for name in switched_on)}
 
 
-def test_every_presentation_has_the_same_number_of_digests(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_every_presentation_has_the_same_number_of_digests(holder: Client, bank: RelyingParty) -> None:
     answers = [
-        send(client, ask(client, bank, nonce=f"fresh-nonce-for-{scope[-5:]}", scope=scope))
+        send(holder, ask(holder, bank, nonce=f"fresh-nonce-for-{scope[-5:]}", scope=scope))
         for scope in (PERSON, CONTACT, IDENTITY)
     ]
 
@@ -114,91 +110,68 @@ def test_every_presentation_has_the_same_number_of_digests(
     ],
 )
 def test_a_claim_that_was_not_offered_as_optional_is_refused_and_nothing_is_decided(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, names: list[str]
+    holder: Client, bank: RelyingParty, names: list[str]
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+    page = ask(holder, bank, scope=PERSON)
 
-    assert send(client, page, *names).status_code == 400
+    assert send(holder, page, *names).status_code == 400
     assert consent_at(page).decision == "asked"
-    assert disclosed(send(client, page)) == {"given_name"}
+    assert disclosed(send(holder, page)) == {"given_name"}
 
 
-def test_ten_thousand_claims_are_refused(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+def test_ten_thousand_claims_are_refused(holder: Client, bank: RelyingParty) -> None:
+    page = ask(holder, bank, scope=PERSON)
 
-    assert send(client, page, *[f"claim{number}" for number in range(10_000)]).status_code == 400
+    assert send(holder, page, *[f"claim{number}" for number in range(10_000)]).status_code == 400
     assert consent_at(page).decision == "asked"
 
 
-def test_a_request_without_optional_claims_takes_none(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = ask(client, bank)
+def test_a_request_without_optional_claims_takes_none(holder: Client, bank: RelyingParty) -> None:
+    page = ask(holder, bank)
 
-    assert 'type="checkbox"' not in client.get(page).content.decode()
-    assert send(client, page, "birth_date").status_code == 400
+    assert 'type="checkbox"' not in holder.get(page).content.decode()
+    assert send(holder, page, "birth_date").status_code == 400
 
 
-def test_declining_shares_nothing_whatever_is_ticked(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+def test_declining_shares_nothing_whatever_is_ticked(holder: Client, bank: RelyingParty) -> None:
+    page = ask(holder, bank, scope=PERSON)
 
-    answer = send(client, page, "birth_date", decision="decline")
+    answer = send(holder, page, "birth_date", decision="decline")
 
     assert fragment(answer.headers["Location"])["error"] == "access_denied"
     assert consent_at(page).switched_on == []
 
 
-def test_the_receipt_says_what_was_left_off(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    send(client, ask(client, bank, scope=PERSON), "birth_date")
+def test_the_receipt_says_what_was_left_off(holder: Client, bank: RelyingParty) -> None:
+    send(holder, ask(holder, bank, scope=PERSON), "birth_date")
 
-    receipts = client.get(reverse("consent_history")).content.decode()
+    receipts = holder.get(reverse("consent_history")).content.decode()
 
     assert "Given name · Date of birth" in receipts
     assert "Optional, and you left it off" in receipts
     assert receipts.index("Optional, and you left it off") < receipts.index("Nationality")
 
 
-def test_what_was_left_off_the_last_time_is_new_the_next_time(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    send(client, ask(client, bank, scope=PERSON, nonce="first-nonce-of-acme"), "birth_date")
+def test_what_was_left_off_the_last_time_is_new_the_next_time(holder: Client, bank: RelyingParty) -> None:
+    send(holder, ask(holder, bank, scope=PERSON, nonce="first-nonce-of-acme"), "birth_date")
 
-    shown = client.get(ask(client, bank, scope=PERSON, nonce="second-nonce-of-acme"))
+    shown = holder.get(ask(holder, bank, scope=PERSON, nonce="second-nonce-of-acme"))
 
     assert [claim.label for claim in claims_on(shown) if claim.new] == ["Nationality"]
 
 
-def test_the_page_says_nothing_untrue_of_what_is_optional(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-
-    shown = client.get(ask(client, bank, scope=PERSON))
+def test_the_page_says_nothing_untrue_of_what_is_optional(holder: Client, bank: RelyingParty) -> None:
+    shown = holder.get(ask(holder, bank, scope=PERSON))
 
     assert "Date of birth" not in withheld_on(shown)
     assert "Family name" in withheld_on(shown)
 
 
-def test_the_address_is_that_of_the_wallet(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=CONTACT)
-    shown = client.get(page)
+def test_the_address_is_that_of_the_wallet(holder: Client, bank: RelyingParty) -> None:
+    page = ask(holder, bank, scope=CONTACT)
+    shown = holder.get(page)
 
-    answer = send(client, page)
+    answer = send(holder, page)
 
     assert [(claim.label, claim.value) for claim in claims_on(shown)] == [
         ("E-mail address", "alice@example.org")
@@ -209,14 +182,13 @@ def test_the_address_is_that_of_the_wallet(
 
 
 def test_in_a_query_the_claims_of_the_preferred_set_that_may_be_missing_are_optional(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     asked_for = query(path("given_name", id="a"), path("family_name", id="b"), claim_sets=[["a", "b"], ["a"]])
-    page = ask(client, bank, **with_query(asked_for))
+    page = ask(holder, bank, **with_query(asked_for))
 
-    shown = client.get(page)
-    answer = send(client, page)
+    shown = holder.get(page)
+    answer = send(holder, page)
 
     assert optional_on(shown) == ["family_name"]
     assert "Several answers are accepted" not in shown.content.decode()
@@ -224,25 +196,21 @@ def test_in_a_query_the_claims_of_the_preferred_set_that_may_be_missing_are_opti
 
 
 def test_the_page_says_that_the_answer_tells_which_alternatives_were_possible(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     asked_for = query(
         path("given_name", id="a", values=["Bob"]), path("family_name", id="b"), claim_sets=[["a"], ["b"]]
     )
 
-    shown = client.get(ask(client, bank, **with_query(asked_for))).content.decode()
+    shown = holder.get(ask(holder, bank, **with_query(asked_for))).content.decode()
 
     assert "Several answers are accepted. Yours shows which of them you could give." in shown
 
 
-def test_alternatives_that_everybody_answers_alike_tell_nothing(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_alternatives_that_everybody_answers_alike_tell_nothing(holder: Client, bank: RelyingParty) -> None:
     asked_for = query(path("given_name", id="a"), path("family_name", id="b"), claim_sets=[["a"], ["b"]])
 
-    shown = client.get(ask(client, bank, **with_query(asked_for))).content.decode()
+    shown = holder.get(ask(holder, bank, **with_query(asked_for))).content.decode()
 
     assert "Several answers are accepted" not in shown
 
@@ -259,17 +227,16 @@ CHANGES: dict[str, dict[str, list[str]]] = {
 
 @pytest.mark.parametrize("changes", CHANGES.values(), ids=CHANGES.keys())
 def test_a_request_is_answered_by_what_its_scope_meant_when_it_began(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, changes: dict[str, list[str]]
+    holder: Client, bank: RelyingParty, changes: dict[str, list[str]]
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+    page = ask(holder, bank, scope=PERSON)
     scope = Scope.objects.get(urn=PERSON)
     for field, names in changes.items():
         setattr(scope, field, names)
     scope.save()
 
-    answer = send(client, page, "birth_date")
-    afterwards = client.get(ask(client, bank, scope=PERSON, nonce="another-fresh-nonce"))
+    answer = send(holder, page, "birth_date")
+    afterwards = holder.get(ask(holder, bank, scope=PERSON, nonce="another-fresh-nonce"))
 
     assert disclosed(answer) == {"given_name", "birth_date"}
     assert {claim.label for claim in claims_on(afterwards)} == {
@@ -290,41 +257,38 @@ def test_a_request_begun_before_sign_in_keeps_its_meaning_too(
 
 
 def test_a_scope_that_is_taken_from_a_relying_party_is_refused_at_once(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+    page = ask(holder, bank, scope=PERSON)
     bank.allowed_scopes = [CONTACT]
     bank.save()
 
-    assert fragment(send(client, page).headers["Location"])["error"] == "invalid_scope"
+    assert fragment(send(holder, page).headers["Location"])["error"] == "invalid_scope"
 
 
 def test_an_answer_whose_process_died_is_the_one_that_was_stored(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+    page = ask(holder, bank, scope=PERSON)
     decisions.grant(consent_at(page).id, alice, switched_on=[("nationalities",)], now=timezone.now())
 
-    answer = send(client, page, "birth_date")  # a second click, with other boxes ticked
+    answer = send(holder, page, "birth_date")  # a second click, with other boxes ticked
 
     assert disclosed(answer) == {"given_name", "nationalities"}
 
 
 def test_optional_claims_and_changed_scopes_cost_no_further_statement(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, statements: Any
+    holder: Client, bank: RelyingParty, statements: Any
 ) -> None:
-    sign_in(alice)
-    send(client, ask(client, bank, nonce="warms-up-what-is-cached"))  # reads the scopes, which were changed
+    send(holder, ask(holder, bank, nonce="warms-up-what-is-cached"))  # reads the scopes, which were changed
 
     with statements() as authorizing:
-        page = ask(client, bank, scope=PERSON)
+        page = ask(holder, bank, scope=PERSON)
     with statements() as asking:
-        client.get(page)
+        holder.get(page)
     action = consent_at(page).return_to
     with statements() as answering:
-        client.post(action, {"decision": "share", "optional": ["birth_date"]})
+        holder.post(action, {"decision": "share", "optional": ["birth_date"]})
 
     # On SQLite a write is a transaction of one statement for each row.
     writes = (1, 1) if connection.vendor == "postgresql" else (2, 3)
@@ -336,16 +300,15 @@ def test_optional_claims_and_changed_scopes_cost_no_further_statement(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_racing_answers_with_different_boxes_share_what_the_record_says(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, scope=PERSON)
+    page = ask(holder, bank, scope=PERSON)
     action, boxes = consent_at(page).return_to, [["birth_date"], ["nationalities"], [], ["birth_date"]] * 2
     barrier, answers = threading.Barrier(len(boxes)), []
 
     def race(ticked: list[str]) -> None:
         racer = Client()
-        racer.cookies = client.cookies.copy()
+        racer.cookies = holder.cookies.copy()
         barrier.wait()
         answers.append(racer.post(action, {"decision": "share", "optional": ticked}))
         connection.close()
@@ -364,9 +327,8 @@ def test_racing_answers_with_different_boxes_share_what_the_record_says(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_an_operator_who_edits_a_scope_all_the_time_changes_no_request_under_way(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     stop = threading.Event()
 
     def edit() -> None:
@@ -381,9 +343,9 @@ def test_an_operator_who_edits_a_scope_all_the_time_changes_no_request_under_way
     operator.start()
     try:
         for number in range(15):
-            page = ask(client, bank, scope=PERSON, nonce=f"fresh-nonce-number-{number}")
-            offered = optional_on(client.get(page))
-            assert disclosed(send(client, page, *offered)) == {"given_name", *offered}
+            page = ask(holder, bank, scope=PERSON, nonce=f"fresh-nonce-number-{number}")
+            offered = optional_on(holder.get(page))
+            assert disclosed(send(holder, page, *offered)) == {"given_name", *offered}
     finally:
         stop.set()
         operator.join()

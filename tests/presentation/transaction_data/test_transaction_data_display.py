@@ -10,11 +10,10 @@ from django.utils import translation
 from hypothesis import given
 from hypothesis import strategies as st
 
-from consent.blocks import Transaction
-from consent.values import Money, Number, Phrase
+from consent.blocks import Money, Number, Phrase, Transaction
 from infra import strict_json
 from presentation.errors import InvalidTransactionDataError
-from presentation.transaction_data import line_items
+from presentation.transaction_data import money
 from presentation.transaction_data.entries import display, parse
 from presentation.transaction_data.money import MINOR_UNITS
 from presentation.transaction_data.types import KINDS_OF_INSTRUMENTS, TYPES
@@ -252,7 +251,7 @@ def test_the_greatest_bill_there_can_be_is_added_up_exactly() -> None:
     payload = f'{{"currency":"CLF","items":[{items}]}}'
     schema = TYPES[ITEMIZED].payload.read(strict_json.loads(payload), "payload")
 
-    assert line_items.total(schema["items"], "CLF") == Decimal("999999999999.9900")
+    assert money.total(schema["items"], "CLF") == Decimal("999999999999.9900")
 
 
 def test_text_that_hides_or_reorders_is_made_visible_everywhere() -> None:

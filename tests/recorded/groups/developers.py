@@ -7,7 +7,7 @@ from typing import Any
 from tests.forgery import new_key
 from tests.recorded import random_values
 from tests.recorded.clock import clock
-from tests.recorded.installation import BASIC, EVENTS
+from tests.recorded.installation import AUTHORIZE, BASIC, EVENTS
 from tests.recorded.recorder import FORM, Browser, Recorder
 from tools.fuzz.gateway import Reply
 
@@ -44,6 +44,7 @@ def run(recorder: Recorder) -> None:
     _sign_in(recorder)
     _forms(recorder)
     _application(recorder)
+    _desk(recorder)
     _strangers(recorder)
 
 
@@ -142,8 +143,34 @@ def _application(recorder: Recorder) -> None:
         browser.get(own)
 
 
+def _desk(recorder: Recorder) -> None:
+    with recorder.scenario("the desk of an application") as browser:
+        signed_in(browser, "desk@example.org")
+        told = {"webhook_url": "http://127.0.0.1:9/told", "webhook_events": [EVENTS[0]]}
+        with browser.quietly():
+            own = browser.post(f"{OWN}new/", GOOD | told | {"name": "Writing Circle"}).location
+        desk = f"{own}requests/"
+        browser.get(desk)
+        asked = {"client_id": own.split("/")[-2], "redirect_uri": "http://127.0.0.1:5000/other"}
+        with browser.quietly():
+            for changes in ({"nonce": "short"}, {"redirect_uri": "https://elsewhere.example/"}):
+                refused = recorder.browser().get(AUTHORIZE, asked | changes)
+        browser.get(desk)
+        browser.follow(browser.post(desk))
+        browser.get(f"{OWN}requests/")
+        for reference in (refused.header("X-Request-ID")[:8].upper(), "x"):
+            browser.get(f"{OWN}requests/", {"reference": reference})
+        browser.send("HEAD", desk)
+        browser.send("DELETE", desk)
+        other = recorder.browser()
+        signed_in(other, "other@example.org")
+        other.get(desk)
+        other.post(desk)
+
+
 def _strangers(recorder: Recorder) -> None:
     with recorder.scenario("every page of an application, for a stranger") as browser:
-        for page in ("new/", "somebody/", "somebody/secret/", "somebody/webhook-secret/", "somebody/delete/"):
+        of_one = ("", "secret/", "webhook-secret/", "delete/", "requests/")
+        for page in ("new/", "requests/", *(f"somebody/{page}" for page in of_one)):
             browser.get(OWN + page)
             browser.post(OWN + page)

@@ -8,7 +8,7 @@ from tests.presentation.payloads import MANDATE, value
 from tests.recorded import people
 from tests.recorded.clock import clock
 from tests.recorded.groups.authorize import claims
-from tests.recorded.installation import AUTHORIZE
+from tests.recorded.installation import AUTHORIZE, BASIC
 from tests.recorded.recorder import FORM, JSON, Recorder, encoded
 
 HOLDER = "/sandbox/holder"
@@ -73,6 +73,9 @@ def _playground(recorder: Recorder) -> None:
     for title, asked in queries.items():
         with recorder.scenario(f"the playground {title}") as browser:
             browser.get("/playground/", asked)
+    with recorder.scenario("the playground’s Go without JavaScript") as browser:
+        chosen = {"client_id": known[0], "scope": BASIC, "login_hint": "typed@example.org", "go": "1"}
+        browser.get("/playground/", chosen)
     with recorder.scenario("the playground by other methods, and its callback") as browser:
         browser.send("HEAD", "/playground/")
         browser.post("/playground/")

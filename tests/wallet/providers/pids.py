@@ -34,7 +34,7 @@ from tests.day_inputs import typed_day
 from tests.keys.compact_jws import sign_compact
 from tests.wallet.providers.plays import Call
 from wallet.sd_jwt import issuance
-from wallet.status_lists import encoding
+from wallet.status_lists import token
 
 PID_ISSUER, LIST_SIGNER, OF_SERVERS = "1.3.6.1.4.1.99999.1", "1.3.6.1.4.1.99999.2", "1.3.6.1.5.5.7.3.1"
 FORM = {"content-type": "application/x-www-form-urlencoded"}
@@ -227,8 +227,8 @@ def posted(request: dict[str, Any], **fields: str) -> Call:
 def status_list(uri: str, *, revoked: dict[int, int] | None = None, **changes: Any) -> str:
     """A status list of the trusted issuer, all valid but those."""
     moment = int(datetime.now(UTC).timestamp())
-    packed = encoding.pack(revoked or {}, size=1024, bits=2)
-    payload = {"sub": uri, "iat": moment, "status_list": {"bits": 2, "lst": encoding.compress(packed)}}
+    packed = token.pack(revoked or {}, size=1024, bits=2)
+    payload = {"sub": uri, "iat": moment, "status_list": {"bits": 2, "lst": token.compress(packed)}}
     return world().issuer.signs("statuslist+jwt", payload | changes)
 
 

@@ -70,7 +70,7 @@ def element(**verification: Any) -> dict[str, Any]:
     return made
 
 
-def chosen(value: Any, accepted: Any = (SUBSTANTIAL, HIGH)) -> tuple[verified_claims.Verified, Assurance]:
+def chosen(value: Any, accepted: Any = (SUBSTANTIAL, HIGH)) -> verified_claims.Verified:
     return verified_claims.choose(verified_claims.parse(value), accepted, REQUIRED, now=NOW)
 
 
@@ -90,8 +90,8 @@ def settings_with(details: Any = (), **changes: str) -> settings_module.Settings
 
 def test_one_object_and_an_array_of_one_are_the_same() -> None:
     assert verified_claims.parse(ELEMENT) == verified_claims.parse([ELEMENT])
-    verified, assurance = chosen(ELEMENT)
-    assert (verified.claims, assurance) == (CLAIMS, SUBSTANTIAL)
+    verified = chosen(ELEMENT)
+    assert (verified.claims, verified.assurance) == (CLAIMS, SUBSTANTIAL)
     assert verified.verified_at == datetime(2026, 4, 1, 8, tzinfo=UTC)
 
 
@@ -117,14 +117,14 @@ def test_what_makes_no_sense_is_left_out(value: Any) -> None:
     assert verified_claims.parse(value) == ()
     with pytest.raises(ClaimsMissingError):
         chosen(value)
-    assert chosen([value, ELEMENT])[0].claims == CLAIMS
+    assert chosen([value, ELEMENT]).claims == CLAIMS
 
 
 def test_the_highest_accepted_assurance_is_chosen() -> None:
     high = element(assurance_level="high") | {"claims": {**CLAIMS, "given_name": "Augusta"}}
     for order in ([ELEMENT, high], [high, ELEMENT]):
-        verified, assurance = chosen(order)
-        assert (verified.claims["given_name"], assurance) == ("Augusta", HIGH)
+        verified = chosen(order)
+        assert (verified.claims["given_name"], verified.assurance) == ("Augusta", HIGH)
 
 
 TOO_LOW = {
@@ -144,8 +144,7 @@ def test_what_was_not_verified_well_enough_is_told_apart(value: Any) -> None:
 def test_a_framework_without_levels_is_accepted_with_any() -> None:
     aml = Assurance("de_aml")
     for level in (None, "whatever"):
-        _verified, assurance = chosen(element(trust_framework="de_aml", assurance_level=level), (aml,))
-        assert assurance == aml
+        assert chosen(element(trust_framework="de_aml", assurance_level=level), (aml,)).assurance == aml
 
 
 @pytest.mark.parametrize("gone", ["given_name", "family_name", "birthdate"])
@@ -158,7 +157,7 @@ def test_claims_of_two_elements_are_never_put_together(gone: str) -> None:
 
 def test_only_so_many_elements_are_looked_at() -> None:
     low = element(assurance_level="low")
-    assert chosen([low] * 19 + [ELEMENT])[1] == SUBSTANTIAL
+    assert chosen([low] * 19 + [ELEMENT]).assurance == SUBSTANTIAL
     with pytest.raises(TooLowError):
         chosen([low] * 20 + [ELEMENT])
 

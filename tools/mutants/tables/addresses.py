@@ -7,13 +7,6 @@ _TESTS = "wallet/test_email_change.py"
 
 MUTANTS = (
     mutant(
-        "change of address: tries without a limit",
-        _CHANGES,
-        'update(tries_left=F("tries_left") - 1)',
-        'update(tries_left=F("tries_left"))',
-        f"{_TESTS}::test_a_wrong_code_says_how_many_tries_are_left_and_five_end_it",
-    ),
-    mutant(
         "change of address: the code is accepted in another browser",
         _CHANGES,
         "return usable.filter(browser=browser).first() if browser else None",

@@ -28,7 +28,7 @@ MUTANTS = (
         "client assertion: without an end",
         f"{_PACKAGE}/assertion.py",
         '        if "exp" not in moments:\n'
-        '            raise AssertionRefusedError("The client assertion has no end (exp).")\n',
+        '            raise InvalidClientError("The client assertion has no end (exp).")\n',
         '        moments.setdefault("exp", now.timestamp() + 60)\n',
         _WRONG_ASSERTIONS,
     ),
@@ -49,8 +49,8 @@ MUTANTS = (
     mutant(
         "client assertion: its jti belongs to every client",
         f"{_PACKAGE}/authentication.py",
-        'f"{client_id}\\n{assertion.jti}"',
-        "assertion.jti",
+        'f"{client_id}\\n{jti}"',
+        "jti",
         f"{_TESTS}/test_client_assertion.py::test_a_jti_is_the_clients_own",
     ),
     mutant(

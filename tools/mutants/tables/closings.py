@@ -36,13 +36,6 @@ MUTANTS = (
         f"{_TESTS}::test_a_wallet_closes_at_the_end_of_its_day_whoever_asks_for_it_before",
     ),
     mutant(
-        "closing: the row goes while the last e-mail is owed",
-        _SWEEPING,
-        '        or _rows(closure).exclude(notice_due="").exists()\n',
-        "",
-        f"{_TESTS}::test_the_row_of_a_closed_wallet_stays_until_its_holder_was_told",
-    ),
-    mutant(
         "closing: the row goes while requests from before may refer to it",
         _SWEEPING,
         "        or closure.closed_at > now - ROW_KEPT\n",
@@ -55,12 +48,5 @@ MUTANTS = (
         "        or StatusEntry.objects.filter(credential__wallet=wallet).exists()\n",
         "",
         f"{_TESTS}::test_the_row_of_a_closed_wallet_stays_as_long_as_a_credential_presented_from_it",
-    ),
-    mutant(
-        "closing: a late sender settles the e-mail that has become due since",
-        _SWEEPING,
-        "        rows = _rows(closure).filter(notice_due=notice)\n",
-        "        rows = _rows(closure)\n",
-        f"{_TESTS}::test_a_sender_that_is_late_does_not_settle_the_email_that_has_become_due_since",
     ),
 )

@@ -7,9 +7,9 @@ _OPERATIONS = "infra/admin/operations.py"
 MUTANTS = (
     mutant(
         "operator: reaches the admin with the password alone",
-        "operators/admin.py",
-        "return super().has_permission(request) and is_proved(request)",
-        "return bool(super().has_permission(request) or is_proved(request))",
+        "operators/site.py",
+        "return super().has_permission(request) and second_factor.is_proved(request)",
+        "return bool(super().has_permission(request) or second_factor.is_proved(request))",
         "operators/test_second_factor.py::test_with_the_password_alone_no_address_of_the_admin_is_reached",
     ),
     mutant(
@@ -49,7 +49,7 @@ MUTANTS = (
     ),
     mutant(
         "operator: a page that no line of the audit record names",
-        "operators/admin.py",
+        "operators/site.py",
         'seen(view, request, response, str(kwargs.get("object_id", "")))',
         "pass",
         "operators/test_admin_record.py::test_each_look_at_a_wallet_is_one_line_without_the_address_that_was_searched_for",
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     mutant(
         "operator: figures of a relying party that they may not see",
-        "presentation/relying_parties/admin/pages.py",
+        "presentation/relying_parties/admin/relying_parties.py",
         """        if not self.has_view_permission(request):
             raise PermissionDenied
         party""",

@@ -96,14 +96,14 @@ MUTANTS = (
     mutant(
         "client: asks for a scope that it was not allowed",
         _REQUEST,
-        "        if value not in allowance.scopes:\n",
-        "        if value not in allowance.known_scopes:\n",
+        "        if value not in party.allowed_scopes:\n",
+        "        if value not in scopes:\n",
         f"{_TESTS}/test_authorization_request.py::test_a_scope_the_relying_party_may_not_ask_is_refused",
     ),
     mutant(
         "client: asks for claims that it was not allowed",
         _REQUEST,
-        "claims.permitted(path, allowance.claims)",
+        "claims.permitted(path, allowed)",
         "claims.permitted(path, claims.CLAIMS)",
         "presentation/dcql/test_dcql_flow.py::test_a_claim_that_is_not_the_relying_partys_to_ask_is_refused",
     ),
@@ -132,15 +132,15 @@ MUTANTS = (
     mutant(
         "parameters: a value of any length",
         f"{_PACKAGE}/parameters.py",
-        "if len(value) > LIMITS[name])",
-        "if len(value) > 2 * LIMITS[name])",
+        "elif len(value) > LIMITS[name]:",
+        "elif len(value) > 2 * LIMITS[name]:",
         f"{_TESTS}/test_parameters.py::test_each_parameter_has_its_limit",
     ),
     mutant(
         "parameters: the last of two values counts",
         f"{_PACKAGE}/parameters.py",
-        "repeated = frozenset(name for name, values in found.items() if len(values) > 1)",
-        "repeated = frozenset[str]()",
+        "for name, (value, *others) in found.items():\n            if others:",
+        "for name, (*others, value) in found.items():\n            if False:",
         f"{_TESTS}/test_parameters.py::test_a_repeated_name_is_remembered_and_its_value_is_not_used",
     ),
     mutant(

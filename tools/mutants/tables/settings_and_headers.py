@@ -44,15 +44,15 @@ MUTANTS = (
     mutant(
         "database: a machine whose clock is behind works on",
         "infra/database/clocks.py",
-        "if abs(ahead) <= MOST:",
-        "if ahead <= MOST:",
+        "if abs(off) <= MOST:",
+        "if off <= MOST:",
         "infra/test_clocks.py::test_with_a_clock_that_is_off_no_connection_is_opened",
     ),
     mutant(
         "limits: strangers get more guesses at a mailbox than they may",
         "config/limits.py",
-        "        highest=20,\n",
-        "        highest=2000,\n",
+        "in 1 day 10 minutes, at most 20 |",
+        "in 1 day 10 minutes, at most 2000 |",
         "config/test_limits.py::test_strangers_never_get_more_than_a_hundred_guesses_for_a_mailbox_in_a_day",
     ),
     mutant(

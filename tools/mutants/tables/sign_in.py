@@ -9,9 +9,10 @@ MUTANTS = (
     mutant(
         "sign-in code: tries without a limit",
         _CODES,
-        'the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1)',
-        'the_same.filter(tries_left__gte=0).update(tries_left=F("tries_left"))',
+        'rows.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1)',
+        'rows.filter(tries_left__gte=0).update(tries_left=F("tries_left"))',
         f"{_CODE_TESTS}::test_five_wrong_tries_end_a_code_even_for_the_right_one",
+        "wallet/test_email_change.py::test_a_wrong_code_says_how_many_tries_are_left_and_five_end_it",
     ),
     mutant(
         "sign-in code: good at the instant it expires",
@@ -58,8 +59,8 @@ MUTANTS = (
     mutant(
         "sign-in link: good at the instant it expires",
         _LINKS,
-        "LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gt=now)",
-        "LoginLink.objects.filter(digest=digest, used_at=None, expires_at__gte=now)",
+        "LoginLink.objects.filter(digest=sha256_hex(secret), used_at=None, expires_at__gt=now)",
+        "LoginLink.objects.filter(digest=sha256_hex(secret), used_at=None, expires_at__gte=now)",
         "wallet/test_sign_in_links.py::test_a_link_is_gone_from_the_instant_at_which_it_expires",
     ),
     mutant(

@@ -89,7 +89,7 @@ MUTANTS = (
     ),
     mutant(
         "status list: the wrong place in its byte",
-        "wallet/status_lists/encoding.py",
+        "wallet/status_lists/token.py",
         "status << (idx * bits % 8)",
         "status << (6 - idx * bits % 8)",
         "wallet/test_status_list_encoding.py::test_a_list_of_the_draft_has_the_drafts_bytes",

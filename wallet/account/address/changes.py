@@ -11,18 +11,20 @@ from contextlib import ExitStack
 from datetime import datetime, timedelta
 
 import structlog
+from django.conf import settings
 from django.db import IntegrityError, transaction
-from django.db.models import F
+from django.urls import reverse
 from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit, LimitReachedError, RollingLimit, take
+from infra.sealing import sha256_hex
 from wallet.account.address import reserved
 from wallet.account.address.reserved import AddressReservedError
 from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
 from wallet.sign_in import known_browsers
-from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, TRIES_PER_CLIENT, take_code
-from wallet.sign_in.codes import RESEND_AFTER, NoCodeError, WalletSuspendedError, WrongCodeError
+from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, take_code
+from wallet.sign_in.codes import RESEND_AFTER, NoCodeError, WalletSuspendedError, count_try
 
 log = structlog.get_logger(__name__)
 
@@ -36,7 +38,7 @@ class AddressTakenError(Exception):
     """Another wallet has the address, or had it until a few days ago."""
 
 
-def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime) -> EmailChange:
+def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime) -> None:
     """Send a code to the new address. What was asked before ends.
 
     If the address belongs to another wallet, an e-mail there says so, and no code works. Nothing else
@@ -51,10 +53,9 @@ def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime)
         with transaction.atomic():
             code = f"{secrets.randbelow(1_000_000):06}"
             outgoing = _send(email, code, free=_is_free(email, wallet, now=now))
-            asked = _remember(wallet, email, code, browser=browser, outgoing=outgoing, now=now)
+            _remember(wallet, email, code, browser=browser, outgoing=outgoing, now=now)
         taken.pop_all()
     log.info("address_code_sent", wallet=str(wallet.id))
-    return asked
 
 
 def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChange | None:
@@ -63,33 +64,27 @@ def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChang
     return usable.filter(browser=browser).first() if browser else None
 
 
-def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> FormerAddress:
+def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> None:
     """Change the address if the code is right. Every browser is signed out.
 
-    A try is counted before the code is compared. Raises `NoCodeError`, `WrongCodeError`,
+    Raises `NoCodeError`, `WrongCodeError`,
     `AddressTakenError`, `WalletSuspendedError` or `LimitReachedError`.
     """
     asked = pending(wallet, browser=browser, now=now)
     if asked is None:
         raise NoCodeError
     the_same = EmailChange.objects.filter(id=asked.id, digest=asked.digest, used_at=None)
-    with ExitStack() as taken:  # only a wrong code counts for the client address
-        take(TRIES_PER_CLIENT, client, now=now, taken=taken)
-        if the_same.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
-            raise NoCodeError
-        if not constant_time_compare(asked.digest, _digest(wallet, asked.email, code)):
-            taken.pop_all()
-            raise WrongCodeError(the_same.values_list("tries_left", flat=True).first() or 0)
+    is_right = constant_time_compare(asked.digest, _digest(wallet, asked.email, code))
+    count_try(the_same, is_right, client=client, now=now)
     with transaction.atomic():
         # First the wallet, then its rows: undoing a change locks in the same order.
         locked = Wallet.objects.select_for_update().get(id=wallet.id)
         if the_same.update(used_at=now) != 1:
             raise NoCodeError
-        former = _change(locked, asked.email, now=now)
+        _change(locked, asked.email, now=now)
     if browser:
         known_browsers.remember(browser, asked.email, now=now)
     log.info("address_changed", wallet=str(wallet.id))
-    return former
 
 
 def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
@@ -113,13 +108,19 @@ def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     LoginLink.objects.filter(email=before).delete()
 
 
-def _change(wallet: Wallet, email: str, *, now: datetime) -> FormerAddress:
+def _change(wallet: Wallet, email: str, *, now: datetime) -> None:
+    """Change the address, and e-mail the old one the link that undoes it."""
     if not wallet.can_share:
         raise WalletSuspendedError
     CHANGES_PER_WALLET.take(str(wallet.id), now=now)
-    old = wallet.email
+    old, until, secret = wallet.email, now + UNDO_FOR, secrets.token_urlsafe(16)
+    link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
+    # Before the sessions end, of which one says the time zone.
+    letters.send_notice(old, "address_changed", wallet=wallet, link=link, until=until)
     set_address(wallet, email, now=now)
-    return FormerAddress.objects.create(wallet=wallet, email=old, left_at=now, expires_at=now + UNDO_FOR)
+    FormerAddress.objects.create(
+        wallet=wallet, email=old, left_at=now, expires_at=until, told_at=now, undo_digest=sha256_hex(secret)
+    )
 
 
 def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:
@@ -138,7 +139,7 @@ def _send(email: str, code: str, *, free: bool) -> uuid.UUID:
 
 def _remember(
     wallet: Wallet, email: str, code: str, *, browser: str, outgoing: uuid.UUID, now: datetime
-) -> EmailChange:
+) -> None:
     facts = {
         "browser": browser,
         "email": email,
@@ -148,8 +149,7 @@ def _remember(
         "used_at": None,
         "outgoing": outgoing,
     }
-    asked, _new = EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
-    return asked
+    EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
 
 
 def _digest(wallet: Wallet, email: str, code: str) -> str:

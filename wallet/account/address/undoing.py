@@ -1,52 +1,25 @@
-"""The e-mail to the address that a wallet had before a change, and the link in it that undoes the change."""
+"""The link in the e-mail to the address that a wallet had before a change: it undoes the change."""
 
-import re
-import secrets
 from datetime import datetime
-from functools import partial
 
 import structlog
-from django.conf import settings
 from django.db import transaction
 from django.db.models import F, QuerySet
-from django.urls import reverse
 
 from infra.sealing import sha256_hex
 from wallet.account import ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.address.reserved import undoable
 from wallet.account.closing import closures
-from wallet.identity.batches import each
 from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 from wallet.sign_in import sessions
 
 log = structlog.get_logger(__name__)
 
-_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
-
 
 class UndoGoneError(Exception):
     """The link is unknown, was used, or has expired."""
-
-
-def tell(former: FormerAddress, *, now: datetime) -> bool:
-    """Put the e-mail to the old address into the outbox, once."""
-    row = FormerAddress.objects.filter(id=former.id, told_at=None, closed_at=None)
-    secret = secrets.token_urlsafe(16)
-    with transaction.atomic():
-        if row.update(told_at=now, undo_digest=sha256_hex(secret)) != 1:
-            return False
-        link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
-        wallet, until = former.wallet, former.expires_at
-        letters.send_notice(former.email, "address_changed", wallet=wallet, link=link, until=until)
-    return True
-
-
-def tell_all(*, now: datetime, batch: int = 500) -> int:
-    """Send the e-mails that are due; gives how many were sent."""
-    due = undoable(now=now).filter(told_at=None)
-    return sum(each(due, batch, partial(tell, now=now), failure="address_notice_not_sent"))
 
 
 def find(secret: str, *, now: datetime) -> FormerAddress:
@@ -62,7 +35,7 @@ def undone(secret: str, *, now: datetime) -> FormerAddress | None:
     return _of(secret).exclude(closed_at=None).filter(expires_at__gt=now, wallet__email=F("email")).first()
 
 
-def undo(secret: str, *, now: datetime) -> FormerAddress:
+def undo(secret: str, *, now: datetime) -> None:
     """Put the address back, and end what came after: later changes, sessions, closing, new ways to sign in.
 
     Passkeys count as new if the session that changed the address can have added them.
@@ -84,9 +57,7 @@ def undo(secret: str, *, now: datetime) -> FormerAddress:
             closures.undo(wallet, now=now)
     log.info("address_change_undone", wallet=str(wallet.id))
     letters.send_notice(left, "address_put_back", wallet=wallet)
-    return former
 
 
 def _of(secret: str) -> QuerySet[FormerAddress]:
-    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
-    return FormerAddress.objects.exclude(undo_digest="").filter(undo_digest=digest)
+    return FormerAddress.objects.filter(undo_digest=sha256_hex(secret))

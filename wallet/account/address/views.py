@@ -21,7 +21,7 @@ from wallet.account.address import changes, undoing
 from wallet.account.address.changes import AddressTakenError
 from wallet.account.address.undoing import UndoGoneError
 from wallet.decorators import for_signed_in, see_other, show_to
-from wallet.models import FormerAddress, HolderSession
+from wallet.models import HolderSession
 from wallet.sign_in import sessions
 from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError, wrong_code
 from wallet.sign_in.forms import CodeForm, EmailForm
@@ -66,7 +66,7 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
     if form.is_valid():
         code, client = form.cleaned_data["code"], browser.address(request)
         try:
-            former = changes.confirm(session.wallet, code, browser=digest, client=client, now=now)
+            changes.confirm(session.wallet, code, browser=digest, client=client, now=now)
         except (NoCodeError, WalletSuspendedError):
             return see_other("wallet_email_change")
         except WrongCodeError as wrong:
@@ -76,7 +76,10 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
         except AddressTakenError:
             return show_to(request, session, "address/taken", email=asked.email, status=409)
         else:
-            return _changed(request, session, former, now)
+            response = see_other("wallet_email_change_done")
+            session.wallet.refresh_from_db()
+            sessions.start(request, response, session.wallet, now=now)
+            return response
     facts = {"email": asked.email, "standing": outbox.standing(asked.outgoing, now=now)}
     return show_to(
         request, session, "address/confirm", form=form, status=422 if form.is_bound else 200, **facts
@@ -109,16 +112,6 @@ def undo(request: HttpRequest, secret: str) -> HttpResponse:
     except AddressTakenError:
         return _page(request, "undo_taken", status=409)
     return sessions.end(request, see_other("wallet_email_change_undo", secret))
-
-
-def _changed(
-    request: HttpRequest, session: HolderSession, former: FormerAddress, now: datetime
-) -> HttpResponse:
-    response = see_other("wallet_email_change_done")
-    session.wallet.refresh_from_db()
-    sessions.start(request, response, session.wallet, now=now)
-    undoing.tell(former, now=now)
-    return response
 
 
 def _page(request: HttpRequest, name: str, *, status: int = 200, **facts: Any) -> HttpResponse:

@@ -10,18 +10,21 @@ nothing is left.
 
 from contextlib import suppress
 from datetime import datetime, timedelta
+from typing import Any
 
 import structlog
 from django.contrib.auth import get_user_model
 from django.db import transaction
 from django.utils.translation import gettext as _t
 
+from infra.email_addresses import EmailAddressError
 from infra.operations import WrongStateError
 from infra.sealing import seal_column, unseal_column
 from wallet.account import ways_in
 from wallet.account.address.reserved import undoable
 from wallet.account.recovery import recoveries
 from wallet.credential import revocation
+from wallet.letters import letters
 from wallet.models import (
     Credential,
     EmailChange,
@@ -73,8 +76,8 @@ def ask(
             operator_id=operator_id,
             asked_at=now,
             closes_at=closes_at,
-            notice_due="closing",
         )
+        _tell(wallet, "closing", when=closes_at)
     wallet.closes_at = closure.closes_at
     log.info("wallet_closing_asked", wallet=str(wallet.id), closure=str(closure.id))
     return closure
@@ -88,8 +91,9 @@ def undo(wallet: Wallet, *, now: datetime, operator_id: int | None = None) -> Wa
         if rows.update(closes_at=None) != 1:
             raise WrongStateError("It does not close, or has closed.")
         closure = WalletClosure.objects.get(wallet=wallet.id, undone_at=None)
-        closure.undone_at, closure.undone_by, closure.notice_due = now, operator_id, "kept"
-        closure.save(update_fields=["undone_at", "undone_by", "notice_due"])
+        closure.undone_at, closure.undone_by = now, operator_id
+        closure.save(update_fields=["undone_at", "undone_by"])
+        _tell(wallet, "kept")
     wallet.closes_at = None
     log.info("wallet_closing_undone", wallet=str(wallet.id), closure=str(closure.id))
     return closure
@@ -104,19 +108,26 @@ def close(closure: WalletClosure, *, now: datetime) -> bool:
         wallet = due.filter(id=closure.wallet).first()
         if wallet is None:
             return False
+        _tell(wallet, "closed")
         if credential is not None:
             _end(credential, actor=_actor(closure), now=now)
         _end_ways_in(wallet, now=now)
         Subject.objects.filter(wallet=wallet).delete()
-        closure.closed_at, closure.notice_due = now, "closed"
+        closure.closed_at = now
         closure.sealed_address = seal_column(closure, "sealed_address", wallet.email.encode())
-        closure.save(update_fields=["closed_at", "notice_due", "sealed_address"])
+        closure.save(update_fields=["closed_at", "sealed_address"])
         # Not an e-mail address, so nobody can sign in with it; the holder’s own is free for another wallet.
         wallet.email, wallet.suspension_reason, wallet.closed_at = f"closed:{wallet.id}", "", now
         wallet.share_emails, wallet.passkey_offered_at = False, None
         wallet.save()
     log.info("wallet_closed", wallet=str(closure.wallet), closure=str(closure.id))
     return True
+
+
+def _tell(wallet: Wallet, notice: str, **facts: Any) -> None:
+    """Put an e-mail to the holder into the outbox; a wallet closes even if its address takes none."""
+    with suppress(EmailAddressError):
+        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
 
 
 def _end_ways_in(wallet: Wallet, *, now: datetime) -> None:

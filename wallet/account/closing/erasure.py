@@ -7,28 +7,14 @@ from django.db import transaction
 
 from infra.personal_data import Person
 from infra.retention import delete
+from wallet import models
 from wallet.identity import forgetting
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
-from wallet.models import (
-    Credential,
-    EmailChange,
-    Errand,
-    Evidence,
-    FormerAddress,
-    HolderSession,
-    IdentityVerification,
-    IdentityVerificationTransition,
-    LoginLink,
-    Passkey,
-    PasskeyChallenge,
-    Picture,
-    Recovery,
-)
 from wallet.sign_in import known_browsers
 from wallet.sign_in import links as sign_in_links
 
 log = structlog.get_logger(__name__)
-State = IdentityVerification.State
+State = models.IdentityVerification.State
 
 # How an attempt ends that is still open; `submitted` becomes an error, as when a provider gives no answer.
 _ENDS = {
@@ -44,13 +30,13 @@ _ENDS = {
 def erase_sign_ins(person: Person, *, now: datetime, batch: int) -> int:
     """Sessions, passkeys, and what was stored to sign in with the address before the wallet was closed."""
     links_until = person.known_until + sign_in_links.LIFETIME
-    erased = delete(HolderSession.objects.filter(wallet=person.id), by="digest", batch=batch)
-    erased += delete(Passkey.objects.filter(wallet=person.id), by="id", batch=batch)
+    erased = delete(models.HolderSession.objects.filter(wallet=person.id), by="digest", batch=batch)
+    erased += delete(models.Passkey.objects.filter(wallet=person.id), by="id", batch=batch)
     if person.address:
-        errands = Errand.objects.filter(email=person.address, created_at__lte=person.known_until)
-        asked = PasskeyChallenge.objects.filter(bound_to__in=errands.values("browser"))
+        errands = models.Errand.objects.filter(email=person.address, created_at__lte=person.known_until)
+        asked = models.PasskeyChallenge.objects.filter(bound_to__in=errands.values("browser"))
         erased += delete(asked, by="digest", batch=batch)
-        links = LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
+        links = models.LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
         erased += delete(errands, by="id", batch=batch)
         erased += delete(links, by="digest", batch=batch)
         erased += known_browsers.forget_all(person.address, until=person.known_until)
@@ -63,12 +49,12 @@ def erase_addresses(person: Person, *, now: datetime, batch: int) -> int:
     Of a move that concerns another wallet too, the record of that one stays. A former address goes after what
     it led to: its row is the only one that names it.
     """
-    moves = Recovery.objects.filter(old=person.id)
-    asked = Recovery.objects.filter(new=person.id)
-    erased = delete(EmailChange.objects.filter(wallet=person.id), by="id", batch=batch)
+    moves = models.Recovery.objects.filter(old=person.id)
+    asked = models.Recovery.objects.filter(new=person.id)
+    erased = delete(models.EmailChange.objects.filter(wallet=person.id), by="id", batch=batch)
     erased += delete(moves, by="id", batch=batch) + delete(asked.filter(old=None), by="id", batch=batch)
     erased += asked.update(new=None)
-    known = FormerAddress.objects.filter(wallet=person.id, email=person.address)
+    known = models.FormerAddress.objects.filter(wallet=person.id, email=person.address)
     return erased + delete(known, by="id", batch=batch)
 
 
@@ -77,21 +63,21 @@ def erase_attempts(person: Person, *, now: datetime, batch: int) -> int:
 
     The row of the check behind the credential goes with that of the wallet.
     """
-    checks = IdentityVerification.objects.filter(wallet=person.id)
+    checks = models.IdentityVerification.objects.filter(wallet=person.id)
     for verification in checks.exclude(state__in=[State.APPROVED]).filter(state__in=_ENDS):
         _end(verification, now=now)
     erased = 0
-    for model in (Picture, Evidence, IdentityVerificationTransition):
+    for model in (models.Picture, models.Evidence, models.IdentityVerificationTransition):
         erased += delete(model._default_manager.filter(verification__in=checks), by="id", batch=batch)
     for verification in checks.filter(kept_by_provider=True):
         forgetting.forget(verification, now=now)
     erased += checks.update(sealed_claims=None, sealed_memory=None, reason="", notice_due="", errand=None)
     checks.filter(kept_by_provider=False).update(provider_reference="")
-    held = Credential.objects.filter(wallet=person.id).values("verification")
+    held = models.Credential.objects.filter(wallet=person.id).values("verification")
     return erased + delete(checks.filter(kept_by_provider=False).exclude(id__in=held), by="id", batch=batch)
 
 
-def _end(verification: IdentityVerification, *, now: datetime) -> None:
+def _end(verification: models.IdentityVerification, *, now: datetime) -> None:
     try:
         with transaction.atomic():
             move_to(verification, _ENDS[State(verification.state)], actor="sweep", now=now, as_seen=True)

@@ -1,4 +1,4 @@
-"""Continues each closing: closes wallets after their day, erases what they left, and sends the e-mails.
+"""Continues each closing: closes wallets after their day, and erases what they left.
 
 Each step may be repeated, so any number of sweeps may run at once and one may be stopped at any time.
 """
@@ -7,21 +7,12 @@ from collections import Counter
 from datetime import datetime, timedelta
 from functools import partial
 
-import structlog
-from django.db.models import Q, QuerySet
-
 from infra import personal_data, runs
 from infra.personal_data import Person
-from infra.sealing import SealError
 from wallet.account.closing import closures
 from wallet.identity.batches import each
-from wallet.letters import letters
 from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
 
-log = structlog.get_logger(__name__)
-
-LEASE = timedelta(minutes=10)  # of the process that erases or sends; longer than both take
-LATE = timedelta(days=7)  # an e-mail that could not be sent for so long is given up
 # Requests that began before the wallet was closed are over by then, so nothing refers to its row any more.
 ROW_KEPT = timedelta(hours=1)
 
@@ -29,11 +20,8 @@ ROW_KEPT = timedelta(hours=1)
 def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     """Takes all due steps; returns how many wallets were closed, and how many are finished."""
     due = WalletClosure.objects.filter(finished_at=None, undone_at=None, closes_at__lte=now)
-    owed = WalletClosure.objects.exclude(notice_due="")
     close = partial(_go_on, now=now, batch=batch)
-    done = sum(each(due, batch, close, failure="wallet_not_closed"), Counter[str]())
-    sum(each(owed, batch, partial(send_owed, now=now), failure="closing_notice_not_sent"))
-    return +done
+    return +sum(each(due, batch, close, failure="wallet_not_closed"), Counter[str]())
 
 
 def _go_on(closure: WalletClosure, *, now: datetime, batch: int) -> Counter[str]:
@@ -43,19 +31,16 @@ def _go_on(closure: WalletClosure, *, now: datetime, batch: int) -> Counter[str]
 
 def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
     """Erase what is left of a closed wallet; True once nothing is."""
-    if closure.closed_at is None or not _take(closure, now=now):
+    if closure.closed_at is None:
         return False
-    try:
-        people = _people(closure, closure.closed_at)
-        erasures = [partial(erase, person) for person in people for erase in personal_data.erasers()]
-        left = len(erasures)
-        for erase in erasures:
-            with runs.isolated("person_not_erased", closure=str(closure.id)):
-                erase(now=now, batch=batch)
-                left -= 1
-        return not left and _delete_row(closure, now=now)
-    finally:
-        _rows(closure).update(taken_until=None)
+    people = _people(closure, closure.closed_at)
+    erasures = [partial(erase, person) for person in people for erase in personal_data.erasers()]
+    left = len(erasures)
+    for erase in erasures:
+        with runs.isolated("person_not_erased", closure=str(closure.id)):
+            erase(now=now, batch=batch)
+            left -= 1
+    return not left and _delete_row(closure, now=now)
 
 
 def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
@@ -66,12 +51,11 @@ def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
 
 
 def _delete_row(closure: WalletClosure, *, now: datetime) -> bool:
-    """Delete the row of the wallet once nothing refers to it and all notifications were sent."""
+    """Delete the row of the wallet once nothing refers to it."""
     wallet = closure.wallet
     waits = (
         closure.closed_at is None
         or closure.closed_at > now - ROW_KEPT
-        or _rows(closure).exclude(notice_due="").exists()
         or StatusEntry.objects.filter(credential__wallet=wallet).exists()
         or IdentityVerification.objects.filter(wallet=wallet, kept_by_provider=True).exists()
     )
@@ -79,40 +63,5 @@ def _delete_row(closure: WalletClosure, *, now: datetime) -> bool:
         return False
     Credential.objects.filter(wallet=wallet).delete()
     Wallet.objects.filter(id=wallet).exclude(closed_at=None).delete()
-    return _rows(closure).filter(finished_at=None).update(finished_at=now, sealed_address=None) == 1
-
-
-def send_owed(closure: WalletClosure, *, now: datetime) -> bool:
-    """Send the e-mail that is due, unless another process does. A failure is logged; the sweep repeats it."""
-    notice = closure.notice_due
-    if not notice or not _take(closure, now=now):
-        return False
-    settled = False
-    try:
-        settled = _deliver(closure, notice, now=now)
-    finally:
-        rows = _rows(closure).filter(notice_due=notice)
-        rows.update(**({"notice_due": ""} if settled else {}), taken_until=None)
-    return settled
-
-
-def _deliver(closure: WalletClosure, notice: str, *, now: datetime) -> bool:
-    """Whether the e-mail needs no further attempt."""
-    begun = closure.closed_at or closure.undone_at or closure.asked_at
-    try:
-        address = closures.address_of(closure)
-        wallet = Wallet.objects.filter(id=closure.wallet).only("language").first()
-        letters.send_notice(address, notice, wallet=wallet, when=closure.closes_at)
-    except SealError as error:
-        log.warning("closing_notice_not_sent", closure=str(closure.id), why=type(error).__name__)
-        return begun <= now - LATE
-    return True
-
-
-def _take(closure: WalletClosure, *, now: datetime) -> bool:
-    free = Q(taken_until=None) | Q(taken_until__lte=now)
-    return _rows(closure).filter(free).update(taken_until=now + LEASE) == 1
-
-
-def _rows(closure: WalletClosure) -> QuerySet[WalletClosure]:
-    return WalletClosure.objects.filter(id=closure.id)
+    unfinished = WalletClosure.objects.filter(id=closure.id, finished_at=None)
+    return unfinished.update(finished_at=now, sealed_address=None) == 1

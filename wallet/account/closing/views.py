@@ -8,7 +8,6 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.utils import timezone
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser
@@ -16,7 +15,7 @@ from infra.limits import Limit, LimitReachedError
 from infra.operations import WrongStateError
 from wallet import errands
 from wallet.account import fresh
-from wallet.account.closing import closures, sweeping
+from wallet.account.closing import closures
 from wallet.decorators import for_signed_in, see_other, show_to
 from wallet.errands import ErrandGoneError
 from wallet.models import HolderSession
@@ -25,7 +24,6 @@ from wallet.models import HolderSession
 CLOSINGS = Limit.from_settings("closings-per-wallet")
 
 
-@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
@@ -36,8 +34,7 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
     if request.method == "POST":
         with suppress(WrongStateError, LimitReachedError):  # a second click; the page says how it stands
             CLOSINGS.take(str(wallet.id), now=now)
-            closure = closures.ask(wallet, now=now, closes_at=closures.earliest(wallet, now=now))
-            sweeping.send_owed(closure, now=now)
+            closures.ask(wallet, now=now, closes_at=closures.earliest(wallet, now=now))
         rotate_token(request)
         return see_other("wallet_close")
     closes_at = closures.earliest(wallet, now=now)
@@ -51,14 +48,12 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
     )
 
 
-@never_cache
 @require_POST
 @for_signed_in
 def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Keeps the wallet. Needs no fresh factor, because it takes nothing away, and a day is short."""
     with suppress(WrongStateError):  # a second click
-        closure = closures.undo(session.wallet, now=now)
-        sweeping.send_owed(closure, now=now)
+        closures.undo(session.wallet, now=now)
     rotate_token(request)
     return see_other(_onwards(request))
 

@@ -23,20 +23,10 @@ from infra.personal_data import Person, Section
 FORMAT = "wallet-data/1"  # another number once a member changes its meaning or goes
 STYLE = "wallet/account/download.css"
 PLACE = "\x1e"  # where the entries of a section go; the frame of the page has no text of people
-CHUNK = 16_384  # characters that are sent together
 
 
 def as_json(person: Person, *, now: datetime) -> Iterator[str]:
     """The JSON document, in pieces."""
-    return _together(_json(person, now))
-
-
-def as_html(person: Person, *, now: datetime) -> Iterator[str]:
-    """The page, in pieces: one file without scripts that needs nothing from elsewhere."""
-    return _together(_html(person, now))
-
-
-def _json(person: Person, now: datetime) -> Iterator[str]:
     head = {"format": FORMAT, "created_at": now.isoformat(), "service": settings.BASE_URL}
     yield json.dumps(head, ensure_ascii=False)[:-1]
     for section in personal_data.sections():
@@ -49,7 +39,8 @@ def _json(person: Person, now: datetime) -> Iterator[str]:
     yield ',\n"complete": true}\n'
 
 
-def _html(person: Person, now: datetime) -> Iterator[str]:
+def as_html(person: Person, *, now: datetime) -> Iterator[str]:
+    """The page, in pieces: one file without scripts that needs nothing from elsewhere."""
     sections = personal_data.sections()
     facts = {"now": now, "host": urlsplit(settings.BASE_URL).netloc, "sections": sections, "place": PLACE}
     # In the file itself, because it opens without a network.
@@ -90,16 +81,3 @@ def _in_words(name: str, value: Any) -> Any:
     if isinstance(value, str) and (name.endswith("_on") or name == "birth_date"):
         return localised.day(date.fromisoformat(value))
     return value
-
-
-def _together(pieces: Iterator[str]) -> Iterator[str]:
-    """The same text in fewer pieces."""
-    waiting: list[str] = []
-    size = 0
-    for piece in pieces:
-        waiting.append(piece)
-        size += len(piece)
-        if size >= CHUNK:
-            yield "".join(waiting)
-            waiting, size = [], 0
-    yield "".join(waiting)

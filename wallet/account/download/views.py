@@ -6,7 +6,6 @@ from typing import Any
 
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, StreamingHttpResponse
 from django.utils.translation import get_language, override
-from django.views.decorators.cache import never_cache
 
 from infra import personal_data
 from infra.again import again_after
@@ -26,7 +25,6 @@ FORMATS: dict[str, tuple[str, Callable[..., Iterator[str]]]] = {
 }
 
 
-@never_cache
 @only_read
 @for_signed_in
 @fresh.factor_first("wallet_data")
@@ -35,7 +33,6 @@ def data(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRes
     return _page(request, session)
 
 
-@never_cache
 @only_read
 @for_signed_in
 @fresh.factor_first("wallet_data")
@@ -57,7 +54,6 @@ def _file(session: HolderSession, kind: str, *, now: datetime) -> StreamingHttpR
     parts = _in_language(get_language(), write(person, now=now))
     response = StreamingHttpResponse(parts, content_type=media_type)
     response.headers["Content-Disposition"] = f'attachment; filename="my-data-{now:%Y-%m-%d}.{kind}"'
-    response.headers["Cache-Control"] = "no-store"
     response.headers["X-Content-Type-Options"] = "nosniff"
     return response
 
@@ -73,6 +69,4 @@ def _in_language(language: str | None, parts: Iterator[str]) -> Iterator[str]:
 
 
 def _page(request: HttpRequest, session: HolderSession, **facts: Any) -> HttpResponse:
-    response = show_to(request, session, "account/data", sections=personal_data.sections(), **facts)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return show_to(request, session, "account/data", sections=personal_data.sections(), **facts)

@@ -10,8 +10,9 @@ from datetime import datetime
 import structlog
 from django.db import transaction
 
+from infra import personal_data
 from infra.sealing import seal_column, unseal_column
-from wallet.account import merging, subjects, ways_in
+from wallet.account import subjects, ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.recovery import recoveries
 from wallet.credential import credentials
@@ -32,26 +33,25 @@ State = Recovery.State
 Attempt = IdentityVerification.State
 
 
-class MovedError(Exception):
-    """Another process has moved or stopped it."""
-
-
 class NotNowError(Exception):
-    """An identity check of one of the wallets is at a step that cannot be ended; a later sweep moves it."""
+    """Another process has moved or stopped it, or an identity check is at a step that cannot be ended.
+
+    In the second case a later sweep moves it.
+    """
 
 
 def move(waiting: Recovery, *, now: datetime) -> tuple[str, str] | None:
     """Move the wallet if nothing speaks against it; returns the old and the new address.
 
-    If something does, such as a suspension, the recovery is stopped, and None returned. Raises `MovedError`
-    or `NotNowError`, and then changes nothing.
+    If something does, such as a suspension, the recovery is stopped, and None returned. Raises `NotNowError`,
+    and then changes nothing.
     """
     with transaction.atomic():
         old, new = _lock(waiting)
         row = Recovery.objects.select_for_update().filter(id=waiting.id, state=State.WAITING, due_at__lte=now)
         current = row.first()
         if current is None:
-            raise MovedError
+            raise NotNowError
         why = "the new wallet is gone" if old is None or new is None else _why_not(current, old, new)
         if old is None or new is None or why:
             recoveries.stop(current, by="sweep", reason=why, now=now)
@@ -87,7 +87,7 @@ def _why_not(current: Recovery, old: Wallet, new: Wallet) -> str:
 def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:
     _end_open_attempts(into, now=now)
     _give_identity(source, into, now=now)
-    merging.bring_all(source, into)
+    personal_data.merge(source, into)
     subjects.bring(source, into)
     for wallet in (source, into):
         ways_in.remove_all(wallet)
@@ -115,7 +115,7 @@ def _give_identity(source: Wallet, into: Wallet, *, now: datetime) -> None:
     kept.sealed_identity = seal_column(kept, "sealed_identity", unseal_column(fresh, "sealed_identity"))
     for name in ("verification_id", "issued_at", "expires_at", "notice"):
         setattr(kept, name, getattr(fresh, name))
-    kept.revoked_at = kept.erased_at = kept.notice_until = None
+    kept.revoked_at = kept.erased_at = None
     kept.save()
     IdentityMark.objects.filter(credential=kept).delete()
     IdentityMark.objects.filter(credential=fresh).update(credential=kept)

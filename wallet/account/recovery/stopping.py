@@ -1,6 +1,5 @@
 """Who can stop the move of a wallet: the old mailbox, its signed-in holder, the new wallet, and operators."""
 
-import re
 from datetime import datetime
 
 from django.contrib.auth.models import AbstractUser
@@ -10,8 +9,6 @@ from infra.sealing import sha256_hex
 from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.letters import letters
 from wallet.models import Recovery, StopLink, Wallet
-
-_SECRET = re.compile(r"[A-Za-z0-9_-]{22}")
 
 
 def find(secret: str, *, now: datetime) -> Recovery:
@@ -27,25 +24,22 @@ def is_stopped(secret: str, *, now: datetime) -> bool:
     return _links(secret, State.STOPPED, now=now).exists()
 
 
-def by_link(secret: str, *, now: datetime) -> Recovery:
+def by_link(secret: str, *, now: datetime) -> None:
     """Stop the move with the link from an e-mail to the old mailbox. Raises `RecoveryOverError`."""
     recovery = find(secret, now=now)
     stop(recovery, by="old mailbox", reason="stopped by the link", now=now)
     _tell(recovery)
-    return recovery
 
 
-def by_holder(wallet: Wallet, *, now: datetime) -> Recovery:
+def by_holder(wallet: Wallet, *, now: datetime) -> None:
     """Stop the move of or to this wallet as its signed-in holder. Raises `RecoveryOverError`."""
     if away := waiting_for(wallet):
         stop(away, by="holder", reason="stopped in the wallet", now=now)
         _tell(away)
-        return away
-    to_it = latest(wallet)
-    if to_it is None:
+    elif to_it := latest(wallet):
+        stop(to_it, by="new wallet", reason="withdrawn", now=now)
+    else:
         raise RecoveryOverError
-    stop(to_it, by="new wallet", reason="withdrawn", now=now)
-    return to_it
 
 
 def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now: datetime) -> None:
@@ -55,8 +49,8 @@ def by_operator(recovery: Recovery, *, operator: AbstractUser, reason: str, now:
 
 
 def _links(secret: str, state: State, *, now: datetime) -> QuerySet[StopLink]:
-    digest = sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
-    return StopLink.objects.filter(digest=digest, expires_at__gt=now, recovery__state=state)
+    links = StopLink.objects.filter(digest=sha256_hex(secret), expires_at__gt=now)
+    return links.filter(recovery__state=state)
 
 
 def _tell(recovery: Recovery) -> None:

@@ -12,16 +12,15 @@ from functools import partial
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
+from django.db.models import F, QuerySet
 from django.urls import reverse
 from django.utils.timezone import localtime
 
 from infra.mail import outbox
-from infra.mail.outbox import Outcome
 from infra.retention import Due, delete
 from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
-from wallet.account.recovery.moving import MovedError, NotNowError
+from wallet.account.recovery.moving import NotNowError
 from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
@@ -30,7 +29,6 @@ from wallet.models import Recovery, StopLink
 
 State = Recovery.State
 
-LEASE = timedelta(hours=1)  # longer than sending takes; it ends the lease of a process that was killed
 LAST_NOTICE = timedelta(days=1)  # at least that long before the move
 # The e-mails to the old address, and how long after the match each is due.
 NOTICES = (
@@ -76,12 +74,11 @@ def _notify(recovery: Recovery, *, now: datetime) -> bool:
     if recovery.matched_at + after > now:
         return False
     row = _waiting(recovery).filter(outgoing=None)
-    free = Q(notice_until=None) | Q(notice_until__lte=now)
-    if row.filter(free).update(notice_until=now + LEASE) != 1:
-        return False
     with transaction.atomic():
+        if row.update(notice_until=None) != 1:  # locks it, so that two sweeps do not send the same e-mail
+            return False
         recovery.outgoing = _send(recovery, recovery.old.email, notice, now=now)
-        row.update(outgoing=recovery.outgoing, notice_until=None)
+        row.update(outgoing=recovery.outgoing)
     return _count(recovery, now=now)
 
 
@@ -94,12 +91,12 @@ def _count(recovery: Recovery, *, now: datetime) -> bool:
 
     If it was not sent for another reason, the next sweep sends it again.
     """
-    outcome = outbox.outcome(recovery.outgoing)
-    if outcome is Outcome.WAITING:
+    done = outbox.is_done(recovery.outgoing)
+    if done is None:
         return False
-    told = {"notices": F("notices") + 1, "notified_at": now} if outcome is not Outcome.NOT_SENT else {}
+    told = {"notices": F("notices") + 1, "notified_at": now} if done else {}
     counted = _waiting(recovery).filter(outgoing=recovery.outgoing).update(outgoing=None, **told)
-    return counted == 1 and bool(told)
+    return counted == 1 and done
 
 
 def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid.UUID:
@@ -115,7 +112,7 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
     """Move one wallet and tell both addresses."""
     try:
         addresses = moving.move(recovery, now=now)
-    except (MovedError, NotNowError):
+    except NotNowError:
         return False
     if addresses is None:
         return False

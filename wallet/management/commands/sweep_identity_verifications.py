@@ -12,7 +12,6 @@ from django.core.management.base import BaseCommand
 from django.utils import timezone
 
 from infra import runs
-from wallet.account.address import undoing
 from wallet.account.closing import sweeping as closing
 from wallet.account.recovery import sweeping as recovery
 from wallet.identity import notices
@@ -21,7 +20,6 @@ from wallet.identity.sweeping import sweep
 JOBS: dict[str, Callable[..., Counter[str]]] = {
     "identity checks": sweep,
     "e-mails about identities": lambda **due: Counter({"e-mails": notices.send_due(**due).total()}),
-    "e-mails about addresses": lambda **due: Counter({"e-mails": undoing.tell_all(**due)}),
     "moves": recovery.sweep,
     "closings": closing.sweep,
 }
@@ -32,9 +30,9 @@ class Command(BaseCommand):
         "Asks the provider about attempts that wait for a result, abandons those left idle for 24 hours, "
         "gives up on those unanswered for 24 hours and expires verifications that have run out. Providers "
         "erase what they keep of decided attempts. Sends the e-mails that say that an identity was verified, "
-        "declined or revoked, or ends. Sends the e-mails about changed addresses and wallets that move, and "
-        "moves those whose waiting time is over. Closes wallets whose holders asked for it a day ago, and "
-        "erases what was kept of them. Run it every few minutes, on any number of instances."
+        "declined or revoked, or ends. Sends the e-mails about wallets that move, and moves those whose "
+        "waiting time is over. Closes wallets whose holders asked for it a day ago, and erases what was kept "
+        "of them. Run it every few minutes, on any number of instances."
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:

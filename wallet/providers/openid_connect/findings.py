@@ -29,16 +29,6 @@ class Told:
     userinfo: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True, repr=False)
-class _Claims:
-    """Claims that count as verified."""
-
-    values: Mapping[str, Any]
-    assurance: Assurance
-    verified_at: datetime
-    evidence: tuple[Mapping[str, Any], ...] = ()
-
-
 def of_error(code: str) -> Finding:
     """The finding for an error that the provider sent instead of a code."""
     return NotHere(_ENDS[code]) if code in _ENDS else Failed()
@@ -55,28 +45,27 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
     evidence: Evidence | None = None
     identity: Identity | None = None
     try:
-        evidence = _evidence(claims, settings, told)
-        identity = people.identity(claims.values, settings.claims, today=now.date())
+        evidence = _evidence(claims, settings, told, now)
+        identity = people.identity(claims.claims, settings.claims, today=now.date())
         return Verified(identity, replace(evidence, **people.document(claims.evidence)))
     except (IdentityError, EvidenceError):
         return NeedsReview("unreadable", identity, evidence)
 
 
-def _counting(told: Told, settings: Settings, *, now: datetime) -> _Claims:
+def _counting(told: Told, settings: Settings, *, now: datetime) -> verified_claims.Verified:
     """The claims that count, as the settings say. Raises `TooLowError` or `ClaimsMissingError`."""
     level = _level_by_acr(told.id_token.get("acr"), settings)
     required = [settings.claims[name] for name in REQUIRED]
     if settings.identity_assurance:
         places = (told.userinfo, told.id_token)
         found = [each for place in places for each in verified_claims.parse(place.get("verified_claims"))]
-        best, assurance = verified_claims.choose(found, settings.accepted, required, now=now)
-        return _Claims(best.claims, assurance, min(best.verified_at or now, now), best.evidence)
+        return verified_claims.choose(found, settings.accepted, required, now=now)
     values = {**told.id_token, **told.userinfo}
     if any(verified_claims.at(values, path) is None for path in required):
         raise ClaimsMissingError
     configured = settings.accepted[0]
     assurance = configured if level is None else Assurance(configured.trust_framework, level)
-    return _Claims(values, assurance, now)
+    return verified_claims.Verified(assurance, now, (), values)
 
 
 def _level_by_acr(acr: Any, settings: Settings) -> str | None:
@@ -88,12 +77,12 @@ def _level_by_acr(acr: Any, settings: Settings) -> str | None:
     return settings.acr_levels[acr]
 
 
-def _evidence(claims: _Claims, settings: Settings, told: Told) -> Evidence:
+def _evidence(claims: verified_claims.Verified, settings: Settings, told: Told, now: datetime) -> Evidence:
     return Evidence(
         method="electronic",
         assurance=claims.assurance,
         verified_by=settings.organisation,
-        verified_at=claims.verified_at,
+        verified_at=min(claims.verified_at or now, now),
         subject=_subject(told),
     )
 

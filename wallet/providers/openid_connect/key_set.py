@@ -1,6 +1,5 @@
 """The public keys of an OpenID provider (RFC 7517). Pure."""
 
-from collections.abc import Mapping
 from typing import Any
 
 from jwcrypto.common import JWException
@@ -18,11 +17,7 @@ class KeySet:
 
     def __init__(self, document: Any) -> None:
         members = document.get("keys") if isinstance(document, dict) else None
-        found = (
-            [member for member in members[:MOST] if isinstance(member, dict)]
-            if isinstance(members, list)
-            else []
-        )
+        found = members[:MOST] if isinstance(members, list) else []
         self._keys = [(member, key) for member in found if (key := _key(member)) is not None]
 
     def fitting(self, kid: Any, algorithm: str) -> JWK | None:
@@ -37,8 +32,8 @@ class KeySet:
         return fitting[0] if len(fitting) == 1 else None
 
 
-def _key(member: Mapping[str, Any]) -> JWK | None:
-    kind = member.get("kty")
+def _key(member: Any) -> JWK | None:
+    kind = member.get("kty") if isinstance(member, dict) else None
     if not isinstance(kind, str) or kind not in _KINDS or member.get("use", "sig") != "sig":
         return None
     if kind == "RSA" and (not isinstance(member.get("n"), str) or len(member["n"]) < SHORTEST_MODULUS):

@@ -9,7 +9,7 @@ from babel.core import get_global
 
 from wallet.credential import details
 from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
-from wallet.credential.evidence import EvidenceError, is_text
+from wallet.credential.evidence import EvidenceError, is_text, read_day
 from wallet.providers.openid_connect.settings import CLAIMED
 from wallet.providers.openid_connect.verified_claims import Path, at
 
@@ -23,7 +23,7 @@ _OLD_KINDS = {"residence_title": "residence_permit", "de_idcard": "idcard", "id_
 
 def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: date) -> Identity:
     """The person whom the claims describe. Raises `IdentityError`."""
-    birth_date = _date(at(claims, paths["birth_date"]))
+    birth_date = read_day(at(claims, paths["birth_date"]))
     if birth_date is None or birth_date > today:
         raise IdentityError("birth_date is not a date in the past")
     return Identity(
@@ -72,7 +72,8 @@ def country(code: Any) -> str | None:
 
 
 def _document(details: Mapping[str, Any]) -> dict[str, Any]:
-    kind, number, issuer = details.get("type"), _number(details), details.get("issuer")
+    kind, issuer = details.get("type"), details.get("issuer")
+    number = details.get("document_number", details.get("number"))
     kind = kind if isinstance(kind, str) else ""
     code = issuer.get("country_code", issuer.get("country")) if isinstance(issuer, Mapping) else None
     return {
@@ -83,14 +84,10 @@ def _document(details: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _number(details: Mapping[str, Any]) -> Any:
-    return details.get("document_number", details.get("number"))
-
-
 def _expiry(details: Mapping[str, Any]) -> date | None:
     """The document's expiry. Raises `EvidenceError` for an unreadable date, which must not mean "never"."""
     value = details.get("date_of_expiry")
-    expires_on = _date(value)
+    expires_on = read_day(value)
     if value is not None and expires_on is None:
         raise EvidenceError("date_of_expiry is not a date")
     return expires_on
@@ -100,14 +97,6 @@ def _name(value: Any) -> str:
     if not isinstance(value, str):
         raise IdentityError("a name is not a text")
     return value.strip()
-
-
-def _date(value: Any) -> date | None:
-    try:
-        day = date.fromisoformat(value)
-    except (TypeError, ValueError):
-        return None
-    return day if day.isoformat() == value else None  # ISO 8601 has other ways to write it
 
 
 def _countries(value: Any) -> tuple[str, ...]:

@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -42,8 +42,8 @@ def parse(value: Any) -> tuple[Verified, ...]:
 
 def choose(
     found: Sequence[Verified], accepted: Sequence[Assurance], required: Collection[Path], *, now: datetime
-) -> tuple[Verified, Assurance]:
-    """The element with the highest accepted assurance that has all required claims, and that assurance.
+) -> Verified:
+    """The element that has all required claims, with the highest assurance among the accepted ones.
 
     accepted: the lowest first. Claims of two elements are never put together. Raises `TooLowError` or
     `ClaimsMissingError`.
@@ -60,7 +60,7 @@ def choose(
     if not whole:
         raise ClaimsMissingError
     rank, best = max(whole, key=lambda pair: pair[0])
-    return best, accepted[rank]
+    return replace(best, assurance=accepted[rank])
 
 
 def at(claims: Mapping[str, Any], path: Path) -> Any:

@@ -49,7 +49,8 @@ class AccessCertificate:
         if chain[0].public_key() != signer.public_key:
             raise options.error("request_key", "must be the private key of the first access certificate")
         if prefix == "x509_hash":
-            return cls(f"{prefix}:{_fingerprint(chain[0])}", chain, signer)
+            fingerprint = base64url.encode(sha256(chain[0].public_bytes(Encoding.DER)).digest())
+            return cls(f"{prefix}:{fingerprint}", chain, signer)
         if host not in _dns_names(chain[0]):
             raise options.error("access_certificate", "must name the host of BASE_URL for x509_san_dns")
         return cls(f"{prefix}:{host}", chain, signer)
@@ -93,10 +94,6 @@ def _chain(options: Options) -> tuple[x509.Certificate, ...]:
     if len(found) > MOST_CERTIFICATES:
         raise options.error(name, f"must hold at most {MOST_CERTIFICATES} certificates")
     return tuple(found)
-
-
-def _fingerprint(certificate: x509.Certificate) -> str:
-    return base64url.encode(sha256(certificate.public_bytes(Encoding.DER)).digest())
 
 
 def _dns_names(certificate: x509.Certificate) -> list[str]:

@@ -2,12 +2,12 @@
 
 import unicodedata
 from collections.abc import Mapping
-from datetime import date, datetime
+from datetime import datetime
 from typing import Any
 
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.details import read
-from wallet.credential.evidence import Assurance, Evidence, EvidenceError, is_text
+from wallet.credential.evidence import Assurance, Evidence, EvidenceError, is_text, read_day
 
 # ISO 3166-1 codes for private use: no known nationality, and stateless (PID Rulebook §2).
 NO_NATIONALITY = frozenset({"QU", "QS"})
@@ -23,10 +23,13 @@ def identity_of(person: Mapping[str, Any]) -> Identity:
     if not isinstance(nationalities, list) or not all(isinstance(code, str) for code in nationalities):
         raise IdentityError("nationalities are not texts")
     known = dict.fromkeys(code for code in nationalities if code not in NO_NATIONALITY)
+    birth_date = read_day(person.get("birthdate"))
+    if birth_date is None:
+        raise IdentityError("birthdate is not a day")
     return Identity(
         given_name=_composed(person.get("given_name")),
         family_name=_composed(person.get("family_name")),
-        birth_date=_date(person.get("birthdate"), IdentityError("birthdate is not a day")),
+        birth_date=birth_date,
         nationalities=tuple(known),
         details=read({**person, "address": _with_house_number(person.get("address"))}),
     )
@@ -42,7 +45,9 @@ def evidence_of(
     """
     ends = person.get("date_of_expiry")
     number = person.get("document_number")
-    last_day = None if ends is None else _date(ends, EvidenceError("date_of_expiry is not a day"))
+    last_day = read_day(ends)
+    if ends is not None and last_day is None:
+        raise EvidenceError("date_of_expiry is not a day")
     return Evidence(
         method="wallet",
         assurance=assurance,
@@ -75,16 +80,6 @@ def _with_house_number(address: Any) -> Any:
 
 def _composed(name: Any) -> Any:
     return unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else name
-
-
-def _date(text: Any, error: ValueError) -> date:
-    try:
-        day = date.fromisoformat(text)
-    except (TypeError, ValueError):
-        raise error from None
-    if day.isoformat() != text:
-        raise error
-    return day
 
 
 def _words(name: str) -> frozenset[str]:

@@ -3,7 +3,8 @@
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from datetime import datetime, timedelta
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from hmac import compare_digest
 from typing import Any
 from urllib.parse import urlencode, urlsplit
@@ -109,9 +110,7 @@ class OtherWallet(Provider):
             return self._answered(message, find, now)
         raise MessageRefusedError("There is nothing at this address.", status=404)
 
-    def _begin(
-        self, check: Check, kind: str, *, now: datetime, typed: Mapping[str, str] | None = None
-    ) -> Started:
+    def _begin(self, check: Check, kind: str, *, now: datetime, typed: Mapping[str, str] = {}) -> Started:
         if not self.access.is_valid(now):
             raise ProviderError("The access certificate is not valid now.")
         before = Transaction.kept_in(check.reference, check.memory)
@@ -156,7 +155,8 @@ class OtherWallet(Provider):
 
     def _finding(self, transaction: Transaction, now: datetime) -> Finding:
         """The finding for a PID that was presented in the right browser."""
-        person, proof, at = transaction.person, transaction.proof, transaction.at(transaction.answered_at)
+        person, proof = transaction.person, transaction.proof
+        at = datetime.fromtimestamp(transaction.answered_at, UTC)
         identity = evidence = None
         with suppress(IdentityError):
             identity = identities.identity_of(person)
@@ -226,4 +226,6 @@ def _returned(query: Mapping[str, str], find: Find, now: datetime) -> Received:
         raise MessageRefusedError("No answer waits for this browser.")
     if not compare_digest(transaction.code.encode(), query.get("response_code", "").encode()):
         raise MessageRefusedError("response_code is another one.")
-    return Received((reference,), None if transaction.confirmed else transaction.brought_back().memory())
+    return Received(
+        (reference,), None if transaction.confirmed else replace(transaction, confirmed=True).memory()
+    )

@@ -8,8 +8,8 @@ import re
 import secrets
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field, replace
-from datetime import UTC, datetime, timedelta
-from typing import Any
+from datetime import datetime, timedelta
+from typing import Any, Self
 
 from jwcrypto.jwk import JWK
 
@@ -50,9 +50,7 @@ class Transaction:
     proof: Mapping[str, Any] = field(default_factory=dict, repr=False)
 
     @classmethod
-    def begin(
-        cls, kind: str, *, client_id: str, now: datetime, typed: Mapping[str, str] | None = None
-    ) -> "Transaction":
+    def begin(cls, kind: str, *, client_id: str, now: datetime, typed: Mapping[str, str] = {}) -> Self:
         """A new request, with fresh secrets and a fresh key."""
         key = JWK.generate(kty="EC", crv="P-256", alg="ECDH-ES", use="enc", kid=secrets.token_urlsafe(12))
         moment = int(now.timestamp())
@@ -65,11 +63,11 @@ class Transaction:
             state=secrets.token_urlsafe(24),
             nonce=secrets.token_urlsafe(24),
             key=key.export(as_dict=True),
-            typed=typed or {},
+            typed=typed,
         )
 
     @classmethod
-    def kept_in(cls, reference: str, memory: Mapping[str, Any]) -> "Transaction | None":
+    def kept_in(cls, reference: str, memory: Mapping[str, Any]) -> Self | None:
         """The transaction in a check's memory; None if there is none that this release can read.
 
         reference: the check's own, which is the handle.
@@ -101,15 +99,11 @@ class Transaction:
         """Whether the browser may still bring the code back."""
         return now.timestamp() < self.answered_at + RETURN_WITHIN.total_seconds()
 
-    def answered(
-        self,
-        outcome: str,
-        *,
-        person: Mapping[str, Any] | None = None,
-        proof: Mapping[str, Any] | None = None,
-        now: datetime,
-    ) -> "Transaction":
-        """The same after the wallet's answer; the private key and what belongs to the request are gone."""
+    def answered(self, outcome: str, *, now: datetime, **shown: Any) -> Self:
+        """The same after the wallet's answer; the private key and what belongs to the request are gone.
+
+        shown: `person` and `proof`, if the wallet has shown a PID.
+        """
         code = secrets.token_urlsafe(24) if self.kind == LINK and outcome == PRESENTED else ""
         return replace(
             self,
@@ -119,14 +113,5 @@ class Transaction:
             code=code,
             outcome=outcome,
             answered_at=int(now.timestamp()),
-            person=person or {},
-            proof=proof or {},
+            **shown,
         )
-
-    def brought_back(self) -> "Transaction":
-        """The same after the browser's return."""
-        return replace(self, confirmed=True)
-
-    def at(self, moment: int) -> datetime:
-        """A moment of this transaction as a time."""
-        return datetime.fromtimestamp(moment, UTC)

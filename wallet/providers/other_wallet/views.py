@@ -5,10 +5,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-import segno
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.utils.safestring import mark_safe
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
@@ -23,6 +21,7 @@ from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.providers.contract import ProviderError
+from wallet.providers.in_person import qr_code
 from wallet.providers.other_wallet.provider import OtherWallet
 from wallet.providers.other_wallet.transactions import CODE, Transaction
 
@@ -103,12 +102,5 @@ def _shown(
         return {"part": "over"}
     link = provider.link(check, transaction)
     if transaction.kind == CODE:
-        return {"part": "code", "link": link, "picture": _picture(link)}
+        return {"part": "code", "link": link, "picture": qr_code(link)}
     return {"part": "link", "link": link, "more": details_in_words(provider.details)}
-
-
-def _picture(link: str) -> str:
-    """The QR code as SVG. Black on white also in the dark, for the readers that need it; no styles (CSP)."""
-    code = segno.make(link, error="m", micro=False)
-    svg = code.svg_inline(dark="#000", light="#fff", svgclass=None, lineclass=None, omitsize=True)
-    return mark_safe(svg)  # noqa: S308 (made by the library; it holds the link as lines, not as text)

@@ -32,8 +32,8 @@ class NoSuchSessionError(ProviderError):
     """This account of Stripe has no such session."""
 
 
-class WithheldError(ProviderError):
-    """Stripe withholds the sensitive results: the key lacks the permission, or 48 hours are over."""
+class RefusedError(ProviderError):
+    """Stripe understood the call and refuses it (400 or 403)."""
 
 
 class Calls:
@@ -64,11 +64,11 @@ class Calls:
         return self.checked(_asked(lambda: self._sessions.retrieve(reference)))
 
     def read_results(self, reference: str) -> Mapping[str, Any]:
-        """The answer with everything that was read from the document. Raises `WithheldError` too."""
-        try:
-            return _asked(lambda: self._sessions.retrieve(reference, {"expand": SENSITIVE}))
-        except _RefusedError as refused:
-            raise WithheldError(str(refused)) from refused
+        """The answer with everything that was read from the document.
+
+        Raises `RefusedError` too: the key lacks the permission, or 48 hours are over.
+        """
+        return _asked(lambda: self._sessions.retrieve(reference, {"expand": SENSITIVE}))
 
     def read_plain_results(self, reference: str) -> Mapping[str, Any]:
         """The answer without date of birth, expiry and number."""
@@ -84,10 +84,6 @@ class Calls:
         if read.live is not self.live:
             raise ProviderError("Stripe's answer is of the other mode, live or test, than the key.")
         return read
-
-
-class _RefusedError(ProviderError):
-    """Stripe understood the call and refuses it (400 or 403)."""
 
 
 class _Client(stripe.HTTPClient):
@@ -139,5 +135,5 @@ def _as_ours(error: stripe.StripeError) -> ProviderError:
         return NoSuchSessionError("Stripe knows no such session.")
     if isinstance(error, stripe.APIConnectionError):
         return ProviderError(f"Stripe was not reached: {error.user_message or error}")
-    kind = _RefusedError if status in (400, 403) else ProviderError
+    kind = RefusedError if status in (400, 403) else ProviderError
     return kind(f"Stripe answered with {type(error).__name__} ({status}).")

@@ -22,7 +22,7 @@ from wallet.providers.contract import (
 from wallet.providers.findings import Failed, Finding, Pending
 from wallet.providers.options import Options
 from wallet.providers.stripe_identity import findings
-from wallet.providers.stripe_identity.calls import PUBLIC, Calls, NoSuchSessionError, WithheldError
+from wallet.providers.stripe_identity.calls import PUBLIC, Calls, NoSuchSessionError, RefusedError
 from wallet.providers.stripe_identity.responses import Session, results
 from wallet.providers.stripe_identity.webhooks import session_of
 
@@ -62,9 +62,7 @@ class StripeIdentity(Provider):
         self._secrets = options.words("webhook_secret")
         if not all(_SECRET.fullmatch(secret) for secret in self._secrets):
             raise options.error("webhook_secret", "must be signing secrets, which begin with whsec_")
-        self._types = options.words("document_types", " ".join(DOCUMENT_TYPES))
-        if not set(self._types) <= set(DOCUMENT_TYPES):
-            raise options.error("document_types", f"must be some of {', '.join(DOCUMENT_TYPES)}")
+        self._types = options.some_of("document_types", DOCUMENT_TYPES, " ".join(DOCUMENT_TYPES))
         self._live_capture = options.switch("live_capture", default=True)
         self._verified_by = options.text("verified_by", "Stripe")
         self._assurance = options.assurance("assurance", f"{options.own_framework} document_and_selfie")
@@ -169,7 +167,7 @@ class StripeIdentity(Provider):
     def _verified(self, check: Check) -> Finding:
         try:
             facts = self._calls.read_results(check.reference)
-        except WithheldError as error:
+        except RefusedError as error:
             log.warning("identity_stripe_results_withheld", why=str(error), verification=str(check.id))
             facts = self._calls.read_plain_results(check.reference)
         if self._calls.checked(facts).is_over:  # redacted since: it says "verified", and all data is gone

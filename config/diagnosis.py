@@ -1,0 +1,14 @@
+"""The doctor's check of the migrations."""
+
+from datetime import datetime
+
+from config import health
+from infra.doctor import Check, State
+
+
+def migrations(now: datetime) -> tuple[State, str]:
+    health.migrations()
+    return State.OK, "All migrations of this release are applied."
+
+
+CHECKS: dict[str, Check] = {"migrations": (migrations, "run manage.py migrate")}

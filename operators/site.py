@@ -1,0 +1,164 @@
+"""The admin site of the operators: Django's own, with the name and environment of this service."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, cast
+
+from django.conf import settings
+from django.contrib.admin import AdminSite
+from django.contrib.admin.options import IncorrectLookupParameters
+from django.contrib.admin.views.main import ChangeList
+from django.contrib.auth.models import AbstractUser
+from django.core.exceptions import BadRequest, FieldDoesNotExist
+from django.db import DataError, ProgrammingError, transaction
+from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
+from django.template.response import TemplateResponse
+from django.urls import URLPattern, URLResolver, path, reverse
+from django.utils import timezone
+from django.utils.translation import gettext_lazy as _
+from django.views.decorators.cache import never_cache
+
+from infra.again import again_after
+from infra.audit.recording import record
+from operators import second_factor
+from operators.audited import audited, in_one_transaction, seen
+from operators.sign_in import OperatorSignInForm, remember_browser
+from operators.single_sign_on import views as single_sign_on
+from operators.single_sign_on.provider import configured
+
+# Raised by Django, Python's dates and the databases for NUL, huge numbers and impossible dates.
+UNUSABLE = (ValueError, IndexError, OverflowError, DataError, ProgrammingError)
+
+
+class CarefulChangeList(ChangeList):
+    """A list that redirects to itself without filters (`?e=1`) when a value in its URL is unusable.
+
+    Filters, search and page number come from the URL. Django does this for errors when it builds a filter,
+    but not when the database evaluates it.
+    """
+
+    def __init__(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        try:
+            super().__init__(request, *args, **kwargs)
+        except UNUSABLE as error:
+            if not request.GET:
+                raise
+            raise IncorrectLookupParameters(error) from error
+
+
+class ServiceAdminSite(AdminSite):
+    """Django's site with our name, styled by `admin-brand.css`, without inline scripts and styles."""
+
+    site_header = _("Credential presentation · operators")
+    site_title = _("Operators")
+    index_title = _("Today")
+    index_template = "admin/start_page.html"
+    empty_value_display = "–"
+    login_form = OperatorSignInForm
+
+    def each_context(self, request: HttpRequest) -> dict[str, Any]:
+        """Adds the environment banner to the context of every admin page."""
+        return {**super().each_context(request), "environment_banner": settings.ENVIRONMENT_BANNER}
+
+    def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
+        """Gives every list, also those of Django's own models, the class that handles unusable filters.
+
+        Every change and every look goes into the audit record (`operators.audited`).
+        """
+        own = {"get_changelist": lambda admin, request, **kwargs: CarefulChangeList, **options}
+        super().register(model_or_iterable, audited(admin_class), **own)
+
+    def get_urls(self) -> list[URLResolver | URLPattern]:
+        """Adds the support view, single sign-on and the second step of the sign-in.
+
+        Leaves out "view on site", which raises an error for UUIDs.
+        """
+        shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        return [
+            path("support/", self.admin_view(self.support), name="support"),
+            # Not wrapped in `admin_view`, which admits only sessions that have proved the second factor.
+            path("second-factor/", never_cache(second_factor.step), name="second_factor"),
+            path("single-sign-on/", never_cache(single_sign_on.begin), name="single_sign_on"),
+            path(
+                "single-sign-on/return/",
+                never_cache(single_sign_on.end),
+                name="single_sign_on_return",
+            ),
+            path("logout/", self.logout, name="logout"),  # also before the second step
+            path(
+                "auth/user/<int:user_id>/reset-second-factor/",
+                self.admin_view(second_factor.reset),
+                name="second_factor_reset",
+            ),
+            *shown,
+        ]
+
+    def has_permission(self, request: HttpRequest) -> bool:
+        """Staff who have proved their second factor in this session, where one is needed."""
+        return super().has_permission(request) and second_factor.is_proved(request)
+
+    def support(self, request: HttpRequest) -> HttpResponse:
+        """The page that finds a holder or a request for operators who help."""
+        from presentation.admin.support.views import look_up  # registers models, so it needs this site
+
+        return look_up(request, self)
+
+    def admin_view(self, view: Callable[..., Any], cacheable: bool = False) -> Any:
+        """Answers 400 if the URL has an unknown field (`_to_field=`) or a value that no column can store.
+
+        What the operator sees of a model is in the audit record before it is sent.
+        """
+
+        @wraps(view)
+        def careful(request: HttpRequest, *args: Any, **kwargs: Any) -> Any:
+            try:
+                with in_one_transaction(view, request):
+                    response = view(request, *args, **kwargs)
+                    seen(view, request, response, str(kwargs.get("object_id", "")))
+                return response
+            except (OverflowError, DataError, FieldDoesNotExist) as error:
+                raise BadRequest("There is no such field, or its value does not fit the database.") from error
+
+        return super().admin_view(careful, cacheable)
+
+    def index(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> TemplateResponse:
+        """The start page (`operators.start_page`): open tasks of the operator, and recent failures."""
+        from operators.start_page import panels  # as in `support`
+
+        found = panels(cast(AbstractUser, request.user), now=timezone.now())
+        return super().index(request, {"panels": found, **(extra_context or {})})
+
+    def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
+        """Sets the status of a refused attempt, and remembers the browser after a successful one.
+
+        A session that has shown the password goes on to the second step.
+        """
+        if request.method == "GET" and super().has_permission(request) and not self.has_permission(request):
+            return HttpResponseRedirect(second_factor.address(request))
+        if provider := configured():
+            extra_context = {"single_sign_on": provider.settings.name, **(extra_context or {})}
+        response = super().login(request, extra_context)
+        if request.method == "POST" and response.status_code == 302:
+            record(request, "signed_in")
+            remember_browser(request, response, now=timezone.now())
+        form = (getattr(response, "context_data", None) or {}).get("form")
+        if refusal := getattr(form, "refusal", None):
+            response.status_code, seconds = refusal
+            again_after(seconds, response)
+        return response
+
+    def logout(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Records the sign-out, of whoever was signed in."""
+        if not request.user.is_authenticated:
+            return HttpResponseRedirect(reverse("admin:index"))
+        if request.method == "POST":
+            record(request, "signed_out")
+        return super().logout(request, extra_context)
+
+    def password_change(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> Any:
+        """Records that an operator changed their own password, in the same transaction."""
+        with transaction.atomic():
+            response = super().password_change(request, extra_context)
+            if request.method == "POST" and response.status_code == 302:
+                record(request, "password_changed")
+        return response

@@ -1,0 +1,69 @@
+"""The doctor's checks of what relying parties need: presentations that verify, and their client secrets."""
+
+import json
+import secrets
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.conf import settings
+
+from infra.doctor import Check, State, graded
+from infra.outbound.calls import Outbound
+from infra.outbound.targets import is_unicast
+from keys.issuer_key import IssuerKey, active_issuer_key
+from keys.jwk import public_key_of
+from keys.key_set import PublishedKey
+from presentation.metadata import JWKS_PATH
+from presentation.relying_parties.authentication.client_secrets import seconds_left
+from wallet.credential.credentials import credential_type, mint
+from wallet.credential.trust_policy import TrustPolicy
+from wallet.sd_jwt.issuance import all_withheld
+
+NOBODY: dict[str, Any] = {"given_name": "Nobody", "age_equal_or_over": {"18": True}}
+DAY = timedelta(days=1).total_seconds()
+# Where this machine resolves the host, that may have a private address.
+outbound = Outbound(allowed=is_unicast, loopback=settings.LOOPBACK_CALLS)
+
+
+def presentation(now: datetime) -> tuple[State, str]:
+    """Mints a presentation for nobody, and verifies it with the key set that relying parties fetch.
+
+    It is for the issuer itself, valid for a minute and never leaves this process; nothing is stored.
+    """
+    key, nonce = active_issuer_key(now=now, fresh=True), secrets.token_urlsafe()
+    issuer, vct = settings.BASE_URL, credential_type()
+    minted = mint(
+        {"iss": issuer, "vct": vct, **all_withheld(NOBODY)},
+        [("given_name",), ("age_equal_or_over", "18")],
+        issuer_key=key,
+        expires_at=now + timedelta(seconds=60),
+        audience=issuer,
+        nonce=nonce,
+        transaction_data=(),
+        now=now,
+        rounding=1,
+    )
+    policy = TrustPolicy(issuer, vct, _published(key).get)
+    policy.verify(minted, audience=issuer, nonce=nonce, now=now, passed=lambda check: None)
+    return State.OK, "One was signed, and verified with the published keys."
+
+
+def _published(key: IssuerKey) -> dict[str, PublishedKey]:
+    """The keys of the published set, by their ids."""
+    keys = json.loads(outbound.get(settings.BASE_URL + JWKS_PATH, accept="application/json").body)["keys"]
+    facts = ((jwk["kid"], public_key_of(jwk), tuple(jwk["x5c"][:-1])) for jwk in keys)
+    return {each[0]: PublishedKey(*each, key.not_after) for each in facts}
+
+
+def client_secrets(now: datetime) -> tuple[State, str]:
+    left = {client_id: seconds for client_id, seconds in seconds_left(now).items() if seconds < 30 * DAY}
+    if not left:
+        return State.OK, "No last secret of a relying party ends within 30 days."
+    state = graded(-min(left.values()), -30 * DAY, 0)
+    return state, f"The last secret ends within 30 days, or has ended: {', '.join(left)}."
+
+
+CHECKS: dict[str, Check] = {
+    "presentation": (presentation, "see docs/operate.md, “The doctor”"),
+    "client_secrets": (client_secrets, "ask these relying parties to replace it (docs/operators.md)"),
+}

@@ -1,0 +1,68 @@
+"""The requests of relying parties as the desk shows them: steps, outcome, delivery and webhooks."""
+
+import re
+from collections import defaultdict
+from collections.abc import Collection
+from datetime import datetime
+from functools import cache
+from typing import Any
+from uuid import UUID
+
+from django.conf import settings
+from django.urls import reverse
+
+from presentation import outcomes
+from presentation.models import Interaction, RelyingParty
+from presentation.webhooks.models import WebhookEvent
+from sandbox import api
+from sandbox.desk.recording import KEPT, MACHINES
+from sandbox.models import Step
+
+# `request` names the parameter only at the beginning or before "object"; elsewhere it is the word.
+_NAMES = re.compile(r"^request\b|\brequest(?= object)|\b(?!request\b)[a-z_]+\b")
+
+
+def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dict[str, Any]]:
+    """The requests of the last day, the newest first, as the template needs them.
+
+    A step that belongs to no interaction, such as a call of a machine, is a request of its own. The outcome
+    is what the relying party reads at the endpoint for outcomes.
+    """
+    grouped: dict[UUID | int, list[Step]] = defaultdict(list)
+    steps = Step.objects.filter(relying_party__in=parties, at__gt=now - KEPT)
+    for step in steps.select_related("relying_party").order_by("-id"):
+        grouped[step.interaction or step.pk].insert(0, step)
+    rows = Interaction.objects.select_related("relying_party", "delivery", "consent__wallet")
+    found: dict[Any, Any] = rows.in_bulk([key for key in grouped if isinstance(key, UUID)])
+    webhooks = defaultdict(list)
+    for event in WebhookEvent.objects.filter(relying_party__in=parties, subject__in=map(str, found)):
+        webhooks[event.subject].append(event)
+    return [
+        {
+            "steps": [(step, *_rule(step)) for step in steps],
+            "outcome": outcomes.told_about(found[key], now=now) if key in found else {},
+            "delivery": getattr(found.get(key), "delivery", None),
+            "has_open_code": any(step.answer.startswith("code ") for step in steps)
+            and ("token", 200) not in {(step.route, step.status) for step in steps},
+            "webhooks": webhooks[str(key)],
+        }
+        for key, steps in grouped.items()
+    ]
+
+
+def _rule(step: Step) -> tuple[str, str]:
+    """The parameter that the sentence of a refusal names, and what the API description says about it."""
+    rules = _rules(settings.BASE_URL, step.route if step.route in MACHINES else "authorize")
+    named = next((name for name in _NAMES.findall(step.sentence) if name in rules), "")
+    return named, rules.get(named, "")
+
+
+@cache
+def _rules(base_url: str, route: str) -> dict[str, str]:
+    """What the API description says about each parameter of an endpoint."""
+    rules: dict[str, str] = {}
+    for operation in (each for _tag, operations in api.groups(base_url) for each in operations):
+        if operation["path"] == reverse(route):
+            sent = operation["sent"].members if operation["sent"] else []
+            rules |= {member.name: member.about for member in [*operation["query"], *sent]}
+    return rules

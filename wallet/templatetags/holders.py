@@ -1,0 +1,36 @@
+"""What pages offer and tell the holder who is signed in to the wallet of this browser."""
+
+from typing import Any
+
+from django import template
+from django.utils import timezone
+
+from wallet.account.recovery import recoveries
+from wallet.models import Wallet
+from wallet.sign_in import sessions
+
+register = template.Library()
+
+
+@register.inclusion_tag("wallet/passkeys/offer.html", takes_context=True)
+def passkey_offer(context: Any) -> dict[str, Any]:
+    """The offer to add a passkey, where no relying party waits; makes no query.
+
+    Made to enrolled holders until they add a passkey or do not want one; not while their wallet closes.
+    """
+    wallet = _wallet(context)
+    wanted = wallet is not None and wallet.can_share and wallet.passkey_offered_at is None
+    return {"offered": wanted and hasattr(wallet, "credential")}
+
+
+@register.inclusion_tag("wallet/recovery/banner.html", takes_context=True)
+def wallet_move_banner(context: Any) -> dict[str, Any]:
+    """The recovery by which the wallet of this browser is to move away, if there is one."""
+    wallet = _wallet(context)
+    return {"moving": wallet and recoveries.waiting_for(wallet), "csrf_token": context.get("csrf_token")}
+
+
+def _wallet(context: Any) -> Wallet | None:
+    request = context.get("request")
+    session = sessions.current(request, now=timezone.now()) if request is not None else None
+    return session.wallet if session else None
