@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in one process more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
-.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench drill screenshots texts fuzz mutants clean
+.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench drill screenshots texts fuzz mutants clients clean
 
 # Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -100,6 +100,9 @@ fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200
 
 mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti tries some)
 	$(PY) -m tools.mutants $(NAME)
+
+clients: install ## build the client libraries, a wheel and an npm package, into var/clients
+	@clients/build var/clients && ls var/clients
 
 clean: ## delete the sandbox, the virtual environment and the npm packages
 	rm -rf var $(VENV) $(PACKAGES)

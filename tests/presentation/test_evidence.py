@@ -36,7 +36,7 @@ from keys.rotation.states import State, in_state
 from presentation import evidence
 from presentation.evidence import EvidenceError, checked
 from presentation.models import RelyingParty
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.forgery import new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import registered
