@@ -4,24 +4,20 @@ import os
 import secrets
 from pathlib import Path
 
-from flask import Flask, Response, redirect, request, send_from_directory, session
+from flask import Flask, redirect, request, send_from_directory, session
 
 from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
 
-SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")
-root = Path(os.environ["WALLET_ROOT"]).read_text()  # the certificate's file, from the operator
-given = {"root": root, "secret": os.environ.get("CLIENT_SECRET")}
-wallet = Wallet(os.environ["WALLET_URL"], os.environ["CLIENT_ID"], f"{SHOP}/callback", **given)
+SHOP, ROOT = os.environ.get("SHOP_URL", "http://127.0.0.1:5000"), Path(os.environ["WALLET_ROOT"])
+url, client_id, secret = map(os.environ.get, ("WALLET_URL", "CLIENT_ID", "CLIENT_SECRET"))
+wallet = Wallet(url, client_id, f"{SHOP}/callback", root=ROOT.read_text(), secret=secret)
 sessions = {}  # on the server; in production a table
 app = Flask(__name__)
-app.secret_key = secrets.token_bytes(32)
-app.config.update(SESSION_COOKIE_SAMESITE="Lax", SESSION_COOKIE_SECURE=SHOP.startswith("https"))
+app.config |= {"SESSION_COOKIE_SAMESITE": "Lax", "SESSION_COOKIE_SECURE": SHOP.startswith("https")}
+app.config["SECRET_KEY"] = secrets.token_bytes(32)
 POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-
-
-def on_server():
-    """The person's session on the server. Flask's own is a readable cookie, so it holds the number only."""
-    return sessions.setdefault(session.setdefault("number", secrets.token_urlsafe(32)), {})
+TEXT = {"Content-Type": "text/plain; charset=utf-8"}
+HOME = '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
 
 
 @app.after_request
@@ -31,36 +27,34 @@ def with_headers(response):
     return response
 
 
-@app.get("/")
-def home():
-    return (
-        '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
-    )
+app.add_url_rule("/", view_func=lambda: HOME)
 
 
 @app.get("/start")
 def start():
-    url, pending = wallet.request(scope="basic", login_hint="sam@example.org")
-    on_server()["wallet"] = pending.to_json()
+    url, pending = wallet.request("basic", login_hint="sam@example.org")
+    session["number"] = secrets.token_urlsafe(32)  # Flask's own session is a readable cookie
+    sessions[session["number"]] = pending.to_json()
     return redirect(url, 303)
 
 
-@app.get("/callback")
-@app.get("/callback.js")
-def callback_page():
-    return send_from_directory(CALLBACK, "callback.js" if request.path.endswith(".js") else "callback.html")
+@app.get("/<any('callback', 'callback.js'):name>")
+def callback_page(name):
+    return send_from_directory(CALLBACK, name if name.endswith(".js") else "callback.html")
 
 
 @app.post("/callback")
 def answer():
-    pending = on_server().pop("wallet", None)  # each request is used once
+    pending = sessions.pop(session.pop("number", None), None)  # each request is used once
     if pending is None:
-        return Response("Please start again.", 400, mimetype="text/plain")
+        return "Please start again.", 400, TEXT
     try:
         claims = wallet.finish(Pending.from_json(pending), request.form).claims
-    except (Denied, Rejected, Unavailable) as error:
-        words = {Denied: "You were not let in.", Rejected: "We cannot accept this answer."}
-        return Response(words.get(type(error), "Please try again later."), 400, mimetype="text/plain")
-    of_age = claims["age_equal_or_over"]["18"]
-    said = f"Welcome, {claims['given_name']}!" if of_age else "You are too young."
-    return Response(said, mimetype="text/plain")
+    except Denied:
+        return "You were not let in.", TEXT
+    except Rejected:
+        return "We cannot accept this answer.", 400, TEXT
+    except Unavailable:
+        return "Please try again later.", 503, TEXT
+    said = f"Welcome, {claims['given_name']}!"
+    return said if claims["age_equal_or_over"]["18"] else "You are too young.", TEXT
