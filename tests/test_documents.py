@@ -23,6 +23,7 @@ FOR_OPERATORS = (
     "operators",
     "keys",
     "data-protection",
+    "kubernetes",
 )
 DOCUMENTS = sorted(
     [
