@@ -1,8 +1,7 @@
 // `Wallet` sends requests for verified claims and verifies the answers.
 import { createHmac, randomBytes, timingSafeEqual, X509Certificate } from "node:crypto";
 import { cached, parsed, send } from "./documents.js";
-import { certifiedKey, decrypt, hash, newKey, offered, publicKey, readJson } from "./jose.js";
-import { demand, Denied, Unavailable } from "./jose.js";
+import { decrypt, demand, Denied, hash, issuerKey, newKey, offered, publicKey, readJson, Unavailable } from "./jose.js";
 import { readPresentation, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
@@ -49,6 +48,7 @@ export class Wallet {
    * @param {Options} options
    */
   constructor(baseUrl, clientId, redirectUri, { root, ...options }) {
+    if (!clientId || ("secret" in options && !options.secret)) throw new TypeError("clientId or secret is empty");
     const own = { issuer: baseUrl.replace(/\/+$/, ""), clientId, redirectUri, root: new X509Certificate(root) };
     this.#own = { lifetime: 7200, clock: () => Date.now() / 1000, ...options, ...own, read: cached(options.fetch) };
   }
@@ -94,7 +94,7 @@ export class Wallet {
     const answer = encrypted ? decrypt(fields.response, key) : fields;
     demand(same(`${answer.state}`, state), "state", "it is for another session");
     demand(age >= -60 && age <= lifetime, "state", "the request is too old");
-    demand(pending.issuer === issuer && (answer.iss ?? issuer) === issuer, "iss", "it is from another issuer");
+    demand(pending.issuer === issuer && (answer.iss ?? issuer) === issuer, "iss", `it is not from ${issuer}`);
     if (answer.error !== undefined) throw new Denied(answer.error, answer.error_description);
     demand(encrypted || !key, "encryption", "the answer is not encrypted");
     return this.verify(answer.vp_token, pending);
@@ -121,7 +121,7 @@ export class Wallet {
     const { issuer, root, read } = this.#own, address = `${issuer}/openid-connect/jwks`, { kid } = jwt.header;
     const find = async (anew) => parsed(address, await read(address, anew)).keys?.find?.((key) => key?.kid === kid);
     const published = (await find(false)) ?? (await find(true)); // it may be newer than the cached key set
-    const certified = certifiedKey(jwt, issuer, root, now);
+    const certified = issuerKey(jwt, issuer, root, now);
     demand(certified.equals(publicKey(published, "kid")), "certificate-key", "it is for another key");
     return certified;
   }

@@ -13,9 +13,9 @@ export class Denied extends Error {
   name = "Denied";
   /** @param {unknown} code @param {unknown} [description] */
   constructor(code, description = "") {
-    super(String(code).replace(/[^a-z_]/g, "").slice(0, 64)); // so that nobody can forge a line of a log
+    super(`${code}: ${description}`.replace(/[^\x20-\x7e]/g, "").slice(0, 400)); // no line break forges a log
     /** The `error` of OAuth 2.0, such as `access_denied`. */
-    this.code = this.message;
+    this.code = String(code).replace(/[^a-z_]/g, "").slice(0, 64);
     /** Explains it to a developer; only the characters of RFC 6749 §4.1.2.1. */
     this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 300);
   }
@@ -127,14 +127,14 @@ export function decrypt(compact, jwk) {
 }
 
 /** The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host. */
-export function certifiedKey({ header: { x5c } }, issuer, root, now) {
+export function issuerKey({ header: { x5c } }, issuer, root, now) {
   const check = "certificate-chain", moment = now * 1000, unreadable = new Rejected(check, "it cannot be read");
   demand(Array.isArray(x5c) && x5c.length > 0 && x5c.length <= MOST, "x5c", "there is no chain of certificates");
   const chain = attempt(() => x5c.map((each) => new crypto.X509Certificate(Buffer.from(each, "base64"))), unreadable);
   for (const [at, each] of [...chain, root].entries()) {
     const inTime = Date.parse(each.validFrom) <= moment && moment <= Date.parse(each.validTo), below = chain[at - 1];
     const issued = !below || (each.ca && below.checkIssued(each) && below.verify(each.publicKey));
-    demand(inTime && issued, check, "a certificate is not valid at this time, or was not issued by the next");
+    demand(inTime && issued, check, "a certificate has ended or was not issued by the next; is the root right?");
   }
   const [leaf] = chain, host = attempt(() => new URL(issuer).hostname.replace(/^\[|\]$/g, ""), unreadable);
   const named = isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host, { subject: "never", wildcards: false });

@@ -131,7 +131,7 @@ export async function verifyArchive(document, root) {
   const signed = statement ? [statement] : [...lists, ...given.map(({ binding }) => binding)];
   const time = Math.max(...signed.map(({ payload }) => payload.iat));
   const { iss: issuer } = given[0].jwt.payload, { aud: clientId, nonce } = given[0].binding.payload;
-  const keyOf = (jwt) => jose.certifiedKey(jwt, issuer, trusted, time);
+  const keyOf = (jwt) => jose.issuerKey(jwt, issuer, trusted, time);
   if (statement) {
     verifySignature(statement, keyOf(statement), "verification-statement+jwt", "statement");
     const sha256 = Object.fromEntries(PARTS.map((name) => [name, parts[name].map(digest)])), said = statement.payload;

@@ -25,6 +25,7 @@ from joserfc.jwk import ECKey
 import credential_presentation
 from clients.tests.packages import Installed, Library, RefusedError, clean, install, run
 from clients.tests.vectors import CLAIMS, STATE, case, vectors
+from credential_presentation import Wallet
 from credential_presentation.testing import fields_of, holder
 from presentation.models import RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
@@ -324,6 +325,20 @@ def test_an_answer_is_for_one_request(opened: Any) -> None:
     assert refusal(finish, library, swapped) == ("Rejected", "kb-nonce")
 
 
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_an_empty_secret_is_no_request_without_one(service: Any, root: str, language: str) -> None:
+    """The environment variable was forgotten; the request would be in an address."""
+    if language == "python":
+        with pytest.raises(ValueError, match="secret is empty"):
+            Wallet(service.url, "client", "http://127.0.0.1/callback", root=root, secret="")
+    else:
+        options = json.dumps({"root": root, "secret": ""})
+        module = ROOT / "clients" / "node" / "index.js"
+        code = f'import {{ Wallet }} from "{module}"; new Wallet("{service.url}", "client", "x:", {options});'
+        done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True)
+        assert "secret is empty" in done.stderr
+
+
 def test_a_no_is_denied(opened: Any) -> None:
     library = opened(shop())
     answer = asked(library, holder={"decision": "decline"})
@@ -522,6 +537,7 @@ await wallet.request({ claims: "given_name" });
 """
 PYTHON = """
 from credential_presentation import Denied, Pending, Result, Wallet, read_webhook, verify_archive
+from credential_presentation import Wallet
 from credential_presentation.testing import fields_of, holder
 
 wallet = Wallet("https://w.example", "id", "https://s.example/callback", root="pem", secret="s")
@@ -570,6 +586,7 @@ def example(
     variables = {
         "WALLET_URL": service.url,
         "CLIENT_ID": party.client_id,
+        "CLIENT_SECRET": client_secrets.rotate(party, now=timezone.now()).text,
         "WALLET_ROOT": str(tmp_path / "root.pem"),
         "SHOP_URL": address,
     }
@@ -627,7 +644,7 @@ def test_the_examples_let_people_in_and_keep_others_out(page: Any, example: str)
 def test_the_callback_page_has_words_for_everything_else(page: Any, browser: Any, example: str) -> None:
     page.goto(f"{example}/callback")
     assert page.get_by_role("status").inner_text() == "There is no answer here."
-    assert page.get_by_role("link").inner_text() == "Back to the start"
+    assert page.get_by_role("link").inner_text() == "back to the start"
     page.goto("about:blank")
     page.add_init_script("HTMLFormElement.prototype.submit = () => {}")  # the submission fails
     page.goto(f"{example}/callback#vp_token=x&state=y&state=z&<img src=x onerror=alert(1)>=1")

@@ -37,6 +37,7 @@ for (const starts of [begin, (session, email) => beginPayment(session, email, 12
   assert.equal(JSON.parse(evidence).transaction_data.length, starts === begin ? 0 : 1);
   assert.deepEqual(session, {});
 }
+assert.equal(await finish({}, {}), null);
 await testAMinorIsRecognised();
 assert.deepEqual(onWebhook(headers, Buffer.from(body), secret), ["credential.revoked", "n1"]);
 assert.throws(() => onWebhook(headers, Buffer.from(`${body} `), secret), { name: "Rejected" });
@@ -95,6 +96,7 @@ def test_the_code_for_python_works(
     assert event == ("credential.revoked", pending.nonce_sha256)
     with pytest.raises(names["Rejected"]):
         names["on_webhook"](headers, body.encode() + b" ", secret)
+    assert names["finish"]({}, {}) is None
     tests = [name for name in names if name.startswith("test_")]
     assert tests
     for name in tests:

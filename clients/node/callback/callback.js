@@ -14,9 +14,9 @@ for (const name of ["vp_token", "state", "error", "error_description", "iss"]) {
 }
 if (form.elements.length > 1) {
   said.textContent = said.dataset.sending;
+  again.hidden = true;
   form.hidden = false; // shows its button in case the submission fails
   form.submit();
 } else {
   said.textContent = said.dataset.nothing;
-  again.hidden = false;
 }

@@ -13,7 +13,7 @@ class Denied(Exception):
         # Only the characters of RFC 6749 §4.1.2.1, so that nobody can forge a line of a log.
         self.code = re.sub(r"[^a-z_]", "", str(code))[:64]
         self.description = re.sub(r"[^\x20-\x7e]", "", str(description))[:300]
-        super().__init__(self.code)
+        super().__init__(f"{self.code}: {self.description}")
 
 
 class Rejected(Exception):

@@ -167,7 +167,9 @@ def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> 
         names = chain[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         named, key = {str(name.value) for name in names}, chain[0].public_key()
     except (*UNREADABLE, InvalidSignature):
-        raise Rejected(check, "a certificate cannot be read, or was not issued by the next") from None
+        raise Rejected(
+            check, "a certificate is unreadable or not issued by the next; is the root right?"
+        ) from None
     demand(urlsplit(issuer).hostname in named, check, "the certificate is for another host")
     if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise Rejected("certificate-key", "the key is not on the curve P-256")

@@ -71,6 +71,8 @@ class Wallet:
     clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
+        if not self.client_id or self.secret == "":
+            raise ValueError("client_id or secret is empty")
         self.base_url, self._root = self.base_url.rstrip("/"), jose.read_root(self.root)
         self._documents = documents.Documents(self.fetch)
 
@@ -104,10 +106,8 @@ class Wallet:
             sent["scope"] = " ".join(each if ":" in each else SCOPE + each for each in scope.split())
         sent = {name: value for name, value in sent.items() if value}
         if self.secret:
-            sent = {
-                "client_id": self.client_id,
-                "request_uri": self._push(sent | {"client_secret": self.secret}),
-            }
+            pushed = self._push(sent | {"client_secret": self.secret})
+            sent = {"client_id": self.client_id, "request_uri": pushed}
         pending = Pending(self.base_url, self.client_id, nonce, list(claims), data, state, self.clock(), key)
         return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(sent, quote_via=quote)}", pending
 
@@ -123,7 +123,7 @@ class Wallet:
         demand(hmac.compare_digest(state, pending.state.encode()), "state", "it is for another session")
         demand(-60 <= self.clock() - pending.begun <= self.lifetime, "state", "the request is too old")
         ours = pending.issuer == self.base_url == answer.get("iss", self.base_url)
-        demand(ours, "iss", "it is from another issuer")
+        demand(ours, "iss", f"it is not from {self.base_url}")
         if answer.get("error") is not None:
             raise Denied(answer["error"], answer.get("error_description"))
         demand(encrypted or not key, "encryption", "the answer is not encrypted")
