@@ -537,7 +537,6 @@ await wallet.request({ claims: "given_name" });
 """
 PYTHON = """
 from credential_presentation import Denied, Pending, Result, Wallet, read_webhook, verify_archive
-from credential_presentation import Wallet
 from credential_presentation.testing import fields_of, holder
 
 wallet = Wallet("https://w.example", "id", "https://s.example/callback", root="pem", secret="s")
