@@ -3,8 +3,10 @@
 from datetime import date
 
 import pytest
+import yaml
+from django.conf import settings
 
-from tools.drills import table
+from tools.drills import patroni, table
 from tools.drills.drill import Result
 from tools.drills.people import Flow, Outcome
 from tools.drills.reckoning import Reckoning
@@ -42,5 +44,15 @@ def test_the_table_is_written_in_place_with_its_date() -> None:
     figures = "2 s; **missed: 9 s**; 1 of the 5xx without a page of ours"
     assert f"| a fault | 7 | 5 | 0 | 0 | 1 | 1 | 0 | 0 | {figures} |" in once
     assert table.written(once, [result], date(2026, 2, 3)) == once
+    both = table.written(once, [result], date(2026, 2, 4), " NAMES=failover")
+    assert both.count(figures) == 2
     with pytest.raises(ValueError, match="missing"):
         table.written("nothing", [result], date(2026, 2, 3))
+
+
+def test_the_settings_of_patroni_fit_together() -> None:
+    dcs = yaml.safe_load(patroni.SETTINGS.read_text())["bootstrap"]["dcs"]
+    assert dcs["loop_wait"] + 2 * dcs["retry_timeout"] <= dcs["ttl"]
+    assert dcs["synchronous_mode"] is dcs["failsafe_mode"] is True
+    silent = int(dcs["postgresql"]["parameters"]["wal_sender_timeout"].removesuffix("s"))
+    assert silent + dcs["loop_wait"] < settings.DATABASE_ANSWER_TIMEOUT

@@ -1,4 +1,4 @@
-"""Drills under Patroni: a switchover; a machine, a standby and etcd are away. They take two minutes."""
+"""Drills under Patroni: a switchover; a machine, a standby and etcd are away. They take four minutes."""
 
 import contextlib
 import signal
@@ -13,6 +13,7 @@ from tools.drills.patroni import Patroni, cluster, until
 from tools.drills.place import Installation, Place, database, installation
 
 ETCD_AWAY = 30.0  # longer than ttl, so that the primary's lease ends
+STANDBY_AWAY = 25.0  # longer than ttl
 SETTLES = 10.0  # seconds in which a late failover would show
 PROMOTION = 2.0  # seconds that may pass besides ttl until the first write
 
@@ -35,20 +36,20 @@ def _switched(servers: Patroni, where: Installation) -> Result:
 def _primary_killed(servers: Patroni, where: Installation) -> Result:
     with _watched(servers, where) as (watch, writes):
         victim = servers.member("leader")
-        victim.kill()
+        victim.lose()
         writes.wait()
-    servers.start(victim)
+    servers.restart(victim)
     servers.until_whole()  # the former primary follows
-    return _taken_over("Patroni: the primary’s machine is killed", servers, watch, writes)
+    return _taken_over("Patroni: the primary’s machine loses its power", servers, watch, writes)
 
 
 def _standby_killed(servers: Patroni, where: Installation) -> Result:
     with _watched(servers, where) as (watch, writes):
         victim = servers.member("sync_standby")
-        victim.kill()
-        time.sleep(SETTLES)
-    servers.start(victim)
-    return _unnoticed("Patroni: the synchronous standby’s machine is killed", watch, writes)
+        victim.lose()
+        time.sleep(STANDBY_AWAY)
+    servers.restart(victim)
+    return _unnoticed("Patroni: the synchronous standby’s machine loses its power", watch, writes)
 
 
 def _etcd_away(servers: Patroni, where: Installation) -> Result:

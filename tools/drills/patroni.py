@@ -28,38 +28,42 @@ class Member:
     """One database server: the ports of PostgreSQL and of Patroni's REST interface, and its processes."""
 
     name: str
-    folder: Path
+    data: Path
     port: int = field(default_factory=free_port)
     rest: int = field(default_factory=free_port)
     patroni: "subprocess.Popen[bytes] | None" = None
 
     def role(self) -> str:
-        """What Patroni says of this server; nothing if it does not run."""
+        """What Patroni on this server says; empty if it or PostgreSQL does not run."""
         try:
             with urllib.request.urlopen(f"http://127.0.0.1:{self.rest}/patroni", timeout=5) as answer:
                 found = json.load(answer)
-        except OSError:  # also while PostgreSQL does not run: Patroni answers 503
+        except OSError:
             return ""
         if found["role"] in ("master", "primary"):
             return "leader"
         return "sync_standby" if found.get("sync_standby") else "replica"
 
-    def kill(self) -> None:
-        """Kills Patroni and PostgreSQL at once, as if the machine lost its power."""
-        assert self.patroni
-        for pid in [self.patroni.pid, *self._postgresql()]:
-            with contextlib.suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
-        self.patroni.wait()
+    def lose(self) -> None:
+        """Stops Patroni and PostgreSQL: as without power nothing answers, and no connection is closed."""
+        self._signal(signal.SIGSTOP)
 
-    def _postgresql(self) -> list[int]:
-        """The postmaster and its children, if PostgreSQL runs."""
-        try:
-            postmaster = int((self.folder / "data" / "postmaster.pid").read_text().splitlines()[0])
-            children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text()
-        except FileNotFoundError:
-            return []
-        return [postmaster, *map(int, children.split())]
+    def kill(self) -> None:
+        """Kills Patroni and PostgreSQL, also after `lose`."""
+        if self.patroni:
+            self._signal(signal.SIGKILL)
+            self.patroni.wait()
+
+    def _signal(self, number: int) -> None:
+        assert self.patroni
+        pids = [self.patroni.pid]
+        with contextlib.suppress(FileNotFoundError):  # PostgreSQL does not run
+            postmaster = (self.data / "postmaster.pid").read_text().split()[0]
+            children = Path(f"/proc/{postmaster}/task/{postmaster}/children").read_text().split()
+            pids += map(int, [postmaster, *children])
+        for pid in pids:
+            with contextlib.suppress(ProcessLookupError):
+                os.kill(pid, number)
 
 
 class Patroni:
@@ -67,7 +71,8 @@ class Patroni:
 
     def __init__(self, owner: Cluster) -> None:
         self._owner, self._folder = owner, owner.root / "patroni"
-        self._make_folder(self._folder)
+        self._folder.mkdir()
+        os.chown(self._folder, owner.root.stat().st_uid, owner.root.stat().st_gid)
         self._settings: dict[str, Any] = yaml.safe_load(SETTINGS.read_text())
         self.ttl: int = self._settings["bootstrap"]["dcs"]["ttl"]
         self.members = [Member(name, self._folder / name) for name in ("db1", "db2", "db3")]
@@ -82,11 +87,6 @@ class Patroni:
         words += ["--name", "etcd", "--initial-cluster", f"etcd={peer}", "--data-dir", f"{self._folder}/etcd"]
         self.etcd = self._run("etcd", "etcd", *words)
 
-    def _make_folder(self, folder: Path) -> None:
-        folder.mkdir()
-        owner = self._owner.root.stat()
-        os.chown(folder, owner.st_uid, owner.st_gid)
-
     def _run(self, name: str, *words: str) -> "subprocess.Popen[bytes]":
         with open(self._folder / f"{name}.log", "ab") as log:
             return subprocess.Popen(words, stdout=log, stderr=log, **self._owner.as_owner())
@@ -95,30 +95,24 @@ class Patroni:
         """Starts Patroni, which starts PostgreSQL."""
         path = self._folder / f"{member.name}.yml"
         path.write_text(json.dumps(self._settings_of(member)))  # JSON is YAML as well
-        if not member.folder.exists():
-            self._make_folder(member.folder)
         member.patroni = self._run(member.name, "patroni", str(path))
+
+    def restart(self, member: Member) -> None:
+        """Gives a lost machine its power back."""
+        member.kill()
+        self.start(member)
 
     def _settings_of(self, member: Member) -> dict[str, Any]:
         """The file of `deploy/patroni` with the addresses and folders of this server."""
-        rest, port = f"127.0.0.1:{member.rest}", f"127.0.0.1:{member.port}"
-        postgresql = self._settings["postgresql"]
-        return self._settings | {
-            "name": member.name,
-            "restapi": {"listen": rest, "connect_address": rest},
-            "etcd3": {"hosts": [self._etcd_host]},
-            "watchdog": {"mode": "off"},
-            "postgresql": postgresql
-            | {
-                "listen": port,
-                "connect_address": port,
-                "data_dir": str(member.folder / "data"),
-                "bin_dir": str(binaries()),
-                "pgpass": str(member.folder / "pgpass"),
-                "pg_hba": [line.replace("10.0.0.0/24", "127.0.0.1/32") for line in postgresql["pg_hba"]],
-                "parameters": postgresql["parameters"] | {"unix_socket_directories": str(member.folder)},
-            },
-        }
+        hosts = (f"127.0.0.1:{port}" for port in (member.rest, member.port))
+        rest, port = ({"listen": host, "connect_address": host} for host in hosts)
+        postgresql = self._settings["postgresql"] | port
+        postgresql["data_dir"], postgresql["bin_dir"] = str(member.data), str(binaries())
+        postgresql["pgpass"] = f"{self._folder}/pgpass-{member.name}"
+        postgresql["pg_hba"] = [rule.replace("10.0.0.0/24", "127.0.0.1/32") for rule in postgresql["pg_hba"]]
+        postgresql["parameters"] = postgresql["parameters"] | {"unix_socket_directories": str(self._folder)}
+        changes = {"name": member.name, "restapi": rest, "etcd3": {"hosts": [self._etcd_host]}}
+        return self._settings | changes | {"watchdog": {"mode": "off"}, "postgresql": postgresql}
 
     def switch_over(self) -> None:
         """Does what `patronictl switchover` does; returns when another server is the primary."""
@@ -142,8 +136,7 @@ class Patroni:
     def stop(self) -> None:
         """Kills everything; the data is removed with the folder of `owner`."""
         for member in self.members:
-            if member.patroni:
-                member.kill()
+            member.kill()
         self.etcd.kill()
         self.etcd.wait()
 
