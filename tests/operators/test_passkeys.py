@@ -1,6 +1,8 @@
 """Operators prove the second factor with passkeys: added, used, removed; and what attackers try."""
 
+from contextlib import suppress
 from datetime import timedelta
+from threading import Barrier, BrokenBarrierError
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -227,13 +229,22 @@ def test_of_one_signature_in_parallel_requests_one_counts(olga: User, key: Authe
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_parallel_removals_leave_a_way_in(olga: User, key: Authenticator) -> None:
+def test_parallel_removals_leave_a_way_in(
+    olga: User, key: Authenticator, monkeypatch: pytest.MonkeyPatch
+) -> None:
     factor, ways = SecondFactor.objects.get(), ("app", str(OperatorPasskey.objects.get().pk))
+    both = Barrier(2)
+
+    def record(*args: Any) -> None:
+        """Before the commit of one, the other would be here too, if nothing made it wait."""
+        with suppress(BrokenBarrierError):
+            both.wait(0.5)
 
     def remove(number: int) -> None:
-        request = RequestFactory().post(OWN, {"remove": ways[number % 2]})
+        request = RequestFactory().post(OWN, {"remove": ways[number]})
         request.user = olga
         passkeys.remove(request, factor, now=timezone.now())
 
+    monkeypatch.setattr(passkeys, "record", record)
     results = together(remove, 2)
     assert sorted(type(result).__name__ for result in results) == ["NoneType", "PasskeyError"]
