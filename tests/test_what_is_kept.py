@@ -24,6 +24,7 @@ ABOUT_OTHERS = {
     "sessions.Session",
     "infra.SecondFactor",
     "infra.RecoveryCode",
+    "infra.OperatorPasskey",
     "sandbox.SelfRegistration",
     "sandbox.Step",
     "sandbox.PlaygroundAnswer",
