@@ -74,13 +74,12 @@ def test_unauthenticated_requests_cannot_write_an_unlimited_number_of_rows(
 
 
 def test_a_signed_in_holder_is_not_limited_by_others_at_the_same_client_address(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
     for _ in range(interactions.UNAUTHENTICATED.most):
         interactions.UNAUTHENTICATED.take("127.0.0.1", now=timezone.now())
-    sign_in(alice)
 
-    assert ask(client, acme_bank).startswith("/consent/")
+    assert ask(holder, acme_bank).startswith("/consent/")
 
 
 def test_a_known_browser_is_not_limited_by_others_at_the_same_client_address(
@@ -203,26 +202,22 @@ def test_no_form_of_the_admin_changes_a_key(signing_key: Any, admin_client: Clie
 
 @pytest.mark.usefixtures("signing_key")
 def test_a_consent_does_not_cover_what_a_later_identity_check_found(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    interaction_page = decide(client, ask(client, acme_bank))
+    interaction_page = decide(holder, ask(holder, acme_bank))
     Credential.objects.update(issued_at=timezone.now())
 
-    answer = fragment(client.get(interaction_page).headers["Location"])
+    answer = fragment(holder.get(interaction_page).headers["Location"])
 
     assert answer["error"] == "access_denied"
 
 
 @pytest.mark.usefixtures("signing_key")
-def test_a_consent_does_not_cover_claims_that_were_not_shown(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-    interaction_page = decide(client, ask(client, acme_bank))
+def test_a_consent_does_not_cover_claims_that_were_not_shown(holder: Client, acme_bank: RelyingParty) -> None:
+    interaction_page = decide(holder, ask(holder, acme_bank))
     Consent.objects.update(claims=[["given_name"], ["family_name"]])  # as if the scope now had more claims
 
-    assert fragment(client.get(interaction_page).headers["Location"])["error"] == "access_denied"
+    assert fragment(holder.get(interaction_page).headers["Location"])["error"] == "access_denied"
 
 
 @pytest.mark.parametrize("change", ["suspended", "address given up"])
@@ -495,25 +490,23 @@ def test_the_reference_of_a_pushed_request_does_not_allow_another_redirect_uri(
 
 
 def test_a_query_does_not_reveal_whether_a_person_has_a_value(
-    client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, signing_key: Any, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     guesses = [with_query(query({"path": ["given_name"], "values": [name]})) for name in ("Alice", "Bob")]
 
-    right = client.get(decide(client, ask(client, acme_bank, **guesses[0]), "decline"))
-    wrong = client.get(client.get(ask(client, acme_bank, **guesses[1])).context["leave"])
+    right = holder.get(decide(holder, ask(holder, acme_bank, **guesses[0]), "decline"))
+    wrong = holder.get(holder.get(ask(holder, acme_bank, **guesses[1])).context["leave"])
 
     assert right.status_code == wrong.status_code
     assert right.headers["Location"] == wrong.headers["Location"]
 
 
 def test_a_query_cannot_be_so_large_that_it_blocks_other_requests(
-    client: Client, signing_key: Any, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, signing_key: Any, acme_bank: RelyingParty
 ) -> None:
-    sign_in(alice)
     deep = '{"credentials":' + "[" * 1000 + "]" * 1000 + "}"
     wide = with_query(*[query({"path": ["given_name"]}, id=f"q{number}") for number in range(11)])
 
     for changes in ({"scope": None, "dcql_query": deep}, wide):
-        answer = fragment(client.get(PATH, asked(acme_bank, **changes)).headers["Location"])
+        answer = fragment(holder.get(PATH, asked(acme_bank, **changes)).headers["Location"])
         assert answer["error"] == "invalid_request"

@@ -1,6 +1,6 @@
 """A holder sees their verified identity, renews it early and changes their name."""
 
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 
 import pytest
 from django.test import Client
@@ -48,16 +48,6 @@ def usable(wallet, now):
     return credentials.valid_credential(Wallet.objects.get(id=wallet.id), now=now) is not None
 
 
-def test_a_holder_sees_until_when_it_is_valid_and_how_it_was_verified(holder):
-    Credential.objects.update(expires_at=datetime(2126, 5, 4, tzinfo=UTC))
-    text = holder.get(HOME).content.decode()
-    assert '<dt>Valid until the end of</dt><dd><time datetime="2126-05-03">3 May 2126</time>' in text
-    assert "Document shown in person" in text
-    assert "The tests" in text
-    assert "Renew or change" in text
-    assert f'href="{HOME}"' in holder.get(reverse("consent_history")).content.decode()
-
-
 def test_a_visit_to_the_address_of_the_form_leads_home(holder):
     response = holder.get(OWN)
     assert (response.status_code, response.url) == (303, HOME)
@@ -67,23 +57,6 @@ def test_the_page_is_for_the_holder_who_is_signed_in(client, db):
     for response in (client.get(OWN), client.post(OWN)):
         assert (response.status_code, response.url) == (303, reverse("wallet_front_door"))
     assert not Errand.objects.exists()
-
-
-@pytest.mark.parametrize(
-    ("change", "words", "button"),
-    [
-        ({"expires_at": datetime(2026, 5, 4, tzinfo=UTC)}, "until the end of 3 May 2026", True),
-        ({"state": "revoked"}, "revoked your verified identity", True),
-        ({"sealed_identity": b""}, "cannot read your verified identity", True),
-        ({"state": "suspended"}, "It is suspended", False),
-    ],
-)
-def test_the_page_says_what_became_of_it(holder, change, words, button):
-    Credential.objects.update(**change)
-    text = holder.get(HOME).content.decode()
-    assert words in text
-    assert ("Confirm your identity" in text) is button
-    assert "Renew or change" not in text
 
 
 def test_who_has_none_yet_is_verified_from_there(client, nora, sign_in, now):

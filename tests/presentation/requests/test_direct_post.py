@@ -450,7 +450,7 @@ def test_tries_come_to_an_end(client: Client, interaction_url: str, receiver: Re
 
 
 def test_when_nothing_was_sent_the_receipt_says_so(
-    client: Client, asks: Any, bank: RelyingParty, alice: Wallet, receiver: Receiver
+    client: Client, asks: Any, bank: RelyingParty, alice: Wallet
 ) -> None:
     nobody = "http://127.0.0.1:9/answers"
     ResponseURI.objects.create(relying_party=bank, uri=nobody)
@@ -699,7 +699,7 @@ def test_killed_at_the_second_try_the_page_does_not_speak_of_the_first(
 
 
 def test_an_event_inserted_with_the_answer_is_not_inserted_with_the_delivery(
-    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
+    client: Client, interaction_url: str, bank: RelyingParty
 ) -> None:
     opted_in(bank)
     now, interaction = timezone.now(), Interaction.objects.get()
@@ -755,7 +755,7 @@ def test_the_first_visit_after_the_expiry_notifies_the_relying_party(
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
 def test_the_page_says_that_a_decision_came_too_late(
-    client: Client, interaction_url: str, alice: Wallet, receiver: Receiver, decision: str
+    client: Client, interaction_url: str, receiver: Receiver, decision: str
 ) -> None:
     expired()
 
@@ -781,9 +781,7 @@ def test_a_yes_that_expired_before_it_was_answered_shares_nothing_and_says_so(
     assert last_shared(alice, bank.client_id) is None
 
 
-def test_another_browser_causes_no_notification(
-    client: Client, interaction_url: str, receiver: Receiver
-) -> None:
+def test_another_browser_causes_no_notification(interaction_url: str, receiver: Receiver) -> None:
     expired()
 
     for page in ("", "leave/", "delivery/"):

@@ -109,13 +109,10 @@ def test_the_page_has_the_newest_request_first_and_its_steps_in_order(
     assert "Archer" not in page
 
 
-def test_webhooks_are_shown_with_what_came_back(
-    client: Client, developer: Client, alice: Wallet, own: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_webhooks_are_shown_with_what_came_back(holder: Client, developer: Client, own: RelyingParty) -> None:
     with receiving() as receiver:
         opted_in(own, receiver.url)
-        shared(client, own)
+        shared(holder, own)
         waiting = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
         receiver.statuses = [500]
         deliver()
@@ -162,16 +159,13 @@ def test_a_posted_answer_is_shown_with_its_delivery(
     assert facts(text(developer.get(desk_of(own))))["Posted answer"] == expected
 
 
-def test_a_code_is_open_until_it_is_exchanged(
-    client: Client, developer: Client, alice: Wallet, sign_in: SignIn
-) -> None:
+def test_a_code_is_open_until_it_is_exchanged(holder: Client, developer: Client) -> None:
     party = registered_by(wire_format="openid", allowed_claims=ALL)
     party.redirect_uris.create(uri="https://shop.example/callback")
     shop = Shop(party, client_secrets.rotate(party, now=timezone.now()).text)
-    sign_in(alice)
-    code = shop.code(client)
+    code = shop.code(holder)
     before = facts(text(developer.get(desk_of(party))))
-    shop.redeems(client, code)
+    shop.redeems(holder, code)
     after = facts(text(developer.get(desk_of(party))))
 
     assert before["Code"].startswith("not exchanged")

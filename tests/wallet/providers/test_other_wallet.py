@@ -177,15 +177,6 @@ def test_a_return_long_after_the_answer_does_not_count(
     assert attempt().state == State.APPROVED
 
 
-def test_a_return_twice_leads_to_the_same_page(client: Client, nora_begins: str, errand: Errand) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
-    for _time in range(2):
-        response = client.get(f"{back.path}?{back.query}")
-        assert response.url == reverse("wallet_identity", args=[errand.id])
-    assert attempt().state == State.APPROVED
-
-
 # --- Across devices ----------------------------------------------------------------------------------------
 
 
@@ -207,7 +198,7 @@ def test_a_qr_code_verifies_without_a_way_back(client: Client, nora_begins: str,
     ],
 )
 def test_somebody_else_than_who_was_typed_goes_to_review(
-    client: Client, nora_begins: str, errand: Errand, typed: dict[str, str], read: dict[str, str]
+    client: Client, nora_begins: str, typed: dict[str, str], read: dict[str, str]
 ) -> None:
     """The attacker shows a victim the QR code: the victim's identity is not in the attacker's wallet."""
     request = scanned(client, nora_begins, **typed)

@@ -13,7 +13,6 @@ import pytest
 import stripe
 from django.conf import settings
 from django.test import Client
-from django.urls import reverse
 
 from infra import waiting
 from tests.wallet.conftest import together
@@ -23,7 +22,6 @@ from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
 from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.state_machine import State
-from wallet.identity.sweeping import STALE_BEGUN, sweep
 from wallet.models import Credential, Evidence, IdentityVerification
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
@@ -345,15 +343,6 @@ def test_the_codes_are_those_that_the_library_documents():
     assert len(codes) == 19
 
 
-def test_leaving_before_the_end_is_no_submission(begun, play, now):
-    verification, address = begun
-    play.person_gives_up(verification, address)
-    assert refreshed(verification, now).state == State.STARTED
-    assert verification.submissions == 0
-    play.person_ends(verification, progress.go_on(verification, now=now), "verified")
-    assert refreshed(verification, now).state == State.APPROVED
-
-
 def test_a_failure_is_charged_once_and_not_again_when_the_person_begins_again(begun, play, now):
     verification, address = begun
     play.person_ends(verification, address, "again")
@@ -431,38 +420,6 @@ def test_somebody_who_goes_on_with_a_phone_after_all_is_verified(begun, play, no
 # --- Waiting -----------------------------------------------------------------------------------------------
 
 
-def test_a_check_that_runs_counts_as_submitted_once(begun, play, now):
-    verification, address = begun
-    play.server.submit(play.server.open_page(address))
-    assert refreshed(verification, now).state == State.PROCESSING
-    assert verification.submissions == 1
-    play.server.verify(verification.provider_reference)
-    assert refreshed(verification, now).state == State.APPROVED
-    assert verification.submissions == 1
-    assert moves(verification) == ["created", "started", "submitted", "processing", "approved"]
-
-
-def test_the_person_who_is_back_while_the_check_runs_sees_the_page_that_waits(
-    begun, play, client, nora, errand, sign_in
-):
-    verification, address = begun
-    sign_in(nora)
-    hub = reverse("wallet_identity", args=[errand.id])
-    assert "You haven’t sent anything yet. When you are done there," in client.get(hub).content.decode()
-    play.server.submit(play.server.open_page(address))
-    back = client.get(play.browser_returns(verification).path)
-    assert (back.status_code, back.url) == (303, hub)
-    assert "<h1>Checking your identity</h1>" in client.get(hub).content.decode()
-    play.server.fail(verification.provider_reference, "document_expired")
-    assert "Your document has expired." in client.get(hub).content.decode()
-
-
-def test_without_any_message_the_sweep_finds_the_result(begun, play, now):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    assert sweep(now=now + STALE_BEGUN)[State.APPROVED] == 1
-
-
 @pytest.mark.parametrize("fault", sorted(FAULTS))
 def test_a_server_in_trouble_changes_nothing(begun, play, now, fault):
     verification, address = begun
@@ -498,15 +455,6 @@ def test_a_redaction_between_the_two_reads_is_noticed(begun, play, now, monkeypa
     assert Credential.objects.count() == 0
 
 
-@pytest.mark.parametrize("trouble", ["slow", "down"])
-def test_a_server_that_is_slow_or_down_changes_nothing(begun, play, now, trouble):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    with getattr(play, trouble)():
-        assert refreshed(verification, now).state == State.STARTED
-    assert refreshed(verification, now).state == State.APPROVED
-
-
 def test_it_does_not_take_the_last_thread(begun, play, now, settings):
     verification, _address = begun
     called = ("identity provider", play.server.address)
@@ -535,14 +483,6 @@ def test_neither_names_nor_secrets_are_logged(begun, play, now, caplog):
 def sent(client, call):
     headers = {name: value for name, value in call.headers.items() if value}
     return client.post(call.path, data=call.body, content_type="application/json", headers=headers)
-
-
-def test_a_callback_settles_the_attempt(begun, play, client):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    assert sent(Client(), play.callback(verification)).status_code == 200
-    verification.refresh_from_db()
-    assert verification.state == State.APPROVED
 
 
 def test_a_forged_callback_changes_nothing_and_calls_nobody(begun, play):
@@ -580,66 +520,7 @@ def test_an_event_about_a_session_of_somebody_else_is_accepted_and_does_nothing(
     assert len(play.server.calls) == before
 
 
-def test_a_replayed_failure_is_not_charged_twice(begun, play, now):
-    verification, address = begun
-    play.person_ends(verification, address, "again")
-    call = play.callback(verification)
-    sent(Client(), call)
-    verification.refresh_from_db()
-    progress.begin(verification, now=now)
-    assert sent(Client(), call).status_code == 200
-    verification.refresh_from_db()
-    assert (verification.state, verification.submissions) == ("started", 1)
-
-
-def test_a_callback_is_accepted_while_stripe_cannot_be_read_and_the_sweep_settles_later(begun, play, now):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    with play.server.failing("500"):
-        assert sent(Client(), play.callback(verification)).status_code == 200
-    assert sweep(now=now + STALE_BEGUN * 2)[State.APPROVED] == 1
-
-
-@pytest.mark.parametrize(("method", "status"), [("get", 405), ("put", 405)])
-def test_callbacks_come_by_post(play, db, method, status):
-    path = reverse("wallet_identity_callback", args=[NAME])
-    assert getattr(Client(), method)(path).status_code in (status, 400)
-
-
-def test_the_browser_that_comes_back_proves_nothing(begun, play, client, now):
-    verification, _address = begun
-    call = play.browser_returns(verification)
-    assert urlsplit(call.path).path == reverse("wallet_identity_return", args=[verification.id])
-    client.get(call.path, follow=True)
-    verification.refresh_from_db()
-    assert verification.state == State.STARTED
-
-
 # --- Races -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("kind", ["verified", "again", "review"])
-def test_return_callback_and_sweep_at_once_settle_once(play, nora, errand, now, kind):
-    verification = attempts.attempt(nora, errand, NAME, now=now)
-    play.person_ends(verification, progress.begin(verification, now=now), kind)
-    call = play.callback(verification)
-
-    def come(number: int) -> None:
-        if number % 3 == 0:
-            progress.refresh(IdentityVerification.objects.get(), now=now)
-        elif number % 3 == 1:
-            sent(Client(), call)
-        else:
-            sweep(now=now + STALE_BEGUN)
-
-    assert [found for found in together(come, 6) if found] == []
-    verification.refresh_from_db()
-    progress.refresh(verification, now=now + STALE_BEGUN)
-    settled = {"verified": State.APPROVED, "again": State.RESUBMIT, "review": State.REVIEW}[kind]
-    assert (verification.state, verification.submissions) == (settled, 1)
-    assert moves(verification).count(settled.value) == 1
 
 
 @pytest.mark.postgresql
@@ -704,8 +585,3 @@ def test_in_production_no_other_address_is_called(settings):
     settings.LOOPBACK_CALLS = False
     with pytest.raises(OptionError, match="address must be an https address"):
         loaded(settings, address="http://127.0.0.1:1234")
-
-
-def test_the_person_reads_what_is_needed_before_choosing(play):
-    provider = registry.offered()[NAME]
-    assert "Stripe" in str(provider.needs)
