@@ -109,16 +109,6 @@ def test_the_front_page_has_links_for_developers_in_the_sandbox_only(
     assert "openid-configuration" not in page
 
 
-def test_every_page_says_that_it_is_the_sandbox(client: Client, db: None) -> None:
-    for address in ("/", "/nowhere/", "/wallet/sign-in/"):
-        assert "Sandbox" in client.get(address).content.decode()
-
-
-def test_production_has_no_banner(client: Client, db: None, settings) -> None:
-    settings.ENVIRONMENT_BANNER = ""
-    assert 'class="banner"' not in client.get("/").content.decode()
-
-
 def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:
     assert hasattr(client.get("/admin/login/").wsgi_request, "user")
 

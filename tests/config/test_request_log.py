@@ -121,9 +121,6 @@ def test_an_id_of_another_form_is_replaced(given: str) -> None:
     assert used != given
 
 
-ANY_TEXT = strategies.text(strategies.characters())  # halves of surrogate pairs, too
-
-
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """The events of our own code, in the order in which they were logged."""
     return [dict(record.msg) for record in caplog.records if isinstance(record.msg, dict)]

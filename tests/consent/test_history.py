@@ -46,13 +46,6 @@ def test_a_yes_that_shared_no_claim_says_what_it_shared(holder, alice: Wallet) -
     assert "only that you hold a verified identity" in holder.get(ADDRESS).content.decode()
 
 
-def test_the_address_of_the_wallet_and_its_name_lead_somewhere(holder, alice: Wallet) -> None:
-    assert f'href="{ADDRESS}"' in holder.get("/wallet/").content.decode()
-    assert '<p class="site-name"><a href="/">' in holder.get(ADDRESS).content.decode()
-    asked = holder.get(f"/consent/{put(alice).id}/").content.decode()
-    assert '<p class="site-name"><img' in asked  # the page of an open question has no link at the top
-
-
 def test_unanswered_questions_and_other_peoples_receipts_are_not_listed(holder, alice, bob) -> None:
     put(alice)
     decisions.grant(put(bob).id, bob, now=timezone.now())

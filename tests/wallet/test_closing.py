@@ -52,15 +52,6 @@ def close_now(wallet: Wallet, *, now: datetime | None = None) -> datetime:
     return then
 
 
-def test_the_page_says_what_happens_and_what_stays(holder: Client) -> None:
-    text = holder.get(CLOSE).content.decode()
-
-    assert "You have a day to change your mind" in text
-    assert "nothing stays but its type and a checksum" in text
-    assert "/what-is-kept/" in text
-    assert "/wallet/data/" in text
-
-
 def test_with_a_legal_hold_the_page_says_that_payments_stay(
     client: Client, alice: Wallet, sign_in: SignIn, settings: Any
 ) -> None:

@@ -154,22 +154,6 @@ def test_unusual_names_arrive_whole(holder, errand, nora, outcome, name):
     assert first_claims(nora, ("family_name",)) == [name]
 
 
-def test_a_blurred_picture_can_be_tried_again_and_then_does(holder, errand):
-    text = hand_in(holder, errand, "resubmit").content.decode()
-    assert "too blurred" in text
-    assert "You can try 4 more times." in text
-    response = hand_in(holder, errand, "resubmit")
-    assert (response.status_code, response.url) == (303, "/done/")
-
-
-def test_a_review_sends_the_person_back_and_promises_a_letter(holder, errand):
-    text = hand_in(holder, errand, "review").content.decode()
-    assert "Your check needs a closer look" in text
-    assert NORA in text
-    assert '<a class="button" href="/left/">Return to Acme Bank</a>' in text
-    assert IdentityVerification.objects.get().sealed_claims
-
-
 def test_a_declined_person_reads_when_to_come_back(holder, errand):
     text = hand_in(holder, errand, "declined").content.decode()
     assert "couldn’t confirm that the document is yours" in text
@@ -185,14 +169,6 @@ def test_after_the_cool_down_the_first_page_is_back(holder, errand, nora, now):
     attempt_in("declined", nora, now - timedelta(hours=6))
     assert "<h1>Confirm your identity</h1>" in hub(holder, errand).content.decode()
     assert begin(holder, errand)
-
-
-def test_a_provider_error_is_not_charged_and_can_be_tried_again(holder, errand, nora):
-    text = hand_in(holder, errand, "error").content.decode()
-    assert "doesn’t use up an attempt" in text
-    assert SUBMISSIONS.left(str(nora.id), now=timezone.now()) == 5
-    response = hand_in(holder, errand, "adult")
-    assert (response.status_code, response.url) == (303, "/done/")
 
 
 def test_a_slow_check_waits_by_itself_says_so_and_ends(holder, errand):

@@ -366,22 +366,6 @@ def test_a_payment_within_minutes_of_signing_in_does_not_ask_again(
     assert ask(client, acme_bank, transaction_data=encoded(PAYMENT)).startswith("/consent/")
 
 
-def test_openid4vp_1_0_answers_with_an_object_and_the_issuer(
-    holder: Client, acme_bank: RelyingParty, settings: Any
-) -> None:
-    import json
-
-    RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
-
-    answer = fragment(holder.get(decide(holder, ask(holder, acme_bank))).headers["Location"])
-
-    assert set(answer) == {"vp_token", "state", "iss"}
-    assert answer["iss"] == settings.BASE_URL
-    presentations = json.loads(answer["vp_token"])
-    assert list(presentations) == ["basic"]
-    assert len(presentations["basic"]) == 1
-
-
 def test_a_private_use_scheme_gets_its_answer(holder: Client) -> None:
     from tests.people import register
 
