@@ -7,7 +7,6 @@ import json
 import re
 import subprocess
 from collections.abc import Iterator
-from copy import deepcopy
 from http.client import HTTPConnection
 from ipaddress import ip_network
 from pathlib import Path
@@ -22,7 +21,7 @@ from presentation.jobs import JOBS
 from tests.environment_files import as_kubernetes_reads
 from tests.own_databases import own_database
 from tests.ports import free_port
-from tests.programs import kubectl, nginx
+from tests.programs import kubectl
 from tests.project_copy import ROOT
 from tests.test_documents import VERSION
 from tests.test_nginx import HOST, Exchange, Server, Visitor, running
@@ -93,15 +92,6 @@ def faults(manifests: list[Manifest]) -> list[str]:
 def test_kubernetes_knows_every_member(built: list[Manifest]) -> None:
     assert len(built) == 20
     assert faults(built) == []
-
-
-def test_a_misspelt_member_is_noticed(built: list[Manifest]) -> None:
-    web = deepcopy(of_kind(built, "Deployment")["web"])
-    (container,) = web["spec"]["template"]["spec"]["containers"]
-    container["readynessProbe"] = container.pop("readinessProbe")
-
-    (fault,) = faults([web])
-    assert "readynessProbe" in fault
 
 
 def test_everything_is_in_the_namespace_which_refuses_pods_with_more_rights(built: list[Manifest]) -> None:
@@ -489,37 +479,6 @@ def test_plain_http_leads_to_the_address_of_the_service(front: tuple[int, int, S
     plain.close()
 
     assert (answer.status, answer.headers["Location"]) == (301, f"https://{HOST}:8443/wallet/?a=b")
-
-
-@pytest.mark.nginx
-def test_nginx_accepts_the_base_as_it_is(conf: str, tmp_path: Path) -> None:
-    """`nginx -t`, without a network in the operators' list."""
-    for name in ("operators.conf", "proxies.conf"):
-        (tmp_path / "front" / name).write_text((BASE / name).read_text())
-    made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=wallet.example"
-    files = ["-keyout", f"{tmp_path}/privkey.pem", "-out", f"{tmp_path}/fullchain.pem"]
-    subprocess.run([*made.split(), *files], check=True, capture_output=True)
-    for there, here in {
-        "web:8000": "127.0.0.1:8000",
-        "/etc/nginx/front": f"{tmp_path}/front",
-        "/etc/ssl/presentation": str(tmp_path),
-        "/var/lib/presentation-uploads": f"{tmp_path}/uploads",
-        "/dev/stdout": f"{tmp_path}/log",
-    }.items():
-        assert there in conf
-        conf = conf.replace(there, here)
-    (tmp_path / "site.conf").write_text(conf)
-    (tmp_path / "nginx.conf").write_text(
-        f"pid {tmp_path}/pid; error_log stderr; events {{}}\nhttp {{ include {tmp_path}/site.conf; }}\n"
-    )
-
-    done = subprocess.run(
-        [str(nginx()), "-t", "-p", str(tmp_path), "-c", f"{tmp_path}/nginx.conf", "-e", "stderr"],
-        capture_output=True,
-        text=True,
-    )
-
-    assert done.returncode == 0, done.stderr
 
 
 # The network

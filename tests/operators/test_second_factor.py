@@ -136,9 +136,7 @@ def test_the_code_of_the_app_opens_the_admin_once(known: Client, factor: SecondF
     assert actions() == ["signed_in", "second_factor_used", "signed_in", "second_factor_refused"]
 
 
-def test_the_session_has_another_key_after_the_second_step(
-    known: Client, olga: User, factor: SecondFactor
-) -> None:
+def test_the_session_has_another_key_after_the_second_step(known: Client, factor: SecondFactor) -> None:
     """Whoever has put the key of a session into this browser, or has read it, is not let in with it."""
     before = known.session.session_key
     attacker = Client()
