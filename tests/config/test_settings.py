@@ -157,6 +157,16 @@ def test_production_refuses_what_would_be_wrong(name: str, value: str, word: str
     assert "During handling" not in refused.stderr
 
 
+def test_production_refuses_the_identity_provider_of_the_sandbox(tmp_path: Path) -> None:
+    providers = tmp_path / "providers.toml"
+    providers.write_text('[simulated]\ntype = "sandbox.identity_provider.provider.SimulatedProvider"\n')
+
+    refused = start(production_environment() | {"IDENTITY_PROVIDERS_FILE": str(providers)})
+
+    assert refused.returncode != 0
+    assert "names a sandbox provider; production refuses it" in refused.stderr.splitlines()[-1]
+
+
 @pytest.mark.parametrize(
     ("wrong", "word"),
     [

@@ -72,7 +72,10 @@ def test_a_hostile_name_stays_text(holder, alice: Wallet) -> None:
 
 
 def test_nothing_about_a_question_is_kept_by_a_cache(holder, alice: Wallet) -> None:
-    assert holder.get(address(put(alice)))["Cache-Control"] == "no-store"
+    decided = put(alice)
+    decisions.grant(decided.id, alice, now=timezone.now())
+    for consent in (put(alice), decided):
+        assert holder.get(address(consent))["Cache-Control"] == "no-store"
 
 
 @pytest.mark.parametrize("method", ["post", "put", "delete"])

@@ -201,7 +201,9 @@ def test_a_state_is_good_once_and_only_in_the_browser_that_began(client: Client,
     thief = Client()
     thief.get(BEGIN)
 
-    assert thief.get(address).status_code == 400
+    refused = thief.get(address)
+    assert refused.status_code == 400
+    assert "begun in another browser" in refused.content.decode()  # and not asked of the provider
     assert Client().get(address).status_code == 400
     assert client.get(address).status_code == 302
     assert client.post("/admin/logout/").status_code in (200, 302)

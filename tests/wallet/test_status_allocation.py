@@ -147,11 +147,11 @@ def test_a_place_cannot_be_given_twice_whatever_the_code_does(alice: Wallet) -> 
 @pytest.mark.parametrize("move", [revocation.revoke, revocation.suspend])
 def test_after_a_revocation_no_place_is_given(alice: Wallet, move: Any) -> None:
     upkeep.keep_open(now=timezone.now())  # free entries exist, so the revocation is the reason
-    as_read_before = Credential.objects.get()
+    as_read_before = Wallet.objects.select_related("credential").get()
     move(alice.credential, now=timezone.now(), **SAID)
 
     with pytest.raises(credentials.CredentialNotUsableError):
-        present(Wallet(credential=as_read_before))
+        present(as_read_before)
 
     assert not StatusEntry.objects.exists()
 

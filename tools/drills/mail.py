@@ -113,7 +113,7 @@ def mail(place: Place) -> Result:
     try:
         with (
             installation(place, changes=server.environment) as where,
-            _sender(where),
+            sender(where),
             _newcomers(where, server) as newcomers,
             under_load(where, 4) as watch,
         ):
@@ -145,7 +145,7 @@ def _durations(flows: list[Flow], spans: list[tuple[float, float]]) -> list[floa
 
 
 @contextlib.contextmanager
-def _sender(where: Installation) -> Iterator[None]:
+def sender(where: Installation) -> Iterator[None]:
     """The worker that sends the outbox."""
     command = [sys.executable, "manage.py", "worker", "--jobs", "urgent_emails", "emails", "late_emails"]
     process = subprocess.Popen(

@@ -25,9 +25,9 @@ def main() -> int:
         return 1
     begun = monotonic()
     with database_server() as cluster, copies(arguments.jobs, cluster) as made:
-        if not _pass_as_they_are(made, chosen):
+        if not pass_as_they_are(made, chosen):
             return 1
-        rows = list(_tried(chosen, made))
+        rows = list(tried(chosen, made))
     return _report(rows, monotonic() - begun)
 
 
@@ -38,7 +38,7 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def _pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool:
+def pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool:
     """Checks that the tests pass without a mutant; otherwise they would seem to detect every mutant."""
     tests = sorted({test for mutant in chosen for test in mutant.tests})
     shares = [tests[index :: len(made)] for index in range(len(made))]
@@ -50,7 +50,7 @@ def _pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool
     return all(before.verdict is Verdict.SURVIVED for before in outcomes)
 
 
-def _tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
+def tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
     """Tries each mutant in the next free copy."""
     free: SimpleQueue[ProjectCopy] = SimpleQueue()
     for copy in made:

@@ -15,6 +15,7 @@ from tools.mutants.tables import (
     operators,
     outbound,
     passkeys,
+    promises,
     questions,
     recognition,
     recovery,
@@ -58,5 +59,6 @@ _PARTS = (
     settings_and_headers,
     identities,
     stripe_identity,
+    promises,
 )
 MUTANTS = tuple(mutant for part in _PARTS for mutant in part.MUTANTS)

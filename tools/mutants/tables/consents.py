@@ -73,6 +73,13 @@ MUTANTS = (
     mutant(
         "consent page: caches keep the claims",
         "consent/views.py",
+        'headers = {"Cache-Control": "no-store"}\n',
+        "headers = {}\n",
+        "consent/test_review.py::test_nothing_about_a_question_is_kept_by_a_cache",
+    ),
+    mutant(
+        "consent page: caches keep what was decided",
+        "consent/views.py",
         '    response.headers["Cache-Control"] = "no-store"\n',
         "",
         "consent/test_review.py::test_nothing_about_a_question_is_kept_by_a_cache",

@@ -24,7 +24,7 @@ MUTANTS = (
         _SETTINGS,
         'values.get("type", "").startswith("sandbox.")',
         'values.get("type", "").startswith("elsewhere.")',
-        "config/test_settings.py::test_production_refuses_what_would_be_wrong",
+        "config/test_settings.py::test_production_refuses_the_identity_provider_of_the_sandbox",
     ),
     mutant(
         "environment: production runs on the database of a sandbox",
