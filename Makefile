@@ -106,6 +106,7 @@ mutants: $(VENV)/development ## break each security check in a copy; a test must
 
 clients: install ## build the client libraries, a wheel and an npm package, into var/clients
 	@clients/build var/clients && ls var/clients
+
 ledger: $(VENV)/development ## try to break every promise, and write docs/ledger.md (PARTS=attacks,fuzz PROMISES="P1 P2" COUNT=; SHORT=1 is a trial)
 	$(PY) -m tools.ledger $(if $(PARTS),--parts $(PARTS)) $(if $(PROMISES),--promises $(PROMISES)) \
 	  $(if $(COUNT),--count $(COUNT)) $(if $(SHORT),--short)
