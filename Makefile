@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in one process more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
-.PHONY: help sandbox install test test-postgresql test-sqlite quick lint format lock bench drill screenshots texts fuzz mutants ledger clean
+.PHONY: help sandbox install test test-postgresql test-sqlite containers quick lint format lock bench drill screenshots texts fuzz mutants ledger clients clean
 
 # Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -47,11 +47,14 @@ sandbox: $(VENV)/sandbox ## run the sandbox on http://localhost:8000 (PORT= chan
 
 install: $(VENV)/development $(PACKAGES)
 
-test: install ## run every test on PostgreSQL, with Chromium and npm where installed, and on SQLite what can differ there
+test: install ## run every test but those of containers: on PostgreSQL, with Chromium and npm where installed, and on SQLite what can differ there
 	@.ci/parts "SQLite=$(MAKE) --no-print-directory test-sqlite" "PostgreSQL=$(MAKE) --no-print-directory test-postgresql"
 
 test-postgresql: install
-	$(PYTEST)
+	$(PYTEST) -m "not docker"
+
+containers: install ## build compose.yaml's images, start them and try them (needs Docker; minutes)
+	$(PYTEST) -n 0 -m docker tests/test_compose.py
 
 # The tests of `quick` whose modules run SQL of their own or complete requests.
 test-sqlite: QUICK := sqlite
@@ -100,6 +103,9 @@ fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200
 
 mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti tries some)
 	$(PY) -m tools.mutants $(NAME)
+
+clients: install ## build the client libraries, a wheel and an npm package, into var/clients
+	@clients/build var/clients && ls var/clients
 
 ledger: $(VENV)/development ## try to break every promise, and write docs/ledger.md (PARTS=attacks,fuzz PROMISES="P1 P2" COUNT=; SHORT=1 is a trial)
 	$(PY) -m tools.ledger $(if $(PARTS),--parts $(PARTS)) $(if $(PROMISES),--promises $(PROMISES)) \

@@ -39,6 +39,29 @@ class NumberedRow(models.Model):
         return str(self.id)
 
 
+class PasskeyRow(InternalRow):
+    """The base class of passkeys of holders and of operators: key pairs on their devices.
+
+    The public key is stored here.
+    """
+
+    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
+    name = models.CharField(max_length=60, editable=False)
+    # base64url without padding; at most 1023 bytes (§4, "credential ID")
+    credential_id = models.CharField(max_length=1364, unique=True, editable=False)
+    public_key = models.BinaryField(editable=False)  # COSE_Key, RFC 9052 §7
+    sign_count = models.BigIntegerField(editable=False)
+    transports = models.JSONField(default=list, editable=False)  # how browsers reach it, e.g. ["internal"]
+    # Whether a password manager keeps copies, so that it outlives the device.
+    backed_up = models.BooleanField(editable=False)
+    created_at = models.DateTimeField(editable=False)
+    last_used_at = models.DateTimeField(null=True, editable=False)
+
+    class Meta(InternalRow.Meta):
+        abstract = True
+        ordering = ["created_at", "id"]
+
+
 class Allowance(InternalRow):
     """A count of uses for `limits`: one row per subject and window, or per slot."""
 
@@ -132,7 +155,7 @@ class SecondFactor(InternalRow):
         editable=False,
         related_name="second_factor",
     )
-    sealed_secret = models.BinaryField(editable=False)
+    sealed_secret = models.BinaryField(editable=False)  # empty: the operator has removed the app
     enrolment = models.CharField(max_length=32, editable=False)  # random; sessions that proved it have it
     used_step = models.BigIntegerField(editable=False)  # the 30 seconds whose code was used last
     set_up_at = models.DateTimeField(editable=False)
@@ -145,3 +168,9 @@ class RecoveryCode(InternalRow):
     factor = models.ForeignKey(
         SecondFactor, on_delete=models.CASCADE, related_name="recovery_codes", editable=False
     )
+
+
+class OperatorPasskey(PasskeyRow):
+    """A passkey with which an operator proves the second factor in place of the app."""
+
+    factor = models.ForeignKey(SecondFactor, models.CASCADE, related_name="passkeys", editable=False)

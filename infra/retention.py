@@ -264,6 +264,8 @@ infra.SecondFactor: sealed_secret enrolment | operator’s second factor | the s
     clear | operators sign in with it | as long as the account, or until a superuser resets it
 infra.RecoveryCode: digest | operator’s recovery code | a digest | to sign in once without the app | until
     it is used
+infra.OperatorPasskey: name credential_id public_key sign_count transports backed_up last_used_at | operator’s
+    passkey | in clear | operators sign in with it | until they remove it, or the second factor is reset
 """,
     periods={"tried": outbox.SENT_FOR, "kept": outbox.KEPT},
     clear={

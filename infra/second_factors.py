@@ -99,10 +99,10 @@ def prove(factor: SecondFactor | None, code: str, *, now: datetime) -> str:
 
 
 def reset(operator: AbstractUser) -> None:
-    """Removes the factor and ends the operator's sessions; at the next sign-in they set up a new one."""
+    """Removes the factor with its passkeys, and ends the sessions. The next sign-in sets up a new one."""
     with transaction.atomic():
-        RecoveryCode.objects.filter(factor=operator.pk).delete()
-        SecondFactor.objects.filter(pk=operator.pk).delete()
+        for factor in SecondFactor.objects.select_for_update().filter(pk=operator.pk):
+            factor.delete()  # with its recovery codes and passkeys
         end_sessions(operator)
 
 

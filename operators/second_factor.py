@@ -1,4 +1,4 @@
-"""The second step of the sign-in of operators, and its reset by another superuser.
+"""The second step of the sign-in of operators, their own passkeys, and the reset by another superuser.
 
 A session that has proved only the password reaches no other page of the admin (`ServiceAdminSite`).
 """
@@ -13,7 +13,7 @@ from django.conf import settings
 from django.contrib import admin, messages
 from django.contrib.auth import get_user_model
 from django.contrib.auth.models import AbstractUser
-from django.core.exceptions import PermissionDenied
+from django.core.exceptions import PermissionDenied, ValidationError
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseRedirect
 from django.shortcuts import get_object_or_404
@@ -22,18 +22,27 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.http import urlencode
 from django.utils.translation import gettext_lazy as _
+from django.views.decorators.http import require_POST
 
 from infra import second_factors
 from infra.audit.recording import record
 from infra.limits import LimitReachedError
+from infra.models import SecondFactor
 from infra.reasons import ReasonField
 from infra.sealing import SealError, seal, unseal
 from infra.second_factors import WrongCodeError
+from operators import passkeys
 from operators.sign_in import next_page, sign_in_step
+from wallet.account.fresh import FRESH_FOR
+from wallet.passkeys.errors import PasskeyError
+from wallet.passkeys.problem_page import POSTED
 
 MARK = "second_factor"  # in the session: the enrolment of the factor that was proved
+_PROVED_AT = "second_factor_proved_at"  # in the session: when, in seconds since 1970
 PROVED_AT_PROVIDER = "second_factor_at_provider"  # in the session: single sign-on proved one already
 TEMPLATE = "admin/second_factor.html"
+_WRONG_CODE = _("That is not the code of this moment, or it was used already.")
+_NOT_ACCEPTED = _("Your passkey was not accepted. Try again, or use a code.")
 _NEW = "new_second_factor"  # in the session: the sealed secret that is being set up
 
 
@@ -73,23 +82,51 @@ def step(request: HttpRequest) -> HttpResponse:
     if not (operator.is_active and operator.is_staff):
         return HttpResponseRedirect(reverse("admin:login"))
     now, factor = timezone.now(), second_factors.of(operator)
-    if is_proved(request) and factor:
+    good = _fresh(request) or next_page(request) != reverse("admin:own_passkeys")
+    if is_proved(request) and factor and good:
         return HttpResponseRedirect(next_page(request))
-    form = CodeForm(request.POST or None)
+    form, posted = CodeForm(request.POST or None), bool(request.POST.get(POSTED))
+    form.fields["code"].required = not posted
     status, seconds = 200, 0
     if form.is_valid():
         try:
             second_factors.count_try(operator, now)
-            with transaction.atomic():
-                return _accepted(request, operator, form.cleaned_data["code"], now)
+            return _accepted(request, operator, form.cleaned_data["code"], now)
         except LimitReachedError as reached:
             status, seconds = 429, max(1, int((reached.retry_at - now).total_seconds()) + 1)
             form.add_error(None, _("Too many attempts. Try again later, or ask a superuser to reset it."))
-        except WrongCodeError:
-            status = 403
+        except (WrongCodeError, PasskeyError):
+            status, field = 403, None if posted else "code"
             record(request, "second_factor_refused")
-            form.add_error("code", _("That is not the code of this moment, or it was used already."))
-    return _page(request, form, factor is None, status, seconds)
+            form.add_error(field, _NOT_ACCEPTED if posted else _WRONG_CODE)
+    return _page(request, form, factor, status, seconds)
+
+
+@require_POST
+def options(request: HttpRequest) -> HttpResponse:
+    """What scripts ask an authenticator: in the second step, or with `?add` on the page of `own_passkeys`."""
+    adding = "add" in request.GET
+    factor = _fresh(request) if adding else second_factors.of(cast(AbstractUser, request.user))
+    if factor is None:
+        raise PermissionDenied
+    return passkeys.options_for(request, factor, adding=adding)
+
+
+def own_passkeys(request: HttpRequest) -> HttpResponse:
+    """The operator's passkeys, to add and remove, and the removal of the app. Needs a fresh second factor."""
+    factor, now = _fresh(request), timezone.now()
+    if factor is None:
+        return HttpResponseRedirect(address(request))
+    if request.method == "POST":
+        try:
+            change = passkeys.add if request.POST.get(POSTED) else passkeys.remove
+            change(request, factor, now=now)
+            messages.success(request, _("Your second factor is changed."))
+        except (PasskeyError, ValidationError, SecondFactor.DoesNotExist):
+            messages.error(request, _("Nothing was changed. Your browser may have been too slow: try again."))
+        return HttpResponseRedirect(reverse("admin:own_passkeys"))
+    context = {**admin.site.each_context(request), "factor": factor, "title": _("Your second factor")}
+    return TemplateResponse(request, "admin/own_passkeys.html", context)
 
 
 def reset(request: HttpRequest, user_id: int) -> HttpResponse:
@@ -117,20 +154,34 @@ def address(request: HttpRequest) -> str:
     return f"{reverse('admin:second_factor')}?{urlencode({'next': wanted})}"
 
 
+def _fresh(request: HttpRequest) -> SecondFactor | None:
+    """The operator's present factor, if this session proved it within the last minutes."""
+    factor = second_factors.of(cast(AbstractUser, request.user))
+    new = timezone.now().timestamp() - request.session.get(_PROVED_AT, 0) < FRESH_FOR.total_seconds()
+    return factor if factor and new and factor.enrolment == request.session.get(MARK) else None
+
+
 def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: datetime) -> HttpResponse:
-    """Checks the code and marks the session as proved; shows new recovery codes. Raises WrongCodeError."""
-    factor = second_factors.of(operator)
-    codes: list[str] = []
-    if factor is None:
-        secret = _secret(request, operator)
-        factor, codes = second_factors.set_up(operator, secret, code, now=now)
-        request.session.pop(_NEW, None)
-        action = "second_factor_set_up"
-    else:
-        action = second_factors.prove(factor, code, now=now)
-    record(request, action)
-    request.session.cycle_key()
-    request.session[MARK] = factor.enrolment
+    """Checks the passkey or code and marks the session as proved; shows new recovery codes.
+
+    Raises PasskeyError or WrongCodeError.
+    """
+    signed = passkeys.signature(request, now=now) if request.POST.get(POSTED) else None
+    with transaction.atomic():
+        factor = second_factors.of(operator)
+        codes: list[str] = []
+        if signed:
+            factor, action = passkeys.prove(operator, signed, now=now), "passkey_used"
+        elif factor is None:
+            secret = _secret(request, operator)
+            factor, codes = second_factors.set_up(operator, secret, code, now=now)
+            request.session.pop(_NEW, None)
+            action = "second_factor_set_up"
+        else:
+            action = second_factors.prove(factor, code, now=now)
+        record(request, action)
+        request.session.cycle_key()
+        request.session[MARK], request.session[_PROVED_AT] = factor.enrolment, now.timestamp()
     if not codes:
         return HttpResponseRedirect(next_page(request))
     title, go_on = _("Your recovery codes"), next_page(request)
@@ -138,18 +189,18 @@ def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: date
 
 
 def _page(
-    request: HttpRequest, form: CodeForm, new: bool, status: int = 200, seconds: int = 0
+    request: HttpRequest, form: CodeForm, factor: SecondFactor | None, status: int = 200, seconds: int = 0
 ) -> HttpResponse:
     operator = cast(AbstractUser, request.user)
     shown: dict[str, Any] = {"title": _("Second step"), "form": form, "next": next_page(request)}
-    if new:
+    if factor is None:
         secret = _secret(request, operator)
         uri = second_factors.address(secret, operator, str(settings.OPERATOR.name))
         shown |= {"title": _("Set up your second factor"), "typed": second_factors.typed(secret)}
         shown |= {"picture": segno.make_qr(uri, error="m").svg_data_uri(scale=5, light="#fff")}
     if form.errors:
         shown["title"] = _("Error: %(title)s") % {"title": shown["title"]}
-    return sign_in_step(request, TEMPLATE, status=status, seconds=seconds, **shown)
+    return sign_in_step(request, TEMPLATE, status=status, seconds=seconds, factor=factor, **shown)
 
 
 def _secret(request: HttpRequest, operator: AbstractUser) -> bytes:

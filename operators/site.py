@@ -78,6 +78,8 @@ class ServiceAdminSite(AdminSite):
             path("support/", self.admin_view(self.support), name="support"),
             # Not wrapped in `admin_view`, which admits only sessions that have proved the second factor.
             path("second-factor/", never_cache(second_factor.step), name="second_factor"),
+            path("second-factor/options/", never_cache(second_factor.options), name="passkey_options"),
+            path("second-factor/passkeys/", self.admin_view(second_factor.own_passkeys), name="own_passkeys"),
             path("single-sign-on/", never_cache(single_sign_on.begin), name="single_sign_on"),
             path(
                 "single-sign-on/return/",

@@ -1,4 +1,4 @@
-"""What the readers of a file with environment variables make of it: systemd, a shell, Docker Compose."""
+"""What the readers of settings make of them: systemd, a shell, Docker Compose, Kubernetes."""
 
 import ctypes
 import shutil
@@ -48,3 +48,11 @@ def as_compose_reads(file: Path) -> dict[str, str]:
     printed = subprocess.check_output(words, input=yaml.safe_dump(compose).encode(), cwd=file.parent)
     found: dict[str, str] = yaml.safe_load(printed)["services"]["one"]["environment"]
     return found
+
+
+def as_kubernetes_reads(file: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """The files of the Secret, and the variables of the ConfigMap."""
+    secret, config = yaml.safe_load_all(file.read_text())
+    assert [each["kind"] for each in (secret, config)] == ["Secret", "ConfigMap"]
+    assert all(isinstance(value, str) for value in (secret["stringData"] | config["data"]).values())
+    return secret["stringData"], config["data"]

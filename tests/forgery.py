@@ -67,12 +67,19 @@ def disclosure(*content: Any) -> str:
 
 
 def certificate(
-    name: str, key: Key, issuer: tuple[str, Key], *, authority: bool, days: int = 3650
+    name: str,
+    key: Key,
+    issuer: tuple[str, Key],
+    *,
+    authority: bool,
+    days: int = 3650,
+    path_length: int | None = None,
+    host: str = "wallet.example",
 ) -> x509.Certificate:
-    """A certificate around NOW, issued by `issuer`."""
+    """A certificate around NOW, issued by `issuer`; one that is no authority is for the host."""
     as_name = lambda common: x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, common)])  # noqa: E731
     begin = datetime.fromtimestamp(NOW, UTC) - timedelta(days=10)
-    return (
+    builder = (
         x509.CertificateBuilder()
         .subject_name(as_name(name))
         .issuer_name(as_name(issuer[0]))
@@ -80,9 +87,12 @@ def certificate(
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(begin + timedelta(days=days))
-        .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
-        .sign(issuer[1], hashes.SHA256())
+        .add_extension(x509.BasicConstraints(ca=authority, path_length=path_length), critical=True)
     )
+    if not authority:
+        names = x509.SubjectAlternativeName([x509.DNSName(host)])
+        builder = builder.add_extension(names, critical=False)
+    return builder.sign(issuer[1], hashes.SHA256())
 
 
 def der(certificate: x509.Certificate) -> bytes:

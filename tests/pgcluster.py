@@ -151,14 +151,20 @@ class Cluster:
 _running: list[Cluster] = []
 
 
-@pytest.hookimpl(tryfirst=True)
-def pytest_load_initial_conftests(early_config: pytest.Config, parser: Any, args: list[str]) -> None:
-    """Start before pytest-django reads the settings, and set the environment to sandbox."""
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_load_initial_conftests(early_config: pytest.Config) -> Iterator[None]:
+    """Start before pytest-django reads the settings, and set the environment to sandbox.
+
+    Then load the fixtures. A `conftest.py` would give them to the tests of its own folder only, but those of
+    the client libraries are in `clients/tests`.
+    """
     os.environ["ENVIRONMENT"] = "sandbox"
     bindir = binaries()
     if "DATABASE_URL" not in os.environ and bindir:
         _running.append(Cluster(bindir))
         os.environ["DATABASE_URL"] = _running[0].url
+    yield
+    early_config.pluginmanager.import_plugin("tests.fixtures")
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -21,6 +21,11 @@ def promtool() -> str | None:
     return shutil.which("promtool")
 
 
+def kubectl() -> str | None:
+    """The path of Kubernetes' client, which builds Kustomize bases (Debian's kubernetes-client)."""
+    return shutil.which("kubectl")
+
+
 def acme() -> bool:
     """Whether there are a client and a server of ACME (Debian's certbot and pebble)."""
     return all(map(shutil.which, ("certbot", "pebble", "pebble-challtestsrv")))

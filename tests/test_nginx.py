@@ -75,26 +75,35 @@ def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) ->
 
     instances: the ports of one instance or two. plain: the port without TLS.
     """
+    here = {
+        "listen 443 ssl http2": f"listen 127.0.0.1:{port} ssl http2",
+        "listen 80": f"listen 127.0.0.1:{plain or free_port()}",
+        "server 127.0.0.1:8001": f"server 127.0.0.1:{instances[0]}",
+        "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
+        "/var/log/nginx": str(folder),
+    }
+    with running(folder, port, SHIPPED, here):
+        yield
+
+
+@contextmanager
+def running(folder: Path, port: int, text: str, here: dict[str, str]) -> Iterator[None]:
+    """Runs nginx with this configuration until it answers at the port; `here` replaces parts of the text."""
     key, certificate = folder / "key.pem", folder / "certificate.pem"
     made = f"openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN={HOST}"
     subprocess.run(
         [*made.split(), "-keyout", str(key), "-out", str(certificate)], check=True, capture_output=True
     )
-    text = SHIPPED
-    for shipped, here in {
-        "listen 443 ssl http2": f"listen 127.0.0.1:{port} ssl http2",
-        "listen 80": f"listen 127.0.0.1:{plain or free_port()}",
-        "server 127.0.0.1:8001": f"server 127.0.0.1:{instances[0]}",
-        "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
+    paths_here = {
         "/srv/presentation/current": str(ROOT),
         "/etc/ssl/presentation/fullchain.pem": str(certificate),
         "/etc/ssl/presentation/privkey.pem": str(key),
-        "/var/log/nginx": str(folder),
         "/var/lib/presentation-acme": str(folder / "acme"),
         "/var/lib/presentation-uploads": str(folder / "uploads"),
-    }.items():
+    }
+    for shipped, replacement in (here | paths_here).items():
         assert shipped in text
-        text = text.replace(shipped, here)
+        text = text.replace(shipped, replacement)
     kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     paths = " ".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
     (folder / "site.conf").write_text(text)
@@ -105,18 +114,18 @@ def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) ->
     command = [str(nginx()), "-p", str(folder), "-c", str(folder / "nginx.conf"), "-e", "stderr"]
     if os.geteuid() == 0:
         command += ["-g", "user root;"]  # www-data could not write here
-    running = subprocess.Popen(command)
+    process = subprocess.Popen(command)
     try:
         for _ in range(1200):
-            assert running.poll() is None
+            assert process.poll() is None
             with suppress(OSError):
                 Visitor(port, HOST).ask("GET", "/nowhere")
                 break
             sleep(0.05)
         yield
     finally:
-        running.send_signal(signal.SIGTERM)
-        running.wait(60)
+        process.send_signal(signal.SIGTERM)
+        process.wait(60)
 
 
 @pytest.fixture(scope="module")

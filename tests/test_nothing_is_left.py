@@ -334,18 +334,6 @@ def test_the_search_finds_something_when_one_eraser_is_left_out(
     assert found != {}
 
 
-def test_all_erasers_together_leave_only_the_address_for_the_last_email(petronella: Wallet) -> None:
-    closures.ask(petronella, now=timezone.now())
-
-    sweeping.sweep(now=timezone.now() + DAY)
-
-    assert set(in_the_database(PERSON)) == {"wallet_walletclosure"}
-    assert not Consent.objects.filter(email_due=True).exists()
-    assert not any(model.objects.exists() for model in (Passkey, PasskeyChallenge, Recovery))
-    kept = Wallet.objects.get()
-    assert (kept.share_emails, kept.passkey_offered_at) == (False, None)
-
-
 def test_with_a_legal_hold_only_the_payments_stay_and_nobody_is_named(
     petronella: Wallet, settings: Any
 ) -> None:

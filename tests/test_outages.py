@@ -351,7 +351,7 @@ def test_a_refused_write_is_counted_and_the_instance_is_not_ready_while_it_still
 
 
 def test_requests_have_limits_and_commands_have_none(
-    environment: dict[str, str], facts: dict[str, Any], cluster: Cluster
+    environment: dict[str, str], facts: dict[str, Any]
 ) -> None:
     """The server ends a request's wait for a lock before the client closes the connection."""
     with (

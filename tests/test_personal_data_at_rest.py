@@ -133,22 +133,20 @@ def test_the_search_finds_a_text_in_clear(bank: RelyingParty) -> None:
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
 def test_no_transaction_is_stored_in_clear_at_any_step_of_a_request(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, decision: str
+    holder: Client, bank: RelyingParty, decision: str
 ) -> None:
-    sign_in(alice)
-
-    page = ask(client, bank, transaction_data=TRANSACTION_DATA)
+    page = ask(holder, bank, transaction_data=TRANSACTION_DATA)
     assert found() == {}
-    shown = client.get(page).content.decode()
+    shown = holder.get(page).content.decode()
     assert "DE02 1203 0000 0000 2020 51" in shown
-    interaction_page = decide(client, page, decision)
+    interaction_page = decide(holder, page, decision)
     assert found() == {}
-    answer = fragment(client.get(interaction_page).headers["Location"])
+    answer = fragment(holder.get(interaction_page).headers["Location"])
     assert ("vp_token" in answer) is (decision == "share")
     assert found() == {}
     assert (
         "DE02 1203 0000 0000 2020 51"
-        in client.get(f"/wallet/history/{Consent.objects.get().id}/").content.decode()
+        in holder.get(f"/wallet/history/{Consent.objects.get().id}/").content.decode()
     )
     assert Interaction.objects.get().sealed_transaction_data is None
 
@@ -161,20 +159,17 @@ def test_no_transaction_is_stored_in_clear_before_the_holder_signs_in(
     assert found() == {}
 
 
-def test_no_transaction_of_a_pushed_request_is_stored_in_clear(
-    client: Client, alice: Wallet, sign_in: SignIn
-) -> None:
+def test_no_transaction_of_a_pushed_request_is_stored_in_clear(holder: Client) -> None:
     party, secret = with_secret()
-    sign_in(alice)
     form = urlencode(asked(party, transaction_data=TRANSACTION_DATA))
 
-    pushed = client.post(PAR, form, content_type=FORM, headers=basic(party.client_id, secret))
+    pushed = holder.post(PAR, form, content_type=FORM, headers=basic(party.client_id, secret))
     assert found() == {}
     begin = {"client_id": party.client_id, "request_uri": pushed.json()["request_uri"]}
-    page = address_of_page(client.get(PATH, begin))
+    page = address_of_page(holder.get(PATH, begin))
     assert found() == {}
-    assert "Planted memo" in client.get(page).content.decode()
-    assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])
+    assert "Planted memo" in holder.get(page).content.decode()
+    assert "vp_token" in fragment(holder.get(decide(holder, page)).headers["Location"])
     assert found() == {}
     assert PushedRequest.objects.get().sealed_transaction_data is None
 
@@ -194,12 +189,9 @@ def test_no_transaction_of_a_posted_answer_is_stored_in_clear(
         assert found() == {}
 
 
-def test_only_type_and_hash_are_stored_in_clear(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_only_type_and_hash_are_stored_in_clear(holder: Client, bank: RelyingParty) -> None:
     answer = fragment(
-        client.get(decide(client, ask(client, bank, transaction_data=TRANSACTION_DATA))).headers["Location"]
+        holder.get(decide(holder, ask(holder, bank, transaction_data=TRANSACTION_DATA))).headers["Location"]
     )
 
     kept = Consent.objects.get().transactions
@@ -211,21 +203,20 @@ def test_only_type_and_hash_are_stored_in_clear(
 
 
 def test_a_sealed_value_does_not_open_in_another_row(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn, caplog: pytest.LogCaptureFixture
+    holder: Client, bank: RelyingParty, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sign_in(alice)
     small, large = (
-        ask(client, bank, nonce=f"nonce-of-many-characters-{number}", transaction_data=VALUES[number])
+        ask(holder, bank, nonce=f"nonce-of-many-characters-{number}", transaction_data=VALUES[number])
         for number in (1, 2)
     )
     Consent.objects.filter(transactions__0__kind=URN + "wire-instructions:v1").update(
         sealed_transactions=Consent.objects.get(transactions__0__kind=list(SAID)[1]).sealed_transactions
     )
 
-    assert "Planted goods" in client.get(small).content.decode()
-    led = client.get(large)
+    assert "Planted goods" in holder.get(small).content.decode()
+    led = holder.get(large)
     assert led.status_code == 303
-    answer = fragment(client.get(led.headers["Location"]).headers["Location"])
+    answer = fragment(holder.get(led.headers["Location"]).headers["Location"])
     assert (answer["error"], answer["state"]) == ("server_error", "af0ifjsldkj")
     assert "consent_consent.sealed_transactions" in caplog.text
 
@@ -270,13 +261,12 @@ def test_a_pushed_request_whose_transaction_does_not_open_is_redirected_with_ser
 
 
 def test_a_request_from_before_its_transactions_were_sealed_is_still_answered(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
-    sign_in(alice)
-    page = ask(client, bank, transaction_data=VALUES[2])
+    page = ask(holder, bank, transaction_data=VALUES[2])
     row = Interaction.objects.get()
     in_clear = {**row.parameters, "transaction_data": VALUES[2]}
     Interaction.objects.update(parameters=in_clear, sealed_transaction_data=None)
 
-    assert "vp_token" in fragment(client.get(decide(client, page)).headers["Location"])
+    assert "vp_token" in fragment(holder.get(decide(holder, page)).headers["Location"])
     assert found() == {}

@@ -13,10 +13,9 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
-import yaml
 from psycopg.conninfo import make_conninfo
 
-from tests.environment_files import as_a_shell_reads, as_compose_reads, as_systemd_reads
+from tests.environment_files import as_a_shell_reads, as_compose_reads, as_kubernetes_reads, as_systemd_reads
 from tests.project_copy import ROOT
 
 SETUP = ROOT / "deploy" / "setup"
@@ -58,14 +57,6 @@ def started(script: Path, *words: str, typed: str = "") -> subprocess.CompletedP
     return subprocess.run(
         command, env={"PATH": os.environ["PATH"]}, input=typed, capture_output=True, text=True
     )
-
-
-def as_kubernetes_reads(file: Path) -> tuple[dict[str, str], dict[str, str]]:
-    """The files of the Secret, and the variables of the ConfigMap."""
-    secret, config = yaml.safe_load_all(file.read_text())
-    assert [each["kind"] for each in (secret, config)] == ["Secret", "ConfigMap"]
-    assert all(isinstance(value, str) for value in (secret["stringData"] | config["data"]).values())
-    return secret["stringData"], config["data"]
 
 
 def test_systemd_and_a_shell_read_what_was_answered(setup: Setup, tmp_path: Path) -> None:
@@ -247,6 +238,6 @@ def test_the_next_commands_are_those_of_the_document(setup: Setup, tmp_path: Pat
     printed = setup(form).stdout.replace(str(tmp_path / "made"), folder).splitlines()
 
     commands = printed[2:]
-    document = (ROOT / "docs" / "operate.md").read_text()
+    document = "".join((ROOT / "docs" / f"{name}.md").read_text() for name in ("operate", "kubernetes"))
     assert commands
     assert [line for line in commands if not line.startswith("sudo ") and f"# {line}\n" not in document] == []

@@ -285,23 +285,6 @@ def test_no_template_has_inline_style_or_script() -> None:
     assert [str(path) for path in templates if INLINE.search(path.read_text())] == []
 
 
-@pytest.mark.parametrize(
-    ("html", "is_inline"),
-    [
-        ("<style>p { color: red }</style>", True),
-        ('<p style="color: red">', True),
-        ('<button OnClick="go()">', True),
-        ('<a href="javascript:go()">', True),
-        ('<script type="module">go()</script>', True),
-        ('<script src="/static/go.js" defer></script>', False),
-        ('<script type="application/json">{}</script>', False),
-        ('<p data-style="plain">on = 1</p>', False),
-    ],
-)
-def test_inline_style_and_script_are_recognised(html: str, is_inline: bool) -> None:
-    assert bool(INLINE.search(html)) == is_inline
-
-
 GETTEXT = {"_", "_t", "gettext", "gettext_lazy", "ngettext", "ngettext_lazy"}
 STRAIGHT = re.compile(r"[a-z]'[a-z ]")
 

@@ -23,7 +23,7 @@ def desk(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
     POST sends a test webhook to the application and leads to what came back.
     """
     now, problem, status = timezone.now(), "", 200
-    typed = request.GET.get("reference", "").strip().upper()[:20]
+    typed = request.GET.get("reference", "").strip().upper()[:8]
     own = own_or_404(owner, client_id) if client_id else None
     if request.method == "POST":
         try:
@@ -35,6 +35,6 @@ def desk(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
     found = requests_of([own] if own else self_registrations.registered_by(owner), now=now)
     if typed:
         found = [each for each in found if any(step.reference == typed for step, *_rule in each["steps"])]
-    page = Paginator(found, 20).get_page(request.GET.get("page"))
+    page = Paginator(found, 10).get_page(request.GET.get("page"))
     facts = {"party": own, "developer": owner, "page": page, "typed": typed, "problem": problem}
     return render(request, "developer/desk.html", facts, status=status if found or not typed else 404)

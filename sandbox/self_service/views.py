@@ -184,7 +184,8 @@ def _to_try(own: RelyingParty) -> dict[str, Any]:
     """An example request for each redirect URI, the endpoints, and the holder for tests."""
     requests = integration.requests_to_try(own, login_hint="sam@example.org")
     holder = settings.BASE_URL + reverse("sandbox_holder")
-    return {"requests": requests, "addresses": integration.addresses(), "holder": holder}
+    addresses = integration.addresses() | {"root certificate": f"{settings.BASE_URL}/trust/root.pem"}
+    return {"requests": requests, "addresses": addresses, "holder": holder}
 
 
 def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) -> HttpResponse:

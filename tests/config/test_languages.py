@@ -166,14 +166,13 @@ def test_unknown_languages_are_refused(client: Client, unknown: str):
 
 
 def test_the_wallet_remembers_the_language_that_its_holder_chose(
-    client: Client, alice: Wallet, sign_in: Any, statements: Any
+    holder: Client, alice: Wallet, statements: Any
 ):
-    sign_in(alice)
-    choose(client, "es")
+    choose(holder, "es")
     alice.refresh_from_db()
     assert alice.language == "es"
     with statements() as seen:
-        choose(client, "es")
+        choose(holder, "es")
     assert not [sql for sql in seen.texts if "UPDATE" in sql]
 
 
@@ -229,14 +228,11 @@ def test_no_locales_break_a_request(requested: str):
 @pytest.mark.parametrize(
     "path", ["/wallet/", "/wallet/history/?requester=bank", "/wallet/security/", "/wallet/data/"]
 )
-def test_the_switch_on_a_page_of_the_wallet_leads_back_to_it(
-    client: Client, alice: Any, sign_in: Any, path: str
-):
-    sign_in(alice)
-    (there,) = re.findall('name="next" value="([^"]*)"', client.get(path).content.decode())
-    switched = client.post("/language/", {"language": "es", "next": there})
+def test_the_switch_on_a_page_of_the_wallet_leads_back_to_it(holder: Client, path: str):
+    (there,) = re.findall('name="next" value="([^"]*)"', holder.get(path).content.decode())
+    switched = holder.post("/language/", {"language": "es", "next": there})
     assert switched.headers["Location"] == path
-    assert '<html lang="es"' in client.get(path).content.decode()
+    assert '<html lang="es"' in holder.get(path).content.decode()
 
 
 def next_on(response: Any) -> str:

@@ -2,7 +2,7 @@
 
 import re
 import uuid
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 
 import pytest
 from django.apps import apps
@@ -11,7 +11,6 @@ from django.test import Client, RequestFactory
 from django.urls import URLPattern, URLResolver, get_resolver, reverse
 
 from config import views
-from wallet.models import Wallet
 
 PAGES = [
     (views.bad_request, 400, "We could not read that"),
@@ -93,11 +92,8 @@ def test_the_front_page_leads_to_the_wallet_and_the_published_documents(client: 
         assert f'href="{address}"' in page
 
 
-def test_the_front_page_leads_who_is_signed_in_to_their_wallet(
-    client: Client, alice: Wallet, sign_in: Callable[..., object]
-) -> None:
-    sign_in(alice)
-    response = client.get("/")
+def test_the_front_page_leads_who_is_signed_in_to_their_wallet(holder: Client) -> None:
+    response = holder.get("/")
 
     assert (response.status_code, response.headers["Location"]) == (303, reverse("wallet_home"))
     assert "no-store" in response.headers["Cache-Control"]
@@ -111,16 +107,6 @@ def test_the_front_page_has_links_for_developers_in_the_sandbox_only(
     page = client.get("/").content.decode()
     assert "For developers" not in page
     assert "openid-configuration" not in page
-
-
-def test_every_page_says_that_it_is_the_sandbox(client: Client, db: None) -> None:
-    for address in ("/", "/nowhere/", "/wallet/sign-in/"):
-        assert "Sandbox" in client.get(address).content.decode()
-
-
-def test_production_has_no_banner(client: Client, db: None, settings) -> None:
-    settings.ENVIRONMENT_BANNER = ""
-    assert 'class="banner"' not in client.get("/").content.decode()
 
 
 def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:

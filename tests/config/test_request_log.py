@@ -21,32 +21,24 @@ from presentation.requests.interactions import path_of
 from tests.people import ALICE
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.requests.test_flow import ask, decide
-from wallet.models import Wallet
 
 
 def test_a_whole_flow_leaves_no_address_nonce_state_name_or_token_in_logs_and_metrics(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    signing_key: Any,
-    sign_in: Any,
-    settings: Any,
-    caplog: pytest.LogCaptureFixture,
+    holder: Client, acme_bank: RelyingParty, signing_key: Any, settings: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    sign_in(alice)
     settings.METRICS_TOKEN = "m" * 40
 
-    client.get(PATH, {"client_id": "nora@example.org", "nonce": "n-0S6_WzA2Mj", "login_hint": ALICE})
-    client.generic(ALICE, f"/{ALICE}/Archer")
-    home = client.get(decide(client, ask(client, acme_bank))).headers["Location"]
+    holder.get(PATH, {"client_id": "nora@example.org", "nonce": "n-0S6_WzA2Mj", "login_hint": ALICE})
+    holder.generic(ALICE, f"/{ALICE}/Archer")
+    home = holder.get(decide(holder, ask(holder, acme_bank))).headers["Location"]
 
     token = home.split("vp_token=")[1][:40]
     written = "\n".join(
         record.getMessage() for record in caplog.records if not record.name.startswith("django.db")
     )
     assert "'status': 303" in written
-    metrics = client.get("/metrics", headers={"Authorization": f"Bearer {'m' * 40}"}).content.decode()
+    metrics = holder.get("/metrics", headers={"Authorization": f"Bearer {'m' * 40}"}).content.decode()
     assert f'authorization_answers_total{{outcome="shared",relying_party="{acme_bank.client_id}"}}' in metrics
     assert 'authorization_requests_total{relying_party="",step="untrusted"}' in metrics
     for private in (ALICE, "nora@example.org", "n-0S6_WzA2Mj", "af0ifjsldkj", "Archer", token):
@@ -129,27 +121,18 @@ def test_an_id_of_another_form_is_replaced(given: str) -> None:
     assert used != given
 
 
-ANY_TEXT = strategies.text(strategies.characters())  # halves of surrogate pairs, too
-
-
 def lines(caplog: pytest.LogCaptureFixture) -> list[dict[str, Any]]:
     """The events of our own code, in the order in which they were logged."""
     return [dict(record.msg) for record in caplog.records if isinstance(record.msg, dict)]
 
 
 def test_each_request_of_a_flow_is_one_line_and_the_last_says_who_got_the_answer(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    signing_key: Any,
-    sign_in: Any,
-    caplog: pytest.LogCaptureFixture,
+    holder: Client, acme_bank: RelyingParty, signing_key: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sign_in(alice)
     caplog.set_level(logging.INFO)
 
-    ask(client, acme_bank)
-    client.post(path_of(Interaction.objects.get()), {"decision": "share"})
+    ask(holder, acme_bank)
+    holder.post(path_of(Interaction.objects.get()), {"decision": "share"})
 
     # The first answer of all opens the status lists.
     written = [line for line in lines(caplog) if line["event"] != "status_lists_kept_open"]
@@ -165,13 +148,12 @@ def test_each_request_of_a_flow_is_one_line_and_the_last_says_who_got_the_answer
 
 
 def test_the_line_of_a_refusal_says_its_error(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, caplog: pytest.LogCaptureFixture
+    holder: Client, acme_bank: RelyingParty, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     caplog.set_level(logging.INFO)
 
-    client.post(path_of(Interaction.objects.get()), {"decision": "decline"})
+    holder.post(path_of(Interaction.objects.get()), {"decision": "decline"})
 
     line = lines(caplog)[-1]
     said = [line[name] for name in ("event", "outcome", "interaction", "error", "status")]

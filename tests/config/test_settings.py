@@ -171,12 +171,9 @@ def test_production_refuses_the_identity_provider_of_the_sandbox(tmp_path: Path)
     ("wrong", "word"),
     [
         ({"KEY_SEALING_KEYS": "12345"}, "KEY_SEALING_KEYS: shorter than 32 characters at position 1."),
-        ({"SIGNING_KEY_STORE": "drawer"}, "SIGNING_KEY_STORE must be software or pkcs11."),
         ({"PKCS11_TOKEN": "wallet"}, "PKCS11_MODULE is not set, and this is: PKCS11_TOKEN."),
         ({"CERTIFICATE_SUBJECT": "Example Ltd"}, "CERTIFICATE_SUBJECT is no distinguished name"),
         ({"SIGNING_KEY_DAYS": "2"}, "SIGNING_KEY_DAYS is too short"),
-        ({"TRUSTED_PROXY_COUNT": "-1"}, "TRUSTED_PROXY_COUNT must be"),
-        ({"DATABASE_URL": "sqlite:////tmp/wallet.sqlite3"}, "DATABASE_URL must name a PostgreSQL database"),
         ({"WEB_THREADS": "many"}, "WEB_THREADS must be a whole number from 1 to 1000."),
         ({"WEB_CONCURRENCY": "0"}, "WEB_CONCURRENCY must be a whole number from 1 to 1000."),
     ],
@@ -265,21 +262,6 @@ def test_limits_that_suit_shared_networks_are_settings() -> None:
     assert start(production_environment(), code).stdout.split() == ["300", "300", "300", "100", "5", "5"]
     shown = start(production_environment() | chosen, code)
     assert shown.stdout.split() == ["1001", "1001", "1001", "333", "7", "7"]
-
-
-def test_sealing_keys_may_come_from_a_file_instead(tmp_path: Path) -> None:
-    environment = production_environment()
-    (tmp_path / "keys").write_text("first-sealing-key-of-more-than-32-characters\nsecond\n")
-    from_file = environment | {"KEY_SEALING_KEYS_FILE": str(tmp_path / "keys")}
-
-    both = start(from_file)
-    del from_file["KEY_SEALING_KEYS"]
-    shown = start(from_file, "print(settings.KEY_SEALING_KEYS)")
-    missing = start(from_file | {"KEY_SEALING_KEYS_FILE": "/nowhere"})
-
-    assert "KEY_SEALING_KEYS and KEY_SEALING_KEYS_FILE are both set; keep one of them." in both.stderr
-    assert shown.stdout.strip() == "['first-sealing-key-of-more-than-32-characters', 'second']"
-    assert "KEY_SEALING_KEYS_FILE: /nowhere cannot be read: No such file or directory." in missing.stderr
 
 
 def test_every_secret_may_come_from_a_file(tmp_path: Path) -> None:
@@ -382,13 +364,6 @@ def test_the_check_names_no_file_variable_that_is_read_or_belongs_to_other_progr
 
     assert "infra.W004" not in checked.stderr
     assert "PKCS11" in checked.stderr, "the check has run"
-
-
-def test_the_pin_comes_from_one_place() -> None:
-    refused = start(production_environment() | {"PKCS11_PIN": "1234", "PKCS11_PIN_FILE": "/run/pin"})
-
-    assert "PKCS11_PIN and PKCS11_PIN_FILE are both set; keep one of them." in refused.stderr
-    assert "1234" not in refused.stderr
 
 
 def test_production_has_no_sandbox_pages_and_no_debug() -> None:

@@ -176,7 +176,7 @@ def test_a_stale_sign_in_form_is_shown_again(
 
 
 def test_a_stale_front_door_is_shown_again_or_leads_to_the_wallet(
-    client: Client, tab: Client, nora: Wallet, sign_in: Any
+    tab: Client, nora: Wallet, sign_in: Any
 ) -> None:
     assert NOTICE in submitted(tab, reverse("wallet_front_door"), {"email": NORA}).content.decode()
     sign_in(nora)
@@ -190,9 +190,8 @@ def test_a_stale_front_door_is_shown_again_or_leads_to_the_wallet(
     [("wallet_own_identity", "wallet_home"), ("wallet_share_emails", "consent_history")],
 )
 def test_a_stale_form_of_a_holder_is_shown_again_and_does_nothing(
-    client: Client, tab: Client, alice: Wallet, sign_in: Any, form: str, page: str
+    holder: Client, tab: Client, alice: Wallet, form: str, page: str
 ) -> None:
-    sign_in(alice)
     shown = submitted(tab, reverse(form), {"share_emails": "on"})
     assert shown.request["PATH_INFO"] == reverse(page)
     assert NOTICE in shown.content.decode()
@@ -259,12 +258,9 @@ def test_a_stale_sign_out_does_nothing_and_offers_it_again(
     assert HolderSession.objects.exists()
 
 
-def test_a_stale_invalidation_is_asked_again(
-    client: Client, tab: Client, alice: Wallet, sign_in: Any
-) -> None:
+def test_a_stale_invalidation_is_asked_again(holder: Client, tab: Client, alice: Wallet) -> None:
     from tests.wallet.statuses import VALID, presented, status_of
 
-    sign_in(alice)
     consent = put(alice)
     decisions.grant(consent.id, alice, now=timezone.now())
     entry = presented(alice, reference=consent.id)

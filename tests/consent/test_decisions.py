@@ -16,16 +16,19 @@ from tests.consent.questions import WIRE, last_shared, put
 from wallet.models import Wallet
 
 
-def test_a_yes_is_written_down_with_its_time(alice: Wallet) -> None:
-    consent = put(alice)
+@pytest.fixture
+def consent(alice: Wallet) -> Consent:
+    return put(alice)
+
+
+def test_a_yes_is_written_down_with_its_time(alice: Wallet, consent: Consent) -> None:
     now = timezone.now()
     decisions.grant(consent.id, alice, now=now)
     consent.refresh_from_db()
     assert (consent.decision, consent.decided_at) == ("granted", now)
 
 
-def test_a_no_is_written_down_with_its_time(alice: Wallet) -> None:
-    consent = put(alice)
+def test_a_no_is_written_down_with_its_time(alice: Wallet, consent: Consent) -> None:
     now = timezone.now()
     decisions.decline(consent.id, alice, now=now)
     consent.refresh_from_db()
@@ -34,8 +37,7 @@ def test_a_no_is_written_down_with_its_time(alice: Wallet) -> None:
 
 @pytest.mark.parametrize("first", [decisions.grant, decisions.decline])
 @pytest.mark.parametrize("second", [decisions.grant, decisions.decline])
-def test_a_second_answer_changes_nothing(alice: Wallet, first, second) -> None:
-    consent = put(alice)
+def test_a_second_answer_changes_nothing(alice: Wallet, first, second, consent: Consent) -> None:
     first(consent.id, alice, now=timezone.now())
     before = Consent.objects.filter(id=consent.id).values().get()
     with pytest.raises(AlreadyDecidedError) as error:
@@ -44,24 +46,25 @@ def test_a_second_answer_changes_nothing(alice: Wallet, first, second) -> None:
     assert Consent.objects.filter(id=consent.id).values().get() == before
 
 
-def test_a_question_cannot_be_answered_from_the_moment_it_expires(alice: Wallet) -> None:
-    consent = put(alice)
+def test_a_question_cannot_be_answered_from_the_moment_it_expires(alice: Wallet, consent: Consent) -> None:
     for decide in (decisions.grant, decisions.decline):
         with pytest.raises(ExpiredError):
             decide(consent.id, alice, now=consent.expires_at)
     decisions.grant(consent.id, alice, now=consent.expires_at - timedelta(microseconds=1))
 
 
-def test_a_question_cannot_be_answered_from_another_wallet(alice: Wallet, bob: Wallet) -> None:
-    consent = put(alice)
+def test_a_question_cannot_be_answered_from_another_wallet(
+    alice: Wallet, bob: Wallet, consent: Consent
+) -> None:
     with pytest.raises(LookupError):
         decisions.grant(consent.id, bob, now=timezone.now())
     consent.refresh_from_db()
     assert consent.decision == Consent.Decision.ASKED
 
 
-def test_a_yes_is_good_for_exactly_its_request_and_wallet(alice: Wallet, bob: Wallet) -> None:
-    consent = put(alice)
+def test_a_yes_is_good_for_exactly_its_request_and_wallet(
+    alice: Wallet, bob: Wallet, consent: Consent
+) -> None:
     assert not decisions.granted_for(consent, request_hash=consent.request_hash, wallet=alice)
     decisions.grant(consent.id, alice, now=timezone.now())
     consent.refresh_from_db()
@@ -70,8 +73,7 @@ def test_a_yes_is_good_for_exactly_its_request_and_wallet(alice: Wallet, bob: Wa
     assert not decisions.granted_for(consent, request_hash=consent.request_hash, wallet=bob)
 
 
-def test_a_no_is_good_for_nothing(alice: Wallet) -> None:
-    consent = put(alice)
+def test_a_no_is_good_for_nothing(alice: Wallet, consent: Consent) -> None:
     decisions.decline(consent.id, alice, now=timezone.now())
     consent.refresh_from_db()
     assert not decisions.granted_for(consent, request_hash=consent.request_hash, wallet=alice)
@@ -83,8 +85,7 @@ def test_a_transaction_no_page_could_show_is_not_asked_about(alice: Wallet) -> N
     assert not Consent.objects.exists()
 
 
-def test_a_row_cannot_be_saved_again_or_deleted(alice: Wallet) -> None:
-    consent = put(alice)
+def test_a_row_cannot_be_saved_again_or_deleted(alice: Wallet, consent: Consent) -> None:
     consent.decision = Consent.Decision.GRANTED
     with pytest.raises(AppendOnlyError):
         consent.save()
@@ -101,8 +102,7 @@ def test_a_row_cannot_be_saved_again_or_deleted(alice: Wallet) -> None:
         {"decided_at": timezone.now()},
     ],
 )
-def test_the_database_refuses_half_an_answer(alice: Wallet, change: dict) -> None:
-    consent = put(alice)
+def test_the_database_refuses_half_an_answer(alice: Wallet, change: dict, consent: Consent) -> None:
     with pytest.raises(IntegrityError), transaction.atomic():
         Consent.objects.filter(id=consent.id).update(**change)
 

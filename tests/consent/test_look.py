@@ -177,19 +177,6 @@ def test_many_receipts_and_none_are_for_everybody(as_alice: Any, alice: Wallet, 
     expect(as_alice.get_by_role("article")).to_have_count(PAGE_SIZE)
 
 
-@pytest.mark.parametrize("requester", [ACME, LONG])
-def test_taking_back_is_for_everybody(
-    as_alice: Any, alice: Wallet, live_server: Any, signing_key: Any, requester: Requester
-) -> None:
-    consent = put(alice, requester=requester)
-    decisions.grant(consent.id, alice, now=timezone.now())
-    presented(alice, reference=consent.id)
-    as_alice.goto(f"{live_server.url}/wallet/history/{consent.id}/invalidate/?try_again=1")
-    expect(as_alice.get_by_role("alert")).to_be_visible()
-    picture(as_alice, "invalidate")
-    check(as_alice)
-
-
 @pytest.mark.parametrize("why", ["granted", "declined", "other"])
 def test_a_closed_question_is_for_everybody(
     as_alice: Any, alice: Wallet, bob: Wallet, live_server: Any, why: str

@@ -89,7 +89,7 @@ def test_the_page_has_every_claim_they_ever_received_with_its_last_time(
 
 
 def test_it_says_what_is_still_valid_and_what_was_taken_back(
-    holder: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: Any, sign_in: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: Any
 ) -> None:
     ask(holder, acme_bank)
     holder.post(path_of(Interaction.objects.get()), {"decision": "share"})

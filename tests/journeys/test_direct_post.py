@@ -46,20 +46,6 @@ def test_a_holder_shares_and_goes_where_the_application_says(
     assert bank.verify(bank.read_posted(receiver.posted[0].body))["given_name"] == "Alice"
 
 
-def test_without_a_way_on_a_page_says_that_it_is_done_and_stays_so(
-    holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver
-) -> None:
-    person = asked(holder(), receiver).clicks("Share these").sees("Done")
-    expect(person.page.get_by_text("Acme Bank has your answer.")).to_be_visible()
-
-    person.page.reload()
-    person.sees("Done")
-    person.page.go_back()
-
-    assert len(receiver.posted) == 1
-    bank.verify(bank.read_posted(receiver.posted[0].body))
-
-
 def test_an_answer_that_does_not_arrive_is_sent_again_by_a_button(
     holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
 ) -> None:
@@ -102,25 +88,3 @@ def test_giving_up_leads_to_the_application(
     person.clicks("Go to Acme Bank").sees("You are back at the application")
 
     assert len(receiver.posted) == 1
-
-
-def test_declining_is_posted_and_the_application_says_where_to_go(
-    holder: MakeHolder, alice: Wallet, bank: RelyingParty, receiver: Receiver, application: Application
-) -> None:
-    receiver.redirects_to(f"{application.origin}/sorry")
-
-    asked(holder(), receiver).clicks("Don’t share").sees("You are back at the application")
-
-    assert bank.read_posted(receiver.posted[0].body).error == "access_denied"
-    assert application.requests == ["/sorry"]
-
-
-def test_an_invalid_request_leads_to_a_page_and_is_reported_to_the_relying_party(
-    holder: MakeHolder, bank: RelyingParty, receiver: Receiver
-) -> None:
-    direct = {"response_mode": "direct_post", "response_uri": receiver.uri}
-
-    holder().arrives(**direct).sees("We cannot go on with this request")
-
-    answer = bank.read_posted(receiver.posted[0].body)
-    assert (answer.error, answer.presentation) == ("invalid_request", None)

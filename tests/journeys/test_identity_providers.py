@@ -4,14 +4,12 @@ The way through another wallet is in `test_other_wallet`.
 """
 
 from collections.abc import Callable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from tests.day_inputs import type_day
 from tests.journeys.conftest import Holder
 from tests.people import NORA
 from tests.relying_party import RelyingParty
@@ -19,7 +17,6 @@ from tests.wallet.operators import reviewer
 from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
 from tests.wallet.providers.stripe_play import NAME, StripePlay
 from tests.wallet.test_identity_verification import NORA_NEW
-from tests.wallet.test_pictures import picture
 from wallet.identity import review
 from wallet.models import IdentityVerification
 
@@ -79,24 +76,6 @@ def test_with_stripe(holder: MakeHolder, bank: RelyingParty, stripe: StripePlay,
     person = goes_there(begins(holder(NORA)))
     person.page.get_by_role("button", name="It is me", exact=True).click()
     assert bank.verify(shares(person))["given_name"]
-
-
-def test_with_pictures_that_an_operator_looks_at(
-    holder: MakeHolder, bank: RelyingParty, settings: Any, tmp_path: Path
-) -> None:
-    settings.IDENTITY_PROVIDERS = {"from_afar": {}}
-    person = begins(holder(NORA)).sees("Send pictures of your document")
-    photo = tmp_path / "photo.jpg"
-    photo.write_bytes(picture())
-    for label, text in (("Given names", "Nora"), ("Family name", "New")):
-        person.page.get_by_label(label).fill(text)
-    type_day(person.page, "Date of birth", "1999-12-31")
-    person.page.get_by_label("Picture of the front of your document").set_input_files(photo)
-    person.page.get_by_label("Picture of your face").set_input_files(photo)
-    person.clicks("Send").sees("We have your pictures")
-    an_operator_approves()
-    person.page.get_by_role("link", name="Check again").click()
-    assert bank.verify(shares(person))["given_name"] == "Nora"
 
 
 def test_with_a_visit(holder: MakeHolder, bank: RelyingParty, settings: Any) -> None:

@@ -1,19 +1,16 @@
 """A person reads the pages in their language, and changes it on the way."""
 
-import re
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 from django.conf import settings
-from django.core import mail
 from playwright.sync_api import expect
 
 from tests.code_page import enter_code
 from tests.journeys.conftest import Application, Holder
 from tests.people import NORA
 from tests.relying_party import RelyingParty
-from tests.wallet.conftest import code_in
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.browser
@@ -69,30 +66,3 @@ def test_a_request_with_ui_locales_begins_in_spanish_and_its_errors_are_spanish(
     reads(person.page, "es")
     person.page.goto(f"{question}nothing/")
     person.sees("No hay nada en esta dirección")
-
-
-def test_the_language_of_the_browser_is_that_of_the_pages(
-    browser: Any, holder: Callable[..., Holder], bank: RelyingParty, alice: Wallet
-) -> None:
-    context = browser.new_context(locale="es-MX")
-    person = holder(page=context.new_page()).arrives()
-    person.sees("Confirme su dirección de correo electrónico")
-    signs_in(person)
-    person.clicks("Compartir estos datos").comes_back()
-    person.page.goto(f"{bank.base_url}/wallet/history/")
-    moment = person.page.locator("time[data-moment]").first
-    expect(moment).to_have_text(re.compile(r"^\d{1,2} de [a-z]+ de \d{4} a las? \d{1,2}:\d\d$"))
-    context.close()
-
-
-def test_the_code_comes_in_an_email_in_the_language_of_the_page(
-    holder: Callable[..., Holder], alice: Wallet, settings: Any
-) -> None:
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    person = holder().arrives(ui_locales="es").clicks("Recibir un código").sees("Introduzca el código")
-    [letter] = mail.outbox
-    assert letter.subject == "Su código de inicio de sesión"
-    assert "Acme Bank pide sus datos verificados." in letter.body
-    assert '<html lang="es">' in letter.alternatives[0][0]
-    enter_code(person.page, code_in(letter.body))
-    person.sees("¿Compartir estos datos con Acme Bank?")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,10 +12,13 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from infra import second_factors
 from infra.outbound.calls import Outbound
 from presentation.models import Interaction, RelyingParty
 from tests.barriers import TARGET_SIZE, assert_no_barriers
 from tests.consent.questions import put
+from tests.journeys.test_passkeys import Device
+from tests.operators.test_second_factor import SECRET, code
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting
 
@@ -139,6 +143,55 @@ def test_an_operator_sets_up_webhooks_for_a_relying_party(signed_in: Any) -> Non
 
     event.refresh_from_db()
     assert (event.state, event.attempts) == ("waiting", 0)
+
+
+def test_an_operator_adds_a_passkey_and_signs_in_with_it_by_keyboard(
+    service: Any, page: Any, browser: Any, settings: Any
+) -> None:
+    settings.OPERATOR_SECOND_FACTOR = True
+    olga = User.objects.create_superuser("olga", password="a long enough one")
+    before = timezone.now() - timedelta(minutes=2)
+    second_factors.set_up(olga, SECRET, code(before), now=before)
+    device = Device(page)
+
+    def shows_password(page: Any) -> None:
+        page.goto(f"{service.url}/admin/second-factor/passkeys/")
+        page.get_by_label("Username").fill("olga")
+        page.get_by_label("Password").fill("a long enough one")
+        page.keyboard.press("Enter")
+        page.get_by_label("Code").wait_for()
+
+    def presses(name: str) -> None:
+        page.get_by_role("button", name=name).focus()
+        page.keyboard.press("Enter")
+
+    shows_password(page)
+    page.get_by_label("Code").fill(code())
+    page.keyboard.press("Enter")
+    presses("Add a passkey")
+    page.get_by_role("button", name="Remove the passkey").wait_for()
+    look(page, "own-passkeys")
+    presses("Remove the authenticator app")
+    page.get_by_text("Your second factor is changed.").wait_for()
+    assert not page.get_by_role("button", name="Remove the authenticator app").is_visible()
+    presses("Log out")
+    page.get_by_role("heading", name="Logged out").wait_for()
+
+    shows_password(page)
+    look(page, "second-step-passkey")
+    assert not page.get_by_text("No passkey was used.").is_visible()
+    device.verifies_user(False)
+    presses("Use your passkey")
+    page.get_by_text("No passkey was used.").wait_for()
+    device.verifies_user(True)
+    presses("Use your passkey")
+    page.get_by_role("button", name="Add a passkey").wait_for()
+
+    without = browser.new_context(java_script_enabled=False)
+    shows_password(other := without.new_page())
+    other.get_by_text("Without it, use a code.").wait_for()
+    assert not other.get_by_role("button", name="Use your passkey").is_visible()
+    without.close()
 
 
 SMALLEST = 24  # CSS pixels of each side (WCAG 2.2, 2.5.8)

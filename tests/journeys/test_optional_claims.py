@@ -47,18 +47,6 @@ def verified(answer: Answer, bank: RelyingParty, *granted: str) -> dict[str, Any
     return claims
 
 
-def test_they_are_off_at_first_and_then_not_in_the_token(
-    holder: Any, page: Any, curious: RelyingParty, alice: Any
-) -> None:
-    person = arrives(holder, page)
-    assert page.get_by_role("checkbox").count() == 2
-    assert page.get_by_role("checkbox", checked=True).count() == 0
-
-    person.clicks("Share these")
-
-    assert verified(person.comes_back(), curious) == {"given_name": "Alice"}
-
-
 def test_only_those_that_are_switched_on_are_in_the_token(
     holder: Any, page: Any, curious: RelyingParty, alice: Any
 ) -> None:

@@ -1,7 +1,6 @@
 """Returning and new holders, every result of verification, and every interruption."""
 
 import json
-import re
 import time
 from collections.abc import Callable
 from datetime import timedelta
@@ -17,7 +16,7 @@ from tests.journeys.conftest import Application, Holder
 from tests.journeys.test_self_service import look
 from tests.people import NORA, register
 from tests.relying_party import RelyingParty
-from wallet.models import Credential, Errand, HolderSession, Wallet
+from wallet.models import Errand, HolderSession, Wallet
 
 pytestmark = pytest.mark.browser
 MakeHolder = Callable[..., Holder]
@@ -52,19 +51,6 @@ def test_a_signed_in_holder_shares_with_one_tap(
     answer = person.arrives().sees("Share these details with Acme Bank?").clicks("Share these").comes_back()
 
     assert bank.verify(answer)["given_name"] == "Alice"
-
-
-def test_two_presentations_have_nothing_in_common_but_the_values(
-    holder: MakeHolder, alice: Wallet, bank: RelyingParty
-) -> None:
-    person = holder()
-    first = bank.examine(person.is_signed_in().arrives().clicks("Share these").comes_back())
-    second = bank.examine(person.arrives().clicks("Share these").comes_back())
-
-    assert first.claims == second.claims
-    assert first.jwt.payload["cnf"] != second.jwt.payload["cnf"]
-    assert not set(first.jwt.payload["_sd"]) & set(second.jwt.payload["_sd"])
-    assert not {d.encoded for d in first.disclosures} & {d.encoded for d in second.disclosures}
 
 
 SHARES = {
@@ -103,47 +89,6 @@ def test_unusual_names_are_shown_and_shared_whole(
             assert claims[name] in shown
     width = person.page.evaluate("document.documentElement.scrollWidth - window.innerWidth")
     assert width <= 0
-
-
-def test_resubmitting_once_then_passing(holder: MakeHolder, bank: RelyingParty) -> None:
-    person = holder(NORA).arrives().signs_in().is_verified_as("resubmit").sees("Please try again")
-    person.clicks("Try again").picks("resubmit")
-
-    assert bank.verify(person.sees("Share these").clicks("Share these").comes_back())
-
-
-@pytest.mark.parametrize(
-    ("outcome", "heading"),
-    [
-        ("declined", "Your identity could not be confirmed"),
-        ("review", "Your check needs a closer look"),
-    ],
-)
-def test_without_a_verified_identity_the_application_gets_its_answer_on_a_click(
-    holder: MakeHolder, outcome: str, heading: str
-) -> None:
-    person = holder(NORA).arrives().signs_in().is_verified_as(outcome).sees(heading)
-
-    answer = person.clicks("Return to Acme Bank").comes_back()
-
-    assert (answer.error, answer.error_description) == ("access_denied", "The request was not granted.")
-
-
-def test_a_provider_error_can_be_tried_again(holder: MakeHolder, bank: RelyingParty) -> None:
-    person = holder(NORA).arrives().signs_in().is_verified_as("error")
-    expect(person.page.get_by_role("heading", level=1)).to_be_visible()
-    person.clicks("Try again").picks("adult")
-
-    assert bank.verify(person.sees("Share these").clicks("Share these").comes_back())
-
-
-def test_a_slow_check_may_be_left_and_come_back_to(holder: MakeHolder) -> None:
-    person = holder(NORA).arrives().signs_in().is_verified_as("slow")
-    expect(person.page.locator("main")).to_contain_text("leave")
-
-    answer = person.clicks("Cancel and return to Acme Bank").comes_back()
-
-    assert answer.error == "access_denied"
 
 
 def test_signing_out_during_the_identity_check_leads_back(holder: MakeHolder) -> None:
@@ -201,16 +146,6 @@ def test_signing_out_after_the_answer_leads_back(
     person.clicks("Go back to Acme Bank").sees("You are back at the application")
 
 
-def test_declining_goes_back_and_leaves_a_receipt(holder: MakeHolder, alice: Wallet) -> None:
-    person = holder()
-    answer = person.is_signed_in().arrives().sees("Share these").clicks("Don’t share").comes_back()
-
-    assert answer.error == "access_denied"
-    person.page.goto(f"{person.bank.base_url}/wallet/history/")
-    expect(person.page.locator("main")).to_contain_text("Acme Bank")
-    assert Consent.objects.get().decision == "declined"
-
-
 @pytest.mark.parametrize("step", ["before signing in", "at the code", "at verification"])
 def test_leaving_on_the_way_goes_back(holder: MakeHolder, step: str) -> None:
     person = holder(NORA).arrives()
@@ -220,17 +155,6 @@ def test_leaving_on_the_way_goes_back(holder: MakeHolder, step: str) -> None:
         person.signs_in().sees("Confirm your identity")
 
     assert person.clicks("Cancel and return to Acme Bank").comes_back().error == "access_denied"
-
-
-def test_an_interrupted_holder_goes_on_where_they_were(
-    holder: MakeHolder, alice: Wallet, bank: RelyingParty
-) -> None:
-    person = holder().is_signed_in().arrives().sees("Share these")
-    address = person.page.url
-    person.page.goto("about:blank")
-    person.page.goto(address)
-
-    assert bank.verify(person.sees("Share these").clicks("Share these").comes_back())
 
 
 @pytest.mark.parametrize(
@@ -362,48 +286,6 @@ def test_a_key_rotation_in_mid_flow_is_not_noticed(
 
     assert presentation.jwt.header["kid"] == str(staged.id)
     assert {str(before), str(staged.id)} <= known
-
-
-def test_a_payment_is_shown_first_and_bound(holder: MakeHolder, alice: Wallet, bank: RelyingParty) -> None:
-    payment = {
-        "type": "urn:service:params:vc:transaction-data:payment-itemized:v1",
-        "credential_ids": ["basic"],
-        "payload": {
-            "title": "Two bottles",
-            "currency": "EUR",
-            "items": [{"quantity": 2, "unit_cost": 12.5, "label": "Wine"}],
-        },
-    }
-    person = holder().is_signed_in().arrives(transaction_data=[payment])
-    person.sees("Approve a payment of 25.00 EUR?")
-    text = person.page.locator("main").inner_text()
-
-    assert re.search(r"25[.,]00", text)
-    assert text.index("Wine") < text.index("Archer")
-    assert bank.verify(person.clicks("Approve 25.00 EUR").comes_back())
-
-
-def test_a_different_signed_in_wallet_is_asked_first(
-    holder: MakeHolder, alice: Wallet, bob: Wallet, bank: RelyingParty
-) -> None:
-    person = holder()
-    person.arrives().signs_in().clicks("Share these").comes_back()
-
-    person.arrives(login_hint=bob.email)
-
-    expect(person.page.locator("main")).to_contain_text(alice.email)
-    expect(person.page.locator("main")).to_contain_text(bob.email)
-
-
-def test_a_revoked_credential_shares_nothing(holder: MakeHolder, alice: Wallet) -> None:
-    person = holder().is_signed_in().arrives().sees("Share these")
-    Credential.objects.update(state="revoked")
-
-    person.clicks("Share these")
-
-    expect(person.page.get_by_role("heading", level=1)).to_be_visible()
-    assert "/identity/" in person.page.url
-    assert person.clicks("Cancel and return").comes_back().error == "access_denied"
 
 
 def test_without_javascript_everything_works(browser: Any, alice: Wallet, bank: RelyingParty) -> None:

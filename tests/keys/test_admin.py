@@ -369,15 +369,6 @@ def test_the_step_of_a_key_that_does_not_exist_is_not_found(keeper: Client) -> N
     assert keeper.get(f"{LIST}00000000-0000-0000-0000-000000000000/do/withdraw/").status_code == 404
 
 
-def test_no_page_needs_inline_style_or_script(keeper: Client, keys: Any) -> None:
-    addresses = [LIST, page(keys["active"]), f"{LIST}do/rotate/", *(page(keys["staged"], s) for s in STEPS)]
-    for address in addresses:
-        text = keeper.get(address).content.decode()
-        assert not re.search(
-            r"<style|<script(?![^>]*\bsrc=)(?![^>]*application/json)|\son\w+=|\sstyle=", text
-        )
-
-
 def test_the_sandboxs_authority_is_shown_with_its_fingerprint_and_cannot_be_changed(keeper: Client) -> None:
     row = authority(now=timezone.now())
     text = keeper.get(f"/admin/keys/authority/{row.pk}/change/").content.decode()

@@ -41,7 +41,6 @@ from tests.people import register
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import ask, decide
 from tests.softhsm import LABEL, SOFTHSM, Token
-from wallet.models import Wallet
 
 pytestmark = [pytest.mark.softhsm, pytest.mark.django_db(transaction=True)]
 DAY = timedelta(days=1)
@@ -157,7 +156,7 @@ def test_openssl_verifies_the_request_of_a_key_in_the_module_and_its_chain_lets_
 
 
 def test_a_withdrawn_key_is_destroyed_and_the_record_says_so(
-    succession: dict[str, SigningKey], token: Token, now: datetime
+    succession: dict[str, SigningKey], token: Token
 ) -> None:
     lost = succession["active"]
     run("withdraw_signing_key", str(lost), "--reason", "seen elsewhere", "--yes")
@@ -315,19 +314,18 @@ def test_another_key_under_the_same_id_never_signs_for_this_one(in_hardware: Tok
 
 
 def test_a_presentation_is_temporarily_unavailable_while_the_module_is(
-    in_hardware: Token, client: Client, alice: Wallet, sign_in: Any, now: datetime
+    in_hardware: Token, holder: Client, now: datetime
 ) -> None:
     due_steps.rotate(now=now)
     bank = register("Acme Bank", "https://bank.example/callback")
-    sign_in(alice)
     active_issuer_key(now=now)
     in_hardware.take_away()
-    interaction = decide(client, ask(client, bank))
-    answer = fragment(client.get(interaction).headers["Location"])
+    interaction = decide(holder, ask(holder, bank))
+    answer = fragment(holder.get(interaction).headers["Location"])
     assert answer["error"] == "temporarily_unavailable"
     in_hardware.put_back()
-    interaction = decide(client, ask(client, bank, nonce="another-nonce-of-many-characters"))
-    assert "vp_token" in fragment(client.get(interaction).headers["Location"])
+    interaction = decide(holder, ask(holder, bank, nonce="another-nonce-of-many-characters"))
+    assert "vp_token" in fragment(holder.get(interaction).headers["Location"])
 
 
 @pytest.mark.parametrize(
@@ -346,7 +344,7 @@ def test_the_database_keeps_rows_and_stores_together(signing_key: SigningKey, ch
 
 
 def test_a_backup_says_what_it_cannot_hold_and_a_restore_works_with_the_module(
-    succession: dict[str, SigningKey], token: Token, now: datetime, tmp_path: Path
+    succession: dict[str, SigningKey], now: datetime, tmp_path: Path
 ) -> None:
     passphrase = tmp_path / "passphrase"
     passphrase.write_text("correct horse battery staple")

@@ -104,4 +104,4 @@ def test_signatures_during_a_rotation_are_by_a_key_published_long_enough(now: da
     results = at_once(sign, sign, sign, lambda: moves.activate(staged.pk, now=later))
     assert errors(results) == []
     assert set(signed) <= {str(first), str(staged)}
-    assert active_issuer_key(now=later).kid == str(staged)
+    assert active_issuer_key(now=later, fresh=True).kid == str(staged)

@@ -7,12 +7,13 @@ import globals from "globals";
 
 const MODULES = ["sandbox/static/**/*.js"]; // loaded with <script type="module">
 const SCRIPTS = ["config/static/**/*.js"]; // loaded with <script defer>
-const NODE = ["tests/**/*.mjs", "tests/node/*.js"];
+const SCRIPTS_OF_CLIENTS = ["clients/**/callback/*.js"]; // for the pages of relying applications
+const NODE = ["{tests,clients/tests}/**/*.mjs", "tests/node/*.js", "clients/node/*.js", "docs/examples/*.mjs"];
 
 export default [
   { ignores: ["var/", "**/node_modules/", "test-artifacts/", ".venv/"] },
   {
-    files: [...MODULES, ...SCRIPTS, ...NODE],
+    files: [...MODULES, ...SCRIPTS, ...SCRIPTS_OF_CLIENTS, ...NODE],
     ...js.configs.recommended,
     linterOptions: { reportUnusedDisableDirectives: "error", reportUnusedInlineConfigs: "error" },
     rules: {
@@ -29,7 +30,7 @@ export default [
     },
   },
   { files: MODULES, languageOptions: { sourceType: "module", globals: globals.browser } },
-  { files: SCRIPTS, languageOptions: { sourceType: "script", globals: globals.browser } },
+  { files: [...SCRIPTS, ...SCRIPTS_OF_CLIENTS], languageOptions: { sourceType: "script", globals: globals.browser } },
   { files: NODE, languageOptions: { sourceType: "module", globals: globals.node } },
   {
     files: ["**/*.css"],

@@ -36,7 +36,7 @@ from keys.rotation.states import State, in_state
 from presentation import evidence
 from presentation.evidence import EvidenceError, checked
 from presentation.models import RelyingParty
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.forgery import new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import registered
@@ -277,17 +277,16 @@ def forged(found: Evidence) -> str:
 
 
 def test_evidence_of_several_presentations_is_checked_for_each(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any, root: x509.Certificate
+    holder: Client, bank: RelyingParty, root: x509.Certificate
 ) -> None:
     RelyingParty.objects.update(
         wire_format=RelyingParty.WireFormat.OPENID4VP_1_0, allowed_claims=["given_name", "birth_date"]
     )
-    sign_in(alice)
     two = with_query(query(path("given_name"), id="c"), query(path("birth_date"), id="e"))
     data = [payloads.value(payloads.SESSION, credential_ids=ids) for ids in (["e", "c"], ["c"])]
-    page = ask(client, bank, nonce=NONCE, transaction_data=" ".join(data), **two)
+    page = ask(holder, bank, nonce=NONCE, transaction_data=" ".join(data), **two)
     vp_token = json.loads(
-        dict(parse_qsl(urlsplit(client.get(decide(client, page)).headers["Location"]).fragment))["vp_token"]
+        dict(parse_qsl(urlsplit(holder.get(decide(holder, page)).headers["Location"]).fragment))["vp_token"]
     )
     body = {"vp_token": vp_token, "nonce": NONCE, "transaction_data": data, "evidence": True}
 

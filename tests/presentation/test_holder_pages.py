@@ -128,9 +128,7 @@ def test_where_a_handle_is_unknown_or_of_another_client_a_page_is_told(settings:
 
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
-def test_where_a_pushed_request_was_answered_before_a_page_is_told(
-    settings: Any, db: None, decision: str
-) -> None:
+def test_where_a_pushed_request_was_answered_before_a_page_is_told(settings: Any, decision: str) -> None:
     bank, secret = with_secret()
     url = carried(settings, bank, request_uri=pushed(bank, secret))
     assert call(url, decision=decision).json()["redirect_to"].startswith(CALLBACK)

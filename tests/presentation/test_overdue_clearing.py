@@ -25,7 +25,15 @@ from wallet.models import Credential, IdentityVerification, StatusList, Wallet
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 HOUR = timedelta(hours=1)
 # Tested below: only developers make the first, and all others there are of an identity.
-NOT_FILLED = {"registrations", "identity checks", "e-mails", "figures of relying parties", "codes", "reports"}
+NOT_FILLED = {
+    "registrations",
+    "identity checks",
+    "e-mails",
+    "figures of relying parties",
+    "codes",
+    "reports",
+    "steps",
+}
 
 
 @pytest.fixture(autouse=True)

@@ -24,7 +24,7 @@ from presentation.models import RelyingParty
 from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.grants import READ
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.people import register
 from tests.ports import free_port
 from tests.presentation.clients import access_token

@@ -14,7 +14,7 @@ from joserfc.jwk import ECKey
 
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import client_secrets
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import registered, with_key, with_secret
 from tests.relying_party import encode, read_jwt

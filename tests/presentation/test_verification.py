@@ -113,11 +113,10 @@ def test_another_nonce_is_not_valid(bank: RelyingParty, presented: dict[str, str
 
 @pytest.mark.parametrize("as_text", [True, False])
 def test_the_wire_format_of_openid4vp_is_accepted_as_text_and_as_object(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any, as_text: bool
+    holder: Client, bank: RelyingParty, as_text: bool
 ) -> None:
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
-    sign_in(alice)
-    home = client.get(decide(client, ask(client, bank, nonce=NONCE))).headers["Location"]
+    home = holder.get(decide(holder, ask(holder, bank, nonce=NONCE))).headers["Location"]
     vp_token = dict(parse_qsl(urlsplit(home).fragment))["vp_token"]
     assert vp_token.startswith("{")
 
@@ -143,16 +142,15 @@ def test_one_presentation_under_several_queries_is_one(bank: RelyingParty, prese
 
 
 def test_several_presentations_are_valid_together_each_with_its_own_claims_and_transaction_data(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any
+    holder: Client, bank: RelyingParty
 ) -> None:
     RelyingParty.objects.update(
         wire_format=RelyingParty.WireFormat.OPENID4VP_1_0, allowed_claims=["given_name", "birth_date"]
     )
-    sign_in(alice)
     two = with_query(query(path("given_name"), id="c"), query(path("birth_date"), id="e"))
     data = [payloads.value(payloads.SESSION, credential_ids=ids) for ids in (["e", "c"], ["c"])]
-    page = ask(client, bank, nonce=NONCE, transaction_data=" ".join(data), **two)
-    home = client.get(decide(client, page)).headers["Location"]
+    page = ask(holder, bank, nonce=NONCE, transaction_data=" ".join(data), **two)
+    home = holder.get(decide(holder, page)).headers["Location"]
     vp_token = json.loads(dict(parse_qsl(urlsplit(home).fragment))["vp_token"])
     good = {"vp_token": vp_token, "nonce": NONCE, "transaction_data": data}
 
@@ -175,13 +173,10 @@ def test_several_presentations_are_valid_together_each_with_its_own_claims_and_t
     assert failed(verify(bank, good)) == "status"
 
 
-def test_transaction_data_must_be_what_was_signed(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any
-) -> None:
+def test_transaction_data_must_be_what_was_signed(holder: Client, bank: RelyingParty) -> None:
     value = payloads.value(payloads.SESSION)
-    sign_in(alice)
-    page = ask(client, bank, nonce=NONCE, transaction_data=value)
-    home = client.get(decide(client, page)).headers["Location"]
+    page = ask(holder, bank, nonce=NONCE, transaction_data=value)
+    home = holder.get(decide(holder, page)).headers["Location"]
     good = {"vp_token": dict(parse_qsl(urlsplit(home).fragment))["vp_token"], "nonce": NONCE}
 
     for same in ([value], value, json.dumps([value])):
@@ -282,7 +277,7 @@ def test_a_presentation_changed_on_the_way_is_not_valid(
     ],
 )
 def test_a_status_that_is_none_of_ours_is_unknown(
-    bank: RelyingParty, presented: dict[str, str], settings: Any, status: Any
+    presented: dict[str, str], settings: Any, status: Any
 ) -> None:
     entry = StatusEntry.objects.get()
     ours = f"{settings.BASE_URL}/status-lists/{entry.status_list_id}"

@@ -53,7 +53,6 @@ def every(*ways: str) -> list[tuple[str, str]]:
 
 
 SIGNED = [*every("request_uri_signed", "signed"), *HAIP]
-CARRIED = [*every(*WAYS[1:]), *HAIP]
 
 
 def new_recipient(**members: str) -> ECKey:

@@ -51,6 +51,12 @@ def secret(acme_bank: RelyingParty, receiver: Receiver) -> str:
     return opted_in(acme_bank, receiver.url)
 
 
+@pytest.fixture
+def bank(acme_bank: RelyingParty, secret: str) -> RelyingParty:
+    """Acme Bank, which gets every event at the receiver."""
+    return acme_bank
+
+
 def log() -> list[tuple[str, int, int | None]]:
     events = WebhookEvent.objects.order_by("created_at", "subject")
     return [(event.state, event.attempts, event.response_status) for event in events]
@@ -74,11 +80,11 @@ def test_what_is_due_is_sent_as_the_standards_library_takes_it(
 
 
 def test_what_fails_is_tried_again_later_with_the_same_id_and_a_time_of_its_own(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     start = timezone.now() - timedelta(minutes=2)
     receiver.statuses = [500, 429, 200]
-    (event,) = waiting(acme_bank, now=start)
+    (event,) = waiting(bank, now=start)
 
     sent = [deliver(now=start + timedelta(seconds=seconds)) for seconds in (0, 3, 7, 50, 80)]
 
@@ -95,29 +101,29 @@ def test_what_fails_is_tried_again_later_with_the_same_id_and_a_time_of_its_own(
     [(200, DELIVERED), (202, DELIVERED), (302, WAITING), (400, WAITING), (410, WAITING)],
 )
 def test_only_an_answer_of_2xx_means_that_it_arrived(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str, status: int, reached: str
+    bank: RelyingParty, receiver: Receiver, status: int, reached: str
 ) -> None:
     receiver.statuses = [status]
-    waiting(acme_bank)
+    waiting(bank)
     deliver()
 
     assert WebhookEvent.objects.get().state == reached
     assert len(receiver.received) == 1
 
 
-def test_nothing_of_an_answers_body_is_kept(acme_bank: RelyingParty, receiver: Receiver, secret: str) -> None:
+def test_nothing_of_an_answers_body_is_kept(bank: RelyingParty, receiver: Receiver) -> None:
     receiver.statuses, receiver.body = [500], b"alice@example.org was not found"
-    waiting(acme_bank)
+    waiting(bank)
     deliver()
 
     assert WebhookEvent.objects.get().problem == "It answered with status 500."
     assert "alice" not in str(WebhookEvent.objects.values().get())
 
 
-def test_after_three_days_it_is_given_up(acme_bank: RelyingParty, receiver: Receiver, secret: str) -> None:
+def test_after_three_days_it_is_given_up(bank: RelyingParty, receiver: Receiver) -> None:
     start = timezone.now()
     receiver.statuses = [500]
-    waiting(acme_bank, now=start)
+    waiting(bank, now=start)
 
     for hours in range(80):
         deliver(now=start + timedelta(hours=hours))
@@ -129,11 +135,11 @@ def test_after_three_days_it_is_given_up(acme_bank: RelyingParty, receiver: Rece
 
 
 def test_an_address_that_is_down_is_not_called_for_every_event(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     start = timezone.now()
     receiver.statuses = [503]
-    waiting(acme_bank, 50, now=start)
+    waiting(bank, 50, now=start)
 
     for seconds in range(0, 3600, 10):
         deliver(now=start + timedelta(seconds=seconds))
@@ -142,11 +148,11 @@ def test_an_address_that_is_down_is_not_called_for_every_event(
 
 
 def test_when_it_is_back_everything_that_waits_is_sent_at_once(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     start = timezone.now()
     receiver.statuses = [503]
-    waiting(acme_bank, 5, now=start)
+    waiting(bank, 5, now=start)
     for minutes in range(0, 600, 10):
         deliver(now=start + timedelta(minutes=minutes))
     receiver.statuses = [204]
@@ -155,11 +161,9 @@ def test_when_it_is_back_everything_that_waits_is_sent_at_once(
     assert {state for state, *_ in log()} == {DELIVERED}
 
 
-def test_an_event_that_is_never_accepted_delays_no_other(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
+def test_an_event_that_is_never_accepted_delays_no_other(bank: RelyingParty, receiver: Receiver) -> None:
     start = timezone.now()
-    first, *_ = waiting(acme_bank, 4, now=start)
+    first, *_ = waiting(bank, 4, now=start)
     receiver.refused = str(first.pk)
 
     delivered = [deliver(now=start + timedelta(seconds=seconds)) for seconds in (0, 7, 100)]
@@ -190,10 +194,10 @@ def silent_port() -> int:
 
 
 def test_the_lease_of_a_killed_worker_expires_and_no_event_is_lost(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     now = timezone.now()
-    (event,) = waiting(acme_bank, now=now)
+    (event,) = waiting(bank, now=now)
     assert delivery._take_lease(now)  # and the worker dies
 
     assert deliver(now=now + timedelta(seconds=30)) == 0
@@ -201,14 +205,12 @@ def test_the_lease_of_a_killed_worker_expires_and_no_event_is_lost(
     assert receiver.ids == [str(event.pk)]
 
 
-def test_nothing_is_sent_to_a_suspended_party_until_it_is_reinstated(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
-    registration.suspend(acme_bank, "Under review")
-    waiting(acme_bank)
+def test_nothing_is_sent_to_a_suspended_party_until_it_is_reinstated(bank: RelyingParty) -> None:
+    registration.suspend(bank, "Under review")
+    waiting(bank)
     assert deliver() == 0
 
-    registration.reinstate(acme_bank)
+    registration.reinstate(bank)
     assert deliver() == 1
 
 
@@ -270,26 +272,26 @@ def test_it_goes_out_by_tls(acme_bank: RelyingParty) -> None:
 
 
 def test_an_address_that_is_gone_is_not_called_until_there_is_another(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     now = timezone.now()
     receiver.statuses = [410]
-    waiting(acme_bank, 2, now=now)
+    waiting(bank, 2, now=now)
     for hours in range(5):
         deliver(now=now + timedelta(hours=hours))
     assert len(receiver.received) == 1
     receiver.statuses = [204]
-    acme_bank.webhook_url = f"{receiver.url}&again"
-    acme_bank.save()
+    bank.webhook_url = f"{receiver.url}&again"
+    bank.save()
 
     assert deliver(now=now + timedelta(hours=6)) == 2
 
 
 def test_an_address_that_is_gone_is_called_when_an_operator_sends_again(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     receiver.statuses = [410, 204]
-    waiting(acme_bank)
+    waiting(bank)
     deliver()
 
     delivery.send_again(WebhookEvent.objects.all(), now=timezone.now())
@@ -299,11 +301,11 @@ def test_an_address_that_is_gone_is_called_when_an_operator_sends_again(
 
 @pytest.mark.parametrize(("status", "said", "waits"), [(429, "600", 600), (503, "86400", 3600)])
 def test_who_asks_to_wait_is_left_alone_within_bounds(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str, status: int, said: str, waits: int
+    bank: RelyingParty, receiver: Receiver, status: int, said: str, waits: int
 ) -> None:
     now = timezone.now()
     receiver.statuses, receiver.retry_after = [status, 204], said
-    waiting(acme_bank, 2, now=now)
+    waiting(bank, 2, now=now)
     deliver(now=now)
 
     sent = [deliver(now=now + timedelta(seconds=seconds)) for seconds in (60, waits - 1, waits)]
@@ -311,12 +313,10 @@ def test_who_asks_to_wait_is_left_alone_within_bounds(
     assert sent == [0, 0, 2]
 
 
-def test_a_short_wait_is_no_shorter_than_our_own(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
+def test_a_short_wait_is_no_shorter_than_our_own(bank: RelyingParty, receiver: Receiver) -> None:
     now = timezone.now()
     receiver.statuses, receiver.retry_after = [503], "0"
-    waiting(acme_bank, now=now)
+    waiting(bank, now=now)
     deliver(now=now)
 
     assert deliver(now=now + timedelta(seconds=3)) == 0
@@ -325,11 +325,11 @@ def test_a_short_wait_is_no_shorter_than_our_own(
 
 @pytest.mark.parametrize("wanted", [[], ["credential.revoked"]])
 def test_what_is_no_longer_wanted_is_not_sent(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str, wanted: list[str]
+    bank: RelyingParty, receiver: Receiver, wanted: list[str]
 ) -> None:
-    waiting(acme_bank, 2)
-    acme_bank.webhook_events = wanted
-    acme_bank.save()
+    waiting(bank, 2)
+    bank.webhook_events = wanted
+    bank.save()
 
     assert deliver() == 0
     assert receiver.received == []
@@ -337,24 +337,22 @@ def test_what_is_no_longer_wanted_is_not_sent(
     assert delivery.send_again(WebhookEvent.objects.all(), now=timezone.now()) == 0
 
 
-def test_what_is_still_wanted_is_sent(acme_bank: RelyingParty, receiver: Receiver, secret: str) -> None:
-    waiting(acme_bank, 2)
+def test_what_is_still_wanted_is_sent(bank: RelyingParty, receiver: Receiver) -> None:
+    waiting(bank, 2)
     denied, completed = WebhookEvent.objects.order_by("pk")
     WebhookEvent.objects.filter(pk=denied.pk).update(type="presentation.denied")
-    acme_bank.webhook_events = ["presentation.completed"]
-    acme_bank.save()
+    bank.webhook_events = ["presentation.completed"]
+    bank.save()
 
     assert deliver() == 1
     assert receiver.ids == [str(completed.pk)]
 
 
-def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
+def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(bank: RelyingParty) -> None:
     WebhookEndpoint.objects.update(failures=5, failing_since=timezone.now())
-    waiting(acme_bank)
-    acme_bank.webhook_events = []
-    acme_bank.save()
+    waiting(bank)
+    bank.webhook_events = []
+    bank.save()
 
     deliver()
 
@@ -362,11 +360,11 @@ def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(
 
 
 def test_the_log_names_an_event_that_was_not_sent(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str, settings: Any, caplog: Any
+    bank: RelyingParty, receiver: Receiver, settings: Any, caplog: Any
 ) -> None:
     settings.LOOPBACK_CALLS = True
     receiver.statuses = [500]
-    waiting(acme_bank, 2)
+    waiting(bank, 2)
 
     call_command("worker", once=True, jobs=["webhooks"])
 
@@ -425,10 +423,10 @@ def test_sealed_anew_it_signs_as_before(
 
 
 def test_a_secret_that_does_not_unseal_is_logged_and_nothing_is_sent_unsigned(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str, settings: Any
+    bank: RelyingParty, receiver: Receiver, settings: Any
 ) -> None:
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-32-characters"]
-    waiting(acme_bank)
+    waiting(bank)
 
     assert deliver() == 0
     assert receiver.received == []
@@ -436,11 +434,11 @@ def test_a_secret_that_does_not_unseal_is_logged_and_nothing_is_sent_unsigned(
 
 
 def test_a_damaged_secret_does_not_silence_the_one_that_replaces_it(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     WebhookSecret.objects.update(sealed_secret=b"damaged")
-    new = signing_secrets.rotate(acme_bank, now=timezone.now())
-    waiting(acme_bank)
+    new = signing_secrets.rotate(bank, now=timezone.now())
+    waiting(bank)
 
     assert deliver() == 1
     assert len(receiver.verified(new)) == 1
@@ -575,12 +573,10 @@ def test_the_worker_calls_several_addresses_at_the_same_time(
 # --- Again ------------------------------------------------------------------------------------------------
 
 
-def test_sent_again_it_has_the_same_id_and_three_days_more(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
+def test_sent_again_it_has_the_same_id_and_three_days_more(bank: RelyingParty, receiver: Receiver) -> None:
     start = timezone.now() - timedelta(days=10)
     receiver.statuses = [500]
-    waiting(acme_bank, now=start)
+    waiting(bank, now=start)
     deliver(now=start)
     deliver(now=start + delivery.TRIED_FOR)
     assert log() == [(GIVEN_UP, 1, 500)]
@@ -595,11 +591,11 @@ def test_sent_again_it_has_the_same_id_and_three_days_more(
 
 
 def test_sent_again_it_does_not_wait_for_an_address_that_rests(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, receiver: Receiver
 ) -> None:
     now = timezone.now()
     receiver.statuses = [500]
-    waiting(acme_bank, now=now)
+    waiting(bank, now=now)
     for minutes in range(0, 600, 10):
         deliver(now=now + timedelta(minutes=minutes))
     receiver.statuses = [204]
@@ -616,10 +612,10 @@ def test_sent_again_it_does_not_wait_for_an_address_that_rests(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_an_endpoint_whose_row_fails_keeps_no_other_from_its_webhooks(
-    acme_bank: RelyingParty, corner_shop: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty, corner_shop: RelyingParty, receiver: Receiver
 ) -> None:
     opted_in(corner_shop, receiver.url)
-    (damaged,) = waiting(acme_bank)
+    (damaged,) = waiting(bank)
     (other,) = waiting(corner_shop)
 
     with refusing(damaged), pytest.raises(CommandError, match=r"webhooks_not_sent \(1\)"):
@@ -631,10 +627,8 @@ def test_an_endpoint_whose_row_fails_keeps_no_other_from_its_webhooks(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_without_the_table_of_statuses_what_waits_is_sent_all_the_same(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
-    waiting(acme_bank)
+def test_without_the_table_of_statuses_what_waits_is_sent_all_the_same(bank: RelyingParty) -> None:
+    waiting(bank)
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE wallet_statusentry RENAME TO away")
     try:
@@ -656,9 +650,9 @@ class Overtaken(Outbound):
 
 
 def test_an_instance_whose_lease_has_ended_does_not_write_its_failure_over_a_delivery(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
+    bank: RelyingParty,
 ) -> None:
-    waiting(acme_bank)
+    waiting(bank)
 
     assert deliver(now=timezone.now(), outbound=Overtaken(loopback=True)) == 0
 
@@ -678,11 +672,9 @@ class MistakenOutbound(Outbound):
         return super().post(url, body, **facts)
 
 
-def test_an_event_that_the_service_cannot_send_is_tried_later_and_delays_no_other(
-    acme_bank: RelyingParty, receiver: Receiver, secret: str
-) -> None:
+def test_an_event_that_the_service_cannot_send_is_tried_later_and_delays_no_other(bank: RelyingParty) -> None:
     start = timezone.now()
-    damaged, other = waiting(acme_bank, 2, now=start)
+    damaged, other = waiting(bank, 2, now=start)
     outbound = MistakenOutbound(loopback=True)
     outbound.refuses = str(damaged.pk)
     for seconds in (1, 30, 120):

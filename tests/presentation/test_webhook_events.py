@@ -58,17 +58,10 @@ def collect() -> int:
     [("share", "presentation.completed", {}), ("decline", "presentation.denied", {"error": "access_denied"})],
 )
 def test_an_event_identifies_an_answer_by_its_nonce_and_contains_nothing_else(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    sign_in: SignIn,
-    decision: str,
-    kind: str,
-    error: Any,
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, decision: str, kind: str, error: Any
 ) -> None:
     opted_in(acme_bank)
-    sign_in(alice)
-    pass_through(client, acme_bank, decision)
+    pass_through(holder, acme_bank, decision)
 
     (body,) = told()
     nonce = asked(acme_bank)["nonce"]
@@ -103,11 +96,10 @@ def test_leaving_inserts_the_same_event_as_declining(client: Client, acme_bank: 
     ],
 )
 def test_no_event_is_sent_that_the_relying_party_has_not_chosen(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, wanted: str, decision: str
+    holder: Client, acme_bank: RelyingParty, wanted: str, decision: str
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", wanted)
-    sign_in(alice)
-    pass_through(client, acme_bank, decision)
+    pass_through(holder, acme_bank, decision)
     collect()
 
     assert told() == []
@@ -141,11 +133,10 @@ def test_an_event_costs_one_statement_and_without_webhooks_none(
 
 
 def test_an_answer_whose_event_cannot_be_inserted_is_not_given(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
     opted_in(acme_bank)
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     interaction = Interaction.objects.get()
     now = timezone.now()
     WebhookEvent.objects.create(
@@ -157,7 +148,7 @@ def test_an_answer_whose_event_cannot_be_inserted_is_not_given(
         give_up_at=now,
     )
 
-    answer = fragment(client.post(url_of_interaction(), {"decision": "share"}).headers["Location"])
+    answer = fragment(holder.post(url_of_interaction(), {"decision": "share"}).headers["Location"])
 
     interaction.refresh_from_db()
     assert "vp_token" not in answer
@@ -170,17 +161,14 @@ def test_an_answer_whose_event_cannot_be_inserted_is_not_given(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_racing_answers_insert_one_event(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
+def test_racing_answers_insert_one_event(holder: Client, acme_bank: RelyingParty) -> None:
     opted_in(acme_bank)
-    sign_in(alice)
-    ask(client, acme_bank)
+    ask(holder, acme_bank)
     interaction_url = url_of_interaction()
 
     def send(number: int) -> Any:
         racer = Client()
-        racer.cookies = client.cookies.copy()
+        racer.cookies = holder.cookies.copy()
         return racer.post(interaction_url, {"decision": ("share", "decline")[number % 2]}).status_code
 
     assert together(send, 8).count(303) == 1
@@ -214,11 +202,10 @@ def by_key(alice: Wallet, entry: StatusEntry) -> None:
 
 @pytest.mark.parametrize("revoke", [by_place, by_holder, by_credential, by_wallet, by_key])
 def test_each_cause_of_invalidity_leads_to_one_event(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, revoke: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, revoke: Any
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
-    sign_in(alice)
-    token = pass_through(client, acme_bank)["vp_token"]
+    token = pass_through(holder, acme_bank)["vp_token"]
     assert collect() == 0
 
     revoke(alice, StatusEntry.objects.get())
@@ -236,13 +223,12 @@ def test_each_cause_of_invalidity_leads_to_one_event(
 
 
 def test_each_presentation_of_an_answer_has_its_event_when_it_is_revoked(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, acme_bank: RelyingParty
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked", "presentation.completed")
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
-    sign_in(alice)
     two = with_query(query(path("given_name"), id="c"), query(path("family_name"), id="e"))
-    answer = json.loads(pass_through(client, acme_bank, **two)["vp_token"])
+    answer = json.loads(pass_through(holder, acme_bank, **two)["vp_token"])
 
     by_holder(alice, StatusEntry.objects.all()[0])
 
@@ -256,36 +242,29 @@ def test_each_presentation_of_an_answer_has_its_event_when_it_is_revoked(
     )
 
 
-def test_suspended_is_not_revoked(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
+def test_suspended_is_not_revoked(holder: Client, alice: Wallet, acme_bank: RelyingParty) -> None:
     opted_in(acme_bank)
-    sign_in(alice)
-    pass_through(client, acme_bank)
+    pass_through(holder, acme_bank)
     revocation.suspend(alice.credential, **SAID, now=timezone.now())
 
     assert collect() == 0
 
 
-def test_expired_credentials_cause_no_event(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
+def test_expired_credentials_cause_no_event(holder: Client, alice: Wallet, acme_bank: RelyingParty) -> None:
     opted_in(acme_bank)
-    sign_in(alice)
-    pass_through(client, acme_bank)
+    pass_through(holder, acme_bank)
     by_credential(alice, StatusEntry.objects.get())
 
     assert revocations.collect(now=timezone.now() + timedelta(days=1)) == 0
 
 
 def test_revocations_are_reported_in_batches_to_their_relying_parties_only(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
-    sign_in(alice)
     for number in range(5):
-        pass_through(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
-    pass_through(client, corner_shop, redirect_uri="https://shop.example/callback")
+        pass_through(holder, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+    pass_through(holder, corner_shop, redirect_uri="https://shop.example/callback")
     by_credential(alice, StatusEntry.objects.all()[0])
 
     assert revocations.collect(now=timezone.now(), batch=2) == 5
@@ -296,12 +275,11 @@ def test_revocations_are_reported_in_batches_to_their_relying_parties_only(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_instances_that_look_at_once_tell_once(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, acme_bank: RelyingParty
 ) -> None:
     opted_in(acme_bank, "https://bank.example/told", "credential.revoked")
-    sign_in(alice)
     for number in range(6):
-        pass_through(client, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
+        pass_through(holder, acme_bank, nonce=f"a-nonce-of-its-own-{number}")
     by_credential(alice, StatusEntry.objects.all()[0])
 
     assert not [error for error in together(lambda _: collect(), 6) if isinstance(error, Exception)]

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 from sandbox.guide.document import rendered
 from sandbox.guide.views import PAGES
 from tests.journeys.test_self_service import look
-from tests.people import register
 
 pytestmark = pytest.mark.slow
 
@@ -140,26 +139,9 @@ def test_each_cell_has_the_title_of_its_column() -> None:
     assert Reader(document.html).values("data-label") == ["a", "b", "a", "b", "c"]
 
 
-def test_it_reads_as_other_pages_do(db: None) -> None:
-    html = page(f"{GUIDE}protocol/")
-
-    assert "tests execute all code below" in html
-    assert "secrets.token_urlsafe" in html  # code keeps its quotation marks
-    assert '"response_type": "vp_token"' in html.replace("&quot;", '"')
-
-
 def test_there_are_no_other_files_to_be_read(db: None) -> None:
     for name in ("operate", "keys", "..", "integrate.md", "..%2fREADME"):
         assert Client().get(f"{GUIDE}{name}/").status_code == 404
-
-
-@pytest.mark.parametrize("address", ["/", "/sandbox/relying-parties/", "/sandbox/api/", "/playground/"])
-def test_it_is_found_from_every_page_for_developers(
-    client: Client, signing_key: Any, settings: Any, address: str
-) -> None:
-    register("Acme Bank", f"{settings.BASE_URL}/playground/callback/")
-
-    assert GUIDE in Reader(client.get(address).content.decode()).values("href")
 
 
 @given(st.text() | st.from_regex(r"(## |<\w+ style=x>|\[a\]\(javascript:|!\[|\|-|`|#|\n){1,20}"))

@@ -51,9 +51,7 @@ def fragment_of(response: Any) -> dict[str, str]:
     return dict(parse_qsl(urlsplit(response.json()["redirect_to"]).fragment, strict_parsing=True))
 
 
-def test_the_redirect_carries_a_token_that_a_relying_application_verifies(
-    service: Any, signing_key: Any
-) -> None:
+def test_the_redirect_carries_a_token_that_a_relying_application_verifies(service: Any) -> None:
     party = register("My Shop", "http://127.0.0.1:5000/callback")
     application = Application(party.client_id, "http://127.0.0.1:5000/callback", service.url)
     response = call(application.authorize_url(login_hint="someone@example.org"))
@@ -353,7 +351,7 @@ def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_othe
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("web_threads", "refused"), [(32, 0), (4, None)])
 def test_sixteen_calls_for_one_person_are_answered_one_after_the_other(
-    signing_key: Any, settings: Any, web_threads: int, refused: int | None
+    settings: Any, web_threads: int, refused: int | None
 ) -> None:
     """With few threads some calls cannot wait here; they are told so at once, and are sent again."""
     settings.WEB_THREADS = web_threads
@@ -385,7 +383,7 @@ def test_a_call_that_waits_for_its_turn_keeps_no_other_from_fetching_a_request(
 
 
 def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(
-    transactional_db: None, signing_key: Any, acme_bank: RelyingParty
+    transactional_db: None, acme_bank: RelyingParty
 ) -> None:
     direct = {"response_mode": "direct_post", "redirect_uri": None}
     with listening() as receiver:
@@ -401,7 +399,7 @@ def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(
 
 
 def test_a_posted_refusal_of_what_the_wallet_does_not_hold_ends_where_the_application_says(
-    transactional_db: None, signing_key: Any, acme_bank: RelyingParty
+    transactional_db: None, acme_bank: RelyingParty
 ) -> None:
     asked_for = {"credentials": [query({"path": ["given_name"], "values": ["Mallory"]}, id="basic")]}
     with listening() as receiver:

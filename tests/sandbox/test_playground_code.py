@@ -9,7 +9,6 @@ from django.test import Client
 from presentation.models import AuthorizationCode, RelyingParty
 from tests.people import register
 from tests.presentation.openid_connect.shop import share
-from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 CALLBACK = "/playground/callback/"
@@ -37,33 +36,28 @@ def brought_back(client: Client, decision: str = "share") -> str:
 
 
 def test_the_request_of_a_client_of_openid_connect_leads_to_its_claims(
-    client: Client, library: RelyingParty, alice: Wallet, sign_in: Any
+    holder: Client, library: RelyingParty
 ) -> None:
-    sign_in(alice)
-    sent = begun(client)
+    sent = begun(holder)
     assert (sent["response_type"], sent["scope"].split(" ")[0]) == ("code", "openid")
-    page = brought_back(client)
+    page = brought_back(holder)
     for shown in ("The claims of the ID token", "&quot;given_name&quot;: &quot;Alice&quot;", "at_hash", "~"):
         assert shown in page
     assert AuthorizationCode.objects.get().used_at
 
 
 def test_a_code_is_exchanged_once_and_only_with_the_state_of_its_request(
-    client: Client, library: RelyingParty, alice: Wallet, sign_in: Any
+    holder: Client, library: RelyingParty
 ) -> None:
-    sign_in(alice)
-    begun(client)
-    query = dict(parse_qsl(urlsplit(share(client).headers["Location"]).query))
-    page = lambda **changes: client.get(f"{CALLBACK}?{urlencode(query | changes)}").content.decode()  # noqa: E731
+    begun(holder)
+    query = dict(parse_qsl(urlsplit(share(holder).headers["Location"]).query))
+    page = lambda **changes: holder.get(f"{CALLBACK}?{urlencode(query | changes)}").content.decode()  # noqa: E731
     assert "invalid_grant" in page(state="another")
     assert "given_name" in page()
     assert "invalid_grant" in page()
     assert "invalid_grant" in page(code="unknown")
 
 
-def test_a_no_is_shown_as_what_it_is(
-    client: Client, library: RelyingParty, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
-    begun(client)
-    assert "access_denied" in brought_back(client, "decline")
+def test_a_no_is_shown_as_what_it_is(holder: Client, library: RelyingParty) -> None:
+    begun(holder)
+    assert "access_denied" in brought_back(holder, "decline")

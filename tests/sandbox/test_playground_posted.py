@@ -61,9 +61,7 @@ def read(client: Client, code: str, state: str = STATE) -> Any:
 
 
 @pytest.mark.parametrize("form", [FORM, {"error": "access_denied", "state": STATE}])
-def test_a_posted_answer_is_returned_once_for_its_code_and_state(
-    client: Client, form: dict[str, str]
-) -> None:
+def test_a_posted_answer_is_returned_once_for_its_code_and_state(form: dict[str, str]) -> None:
     careful = Client(enforce_csrf_checks=True)
 
     code = code_of(post(careful, form))

@@ -105,28 +105,6 @@ def test_every_transaction_type_is_ticked_for_a_new_application_and_only_its_own
     assert ticked(page) == RelyingParty.objects.get().allowed_transaction_data_types == []
 
 
-def test_the_consent_page_says_that_the_requester_is_unverified(developer: Client, signing_key: Any) -> None:
-    make(developer)
-    party = RelyingParty.objects.get()
-    url = (
-        f"/verifiable-credentials/v1/presentation/authorize?client_id={party.client_id}&redirect_uri={LOCAL}"
-    )
-    holder = Client()
-    sign_in = holder.get(
-        f"{url}&response_type=vp_token&scope={BASIC}&login_hint=a@b.example&nonce={'n' * 20}"
-    ).headers["Location"]
-
-    assert "My Shop (sandbox, unverified)</bdi> wants to confirm" in text(holder.get(sign_in))
-    full = {"response_type": "vp_token", "scope": BASIC, "login_hint": "a@b.example", "nonce": "n" * 20}
-    query = "&".join(f"{name}={value}" for name, value in full.items())
-    Client().post(
-        "/sandbox/holder",
-        {"authorize_url": f"http://localhost:8000{url}&{query}"},
-        content_type="application/json",
-    )
-    assert Consent.objects.get().requester["name"] == "My Shop (sandbox, unverified)"
-
-
 def test_it_can_be_changed_and_what_cannot_be_saved_changes_nothing(developer: Client) -> None:
     page = make(developer).headers["Location"]
     changed = CHOSEN | {

@@ -1,7 +1,6 @@
 """The fuzzer finds faults and says what it reached. `.ci/run` runs it on the service as it is."""
 
 import json
-import random
 import re
 import subprocess
 import sys
@@ -10,9 +9,7 @@ from pathlib import Path
 import pytest
 
 from tools.fuzz.gateway import Gateway, Reply, Wire
-from tools.fuzz.mutations import METHODS, Mutator
 from tools.fuzz.oracles import Oracles
-from tools.fuzz.table import DEPTHS, Sum, render
 
 ROOT = Path(__file__).resolve().parents[2]
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"
@@ -47,20 +44,6 @@ def test_a_redirect_to_an_address_that_nobody_registered_is_found() -> None:
 
 def nobody(environ: object, start_response: object) -> list[bytes]:
     raise RuntimeError
-
-
-@pytest.mark.parametrize(
-    "wire",
-    [
-        Wire("GET", "/\xe9"),
-        Wire("GET", "/", (("a b", "c"),)),
-        Wire("GET", "/", (("A", "\0"),)),
-        Wire("POST", "/", length="-1"),
-        Wire("get", "/"),
-    ],
-)
-def test_what_gunicorn_refuses_does_not_reach_the_application(wire: Wire) -> None:
-    assert Gateway(nobody).send(wire).refused
 
 
 def test_an_exception_that_leaves_the_application_is_reported() -> None:
@@ -133,25 +116,3 @@ def test_only_the_port_of_a_loopback_address_is_free(place: str, breaches: int) 
     reply = Reply(303, (*headers, ("Cache-Control", "no-store")), b"", AUTHORIZE, "client_id=bank", "GET")
 
     assert len(list(oracles.wrong(reply))) == breaches
-
-
-def test_the_same_seed_gives_the_same_mutations_and_a_rate_of_zero_gives_none() -> None:
-    pairs = [("client_id", "bank"), ("nonce", "n" * 16)]
-
-    def mutated(rate: float) -> list[object]:
-        mutator = Mutator(random.Random("x"), rate)
-        return [mutator.form(pairs) for _ in range(50)] + [mutator.json({"a": [1]}) for _ in range(50)]
-
-    assert mutated(0.6) == mutated(0.6)
-    assert len(set(map(str, mutated(0.6)))) > 20
-    assert set(map(str, mutated(0.0))) == {"client_id=bank&nonce=" + "n" * 16, '{"a": [1]}'}
-    assert all(re.fullmatch("[A-Z-]+", method) for method in METHODS)
-
-
-def test_the_table_names_what_was_never_reached() -> None:
-    reached = dict.fromkeys(DEPTHS[1:], 1)
-    said = {"routes": ["/", "/nowhere/"], "replies": {"/ 2xx": 3}, "reached": reached, "seconds": 1.0}
-    total = Sum.of([{**vars(Sum()), **said}])
-
-    assert total.missed == ["/nowhere/", DEPTHS[0]]
-    assert "/nowhere/" in render(total, seed="x")

@@ -6,8 +6,6 @@ from typing import Any
 import pytest
 from django.conf import settings
 
-from tests.barriers import assert_no_barriers_in_both_schemes
-from tests.consent.test_look import assert_no_sideways_scroll
 from tests.people import give_session
 from wallet.models import Wallet
 
@@ -57,11 +55,3 @@ def test_a_form_in_a_tab_from_before_the_last_sign_in_shows_how_things_stand(
     here.get_by_role("button", name="Sign out everywhere").click()
     here.wait_for_url("**/wallet/security/?try_again=1")
     here.get_by_text("Please try that again.").wait_for()
-
-
-def test_the_page_has_no_barriers(page: Any, other: Any, alice: Wallet, live_server: Any) -> None:
-    signed_in(other, alice, live_server.url, PHONE)
-    here = signed_in(page.context, alice, live_server.url)
-    here.set_viewport_size({"width": 320, "height": 800})
-    assert_no_barriers_in_both_schemes(here)
-    assert_no_sideways_scroll(here)

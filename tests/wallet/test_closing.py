@@ -52,17 +52,6 @@ def close_now(wallet: Wallet, *, now: datetime | None = None) -> datetime:
     return then
 
 
-def test_the_page_says_what_happens_and_what_stays(client: Client, alice: Wallet, sign_in: SignIn) -> None:
-    sign_in(alice)
-
-    text = client.get(CLOSE).content.decode()
-
-    assert "You have a day to change your mind" in text
-    assert "nothing stays but its type and a checksum" in text
-    assert "/what-is-kept/" in text
-    assert "/wallet/data/" in text
-
-
 def test_with_a_legal_hold_the_page_says_that_payments_stay(
     client: Client, alice: Wallet, sign_in: SignIn, settings: Any
 ) -> None:
@@ -87,13 +76,10 @@ def test_closing_needs_a_fresh_factor(client: Client, alice: Wallet, sign_in: Si
     assert alice.closes_at is None
 
 
-def test_a_wallet_is_closed_and_kept_so_many_times_a_day(
-    client: Client, alice: Wallet, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_a_wallet_is_closed_and_kept_so_many_times_a_day(holder: Client) -> None:
     for _ in range(views.CLOSINGS.most + 1):
-        client.post(CLOSE)
-        client.post(KEEP)
+        holder.post(CLOSE)
+        holder.post(KEEP)
 
     assert WalletClosure.objects.count() == views.CLOSINGS.most
     assert len(mail.outbox) == 2 * views.CLOSINGS.most
@@ -116,26 +102,21 @@ def test_closing_takes_a_form_of_this_site(alice: Wallet, sign_in: SignIn) -> No
 
 
 def test_a_wallet_that_is_about_to_close_shares_nothing_and_can_be_kept(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    sign_in: SignIn,
-    signing_key: Any,
+    holder: Client, acme_bank: RelyingParty, signing_key: Any
 ) -> None:
-    sign_in(alice)
-    page = ask(client, acme_bank)
+    page = ask(holder, acme_bank)
 
-    client.post(CLOSE)
+    holder.post(CLOSE)
 
-    assert "fragment" not in client.get(page).headers.get("Location", "")
-    onwards = client.get(decide(client, page)).headers["Location"]
+    assert "fragment" not in holder.get(page).headers.get("Location", "")
+    onwards = holder.get(decide(holder, page)).headers["Location"]
     assert "vp_token" not in onwards
     assert not StatusEntry.objects.filter(reference__isnull=False).exists()
-    text = client.get("/wallet/security/").content.decode()
+    text = holder.get("/wallet/security/").content.decode()
     assert "Your wallet closes on" in text
     assert "Keep my wallet" in text
-    assert client.post(KEEP).headers["Location"] == "/wallet/security/"
-    answer = client.get(decide(client, ask(client, acme_bank, nonce="another-nonce-of-16")))
+    assert holder.post(KEEP).headers["Location"] == "/wallet/security/"
+    answer = holder.get(decide(holder, ask(holder, acme_bank, nonce="another-nonce-of-16")))
     assert "vp_token" in fragment(answer.headers["Location"])
     assert [letter.subject for letter in mail.outbox] == [
         "Your wallet will be closed",
@@ -234,10 +215,9 @@ def test_the_row_of_a_closed_wallet_stays_as_long_as_a_credential_presented_from
 
 
 def test_a_closed_wallet_is_revoked_and_gone(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: Any
 ) -> None:
-    sign_in(alice)
-    answer = client.get(decide(client, ask(client, acme_bank)))
+    answer = holder.get(decide(holder, ask(holder, acme_bank)))
     assert "vp_token" in fragment(answer.headers["Location"])
     entry = StatusEntry.objects.get(reference__isnull=False)
     StatusEntry.objects.filter(id=entry.id).update(expires_at=timezone.now() + timedelta(days=2))
@@ -254,7 +234,7 @@ def test_a_closed_wallet_is_revoked_and_gone(
     assert consent.wallet is None
     assert consent.decision == "granted"
     assert consent.requester["name"] == "Acme Bank"
-    assert client.get("/wallet/history/").headers["Location"] == "/wallet/sign-in/"
+    assert holder.get("/wallet/history/").headers["Location"] == "/wallet/sign-in/"
     assert [letter.to for letter in mail.outbox] == [[ALICE]] * 2
     assert mail.outbox[-1].subject == "Your wallet is closed"
     StatusEntry.objects.filter(id=entry.id).delete()  # as the sweep of ended entries does
@@ -274,17 +254,16 @@ def test_the_last_email_is_in_the_language_of_the_wallet_too(alice: Wallet) -> N
 
 
 def test_the_address_may_open_another_wallet_that_has_nothing_of_the_old_one(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
 ) -> None:
-    sign_in(alice)
-    client.get(decide(client, ask(client, acme_bank)))
+    holder.get(decide(holder, ask(holder, acme_bank)))
     then = close_now(alice)
 
     again = enroll(ALICE, given_name="Alma", family_name="Later", birth_date=timezone.now().date())
     sweeping.sweep(now=then + TWO_HOURS)
 
     sign_in(again)
-    assert "Nothing here yet" in client.get("/wallet/history/").content.decode()
+    assert "Nothing here yet" in holder.get("/wallet/history/").content.decode()
     assert Wallet.objects.filter(email=ALICE).get() == again
     assert Credential.objects.filter(wallet=again, state="valid").exists()
 
@@ -299,30 +278,26 @@ def test_the_command_closes_wallets(alice: Wallet, capsys: pytest.CaptureFixture
 
 
 def test_who_came_to_share_keeps_the_wallet_and_goes_on_there(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+    holder: Client, acme_bank: RelyingParty, signing_key: Any
 ) -> None:
-    sign_in(alice)
-    client.post(CLOSE)
-    held = ask(client, acme_bank)
-    page = client.get(held).content.decode()
+    holder.post(CLOSE)
+    held = ask(holder, acme_bank)
+    page = holder.get(held).content.decode()
 
     assert held.endswith("/identity/")
     assert "Your wallet will be closed" in page
     assert "Return to Acme Bank" in page
     errand = re.search(r'name="errand" value="([0-9a-f-]+)"', page)
     assert errand is not None
-    onwards = client.post(KEEP, {"errand": errand[1]}).headers["Location"]
-    assert client.get(onwards).headers["Location"].startswith("/consent/")
+    onwards = holder.post(KEEP, {"errand": errand[1]}).headers["Location"]
+    assert holder.get(onwards).headers["Location"].startswith("/consent/")
 
 
 @pytest.mark.parametrize("errand", ["", "x", "https://evil.example/", "00000000-0000-4000-8000-000000000000"])
-def test_an_errand_that_is_not_of_this_browser_leads_nowhere(
-    client: Client, alice: Wallet, sign_in: SignIn, errand: str
-) -> None:
-    sign_in(alice)
-    client.post(CLOSE)
+def test_an_errand_that_is_not_of_this_browser_leads_nowhere(holder: Client, errand: str) -> None:
+    holder.post(CLOSE)
 
-    assert client.post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/security/"
+    assert holder.post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/security/"
     assert Client().post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/sign-in/"
 
 
@@ -359,11 +334,10 @@ def test_sign_ins_that_began_after_the_closing_go_on(client: Client, alice: Wall
 
 
 def test_an_outcome_asked_for_later_says_that_it_is_not_valid(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: Any
 ) -> None:
-    sign_in(alice)
     nonce = "n-0S6_WzA2Mj-0123456"
-    client.get(decide(client, ask(client, acme_bank, nonce=nonce)))
+    holder.get(decide(holder, ask(holder, acme_bank, nonce=nonce)))
     close_now(alice)
 
     told, later = (

@@ -13,7 +13,7 @@ from infra.operations import WrongStateError
 from presentation.models import Interaction, RelyingParty
 from tests.people import ALICE
 from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.test_flow import ask, decide
 from tests.wallet.conftest import code_in, together
 from wallet.account.closing import closures, sweeping
 from wallet.models import HolderSession, StatusEntry, Wallet, WalletClosure
@@ -94,17 +94,10 @@ def test_a_sign_in_beside_the_sweep_meets_the_old_wallet_or_a_new_one_never_a_mi
 @pytest.mark.parametrize("turn", ROUNDS)
 @pytest.mark.parametrize("ends", ["asked", "closed"])
 def test_a_decision_beside_it_never_leaves_a_valid_token_of_a_closed_wallet(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    sign_in: SignIn,
-    signing_key: Any,
-    turn: int,
-    ends: str,
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, signing_key: Any, turn: int, ends: str
 ) -> None:
-    sign_in(alice)
-    page, now = ask(client, acme_bank), timezone.now()
-    onwards = decide(client, page)
+    page, now = ask(holder, acme_bank), timezone.now()
+    onwards = decide(holder, page)
     if ends == "closed":
         Wallet.objects.filter(id=alice.id).update(closes_at=None)
 
@@ -114,7 +107,7 @@ def test_a_decision_beside_it_never_leaves_a_valid_token_of_a_closed_wallet(
         closures.ask(alice, now=now - DAY)
         return sweeping.sweep(now=now)
 
-    answered, _ended = together(lambda number: end() if number else client.get(onwards), 2)
+    answered, _ended = together(lambda number: end() if number else holder.get(onwards), 2)
 
     entries = StatusEntry.objects.filter(reference__isnull=False)
     if answered.status_code == 303 and "vp_token" in answered.headers["Location"]:

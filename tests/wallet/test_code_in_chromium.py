@@ -129,26 +129,6 @@ def test_without_script_the_button_submits(browser: Any, visit: Any, live_server
     plain.close()
 
 
-@pytest.mark.parametrize("width", [320, 1280])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_the_pages_have_no_barriers(visit: Any, width: int, scheme: str) -> None:  # noqa: F811
-    asked = ["given_name", "family_name", "age_equal_or_over.18"]
-    Errand.objects.update(asks_for=asked, requester_domain=f"{'long-' * 10}bank.example")
-    page = visit("wallet_sign_in")
-    page.set_viewport_size({"width": width, "height": 800})
-    page.emulate_media(color_scheme=scheme)
-    look(page, f"sign-in-{scheme}-{width}", "Confirm your e-mail address")
-    page.get_by_role("button", name="Send me a code").click()
-    look(page, f"code-{scheme}-{width}", "Enter the code")
-    visit.errand.asks_address = True
-    visit.errand.save()
-    visit("wallet_sign_in")
-    look(page, f"sign-in-as-anybody-{scheme}-{width}", "Confirm your e-mail address")
-    page.get_by_role("button", name="Send me a code").click()
-    look(page, f"sign-in-wrong-{scheme}-{width}", "Confirm your e-mail address")
-    assert page.title().startswith("Error: ")
-
-
 def test_who_signs_in_gets_emails_with_the_times_of_their_browser(code_page: Any) -> None:
     code_page.get_by_label("Code from the e-mail").press_sequentially(right(code_page))
     code_page.wait_for_url("**/signed-out/?done")

@@ -136,13 +136,10 @@ def test_a_wallet_is_closed_kept_closed_again_and_swept(signed_in: Any, service:
     assert Wallet.objects.get(email=ALICE).id != alice.id
 
 
-def test_everything_works_without_scripts(
-    browser: Any, service: Any, client: Client, alice: Wallet, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_everything_works_without_scripts(browser: Any, service: Any, holder: Client) -> None:
     context = browser.new_context(java_script_enabled=False, viewport={"width": 320, "height": 640})
     page = context.new_page()
-    _become(page, service, client)
+    _become(page, service, holder)
     try:
         page.goto(service.url + "/wallet/data/")
         with page.expect_download() as begun:

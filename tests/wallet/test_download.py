@@ -85,10 +85,8 @@ def test_the_details_that_a_provider_verified_are_in_both(client: Client, sign_i
         assert text in page
 
 
-def test_the_page_needs_nothing_from_elsewhere(client: Client, alice: Wallet, sign_in: SignIn) -> None:
-    sign_in(alice)
-
-    page = content(client.get(HTML))
+def test_the_page_needs_nothing_from_elsewhere(holder: Client) -> None:
+    page = content(holder.get(HTML))
 
     assert page.startswith("<!doctype html>")
     assert page.rstrip().endswith("</html>")
@@ -96,13 +94,9 @@ def test_the_page_needs_nothing_from_elsewhere(client: Client, alice: Wallet, si
     assert "default-src 'none'" in page
 
 
-def test_downloads_are_not_cached_and_their_names_say_nothing(
-    client: Client, alice: Wallet, sign_in: SignIn
-) -> None:
-    sign_in(alice)
-
+def test_downloads_are_not_cached_and_their_names_say_nothing(holder: Client) -> None:
     for address, media_type in ((JSON, "application/json"), (HTML, "text/html; charset=utf-8")):
-        headers = client.get(address).headers
+        headers = holder.get(address).headers
         assert "no-store" in headers["Cache-Control"]
         assert headers["Content-Type"] == media_type
         assert re.fullmatch(
@@ -121,18 +115,17 @@ def test_downloads_need_a_fresh_factor(client: Client, alice: Wallet, sign_in: S
     assert first == second
 
 
-def test_downloads_are_limited_by_the_hour(client: Client, alice: Wallet, sign_in: SignIn) -> None:
-    sign_in(alice)
+def test_downloads_are_limited_by_the_hour(holder: Client) -> None:
     for _ in range(10):
-        assert client.get(JSON).status_code == 200
+        assert holder.get(JSON).status_code == 200
 
-    refused = client.get(HTML)
+    refused = holder.get(HTML)
 
     assert refused.status_code == 429
     assert int(refused.headers["Retry-After"]) <= 3600
     assert "You can do it again at" in refused.content.decode()
-    assert client.head(JSON).status_code == 200
-    assert client.get(PAGE).status_code == 200
+    assert holder.head(JSON).status_code == 200
+    assert holder.get(PAGE).status_code == 200
 
 
 def many(wallet: Wallet, count: int, *, apart: timedelta = timedelta(seconds=1)) -> None:
@@ -257,14 +250,11 @@ def _ways_in(wallet: Wallet) -> None:
     Recovery.objects.create(old=wallet, state="stopped", asked_at=now, ended_at=now, decided_by="olga")
 
 
-def test_the_download_has_how_one_signs_in_and_names_no_operator(
-    client: Client, alice: Wallet, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_the_download_has_how_one_signs_in_and_names_no_operator(holder: Client, alice: Wallet) -> None:
     _ways_in(alice)
     HolderSession.objects.update(browser_name="Firefox", system_name="Linux")
 
-    document, page = json.loads(content(client.get(JSON))), content(client.get(HTML))
+    document, page = json.loads(content(holder.get(JSON))), content(holder.get(HTML))
 
     assert [each["name"] for each in document["browsers"]] == ["Firefox on Linux"]
     (passkey,) = document["passkeys"]
@@ -284,8 +274,7 @@ def test_the_download_has_how_one_signs_in_and_names_no_operator(
     assert "olga" not in page + json.dumps(document)
 
 
-def test_the_page_has_words_and_no_codes(client: Client, alice: Wallet, sign_in: SignIn) -> None:
-    sign_in(alice)
+def test_the_page_has_words_and_no_codes(holder: Client, alice: Wallet) -> None:
     _ways_in(alice)
     Recovery.objects.update(state="waiting", decided_by="old mailbox")
     IdentityVerification.objects.create(
@@ -297,7 +286,7 @@ def test_the_page_has_words_and_no_codes(client: Client, alice: Wallet, sign_in:
     )
     closures.ask(alice, now=timezone.now())
 
-    page = content(client.get(HTML))
+    page = content(holder.get(HTML))
 
     for words in (
         "about to close",

@@ -187,10 +187,3 @@ def test_the_home_reads_the_database_four_times(holder, statements):
     assert len(made.texts) == 4, (
         made.texts
     )  # session with wallet and credential, newest check, evidence, a move under way
-
-
-@pytest.mark.parametrize("name", ["wallet_home", "consent_history", "wallet_security"])
-def test_the_navigation_marks_the_current_page(holder, name):
-    page = holder.get(reverse(name)).content.decode()
-    (current,) = re.findall(r'<a href="([^"]*)" aria-current="page"', page)
-    assert current == reverse(name)

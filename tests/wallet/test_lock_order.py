@@ -98,23 +98,6 @@ def in_order(*expected: str) -> Iterator[None]:
     assert not expected or [f"wallet_{name}" for name in expected] in first, orders
 
 
-@pytest.mark.parametrize(
-    ("statement", "locks"),
-    [
-        ('SELECT 1 FROM "wallet_wallet" WHERE id = 1 FOR UPDATE', ["wallet_wallet"]),
-        ('SELECT 1 FROM "wallet_wallet" WHERE id = 1', []),
-        ('UPDATE "wallet_credential" SET a = (SELECT b FROM "wallet_wallet")', ["wallet_credential"]),
-        ('DELETE FROM "wallet_holdersession" WHERE 1', ["wallet_holdersession"]),
-        ('DELETE FROM "wallet_loginlink" WHERE 1', []),
-        ("SELECT 1 FROM wallet_credential c JOIN wallet_wallet w ON 1 FOR SHARE", FIRST[1:]),
-        ('SELECT 1 FROM wallet_wallet w JOIN "a" ON 1 FOR UPDATE OF "a"', []),
-        ("INSERT INTO wallet_allowance VALUES (1) ON CONFLICT (key) DO UPDATE SET count = 1", []),
-    ],
-)
-def test_what_a_statement_locks_is_read_from_it(statement: str, locks: list[str]) -> None:
-    assert locked_by(statement) == locks
-
-
 def verified_anew(wallet: Wallet, now: datetime) -> None:
     settle(attempt_in("processing", wallet, now), Verified(PERSON, PASSPORT), now=now)
 
@@ -157,13 +140,10 @@ def test_what_operators_do(alice: Wallet, now: datetime) -> None:
         revocation.revoke(credential, **BY, now=now)
 
 
-def test_a_change_of_the_address_and_its_undoing(
-    client: Client, alice: Wallet, sign_in: Any, now: Any
-) -> None:
-    sign_in(alice)
+def test_a_change_of_the_address_and_its_undoing(holder: Client, now: Any) -> None:
     with in_order("wallet"):
-        client.post("/wallet/security/address/", {"email": "alice@example.net"})
-        client.post("/wallet/security/address/confirm/", {"code": code_in(str(mail.outbox[-1].body))})
+        holder.post("/wallet/security/address/", {"email": "alice@example.net"})
+        holder.post("/wallet/security/address/confirm/", {"code": code_in(str(mail.outbox[-1].body))})
     (secret,) = re.findall(
         r"/wallet/address-undo/([\w-]+)/", " ".join(str(each.body) for each in mail.outbox)
     )
@@ -172,19 +152,16 @@ def test_a_change_of_the_address_and_its_undoing(
 
 
 @pytest.mark.parametrize("steps", [1, 2], ids=["in one statement", "step by step"])
-def test_sharing_and_taking_back(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: Any, steps: int
-) -> None:
-    sign_in(alice)
+def test_sharing_and_taking_back(holder: Client, acme_bank: RelyingParty, steps: int) -> None:
     with in_order():
-        decided = ask(client, acme_bank)
+        decided = ask(holder, acme_bank)
         page = path_of(Interaction.objects.get())
         answer = (
-            client.get(decide(client, decided)) if steps == 2 else client.post(page, {"decision": "share"})
+            holder.get(decide(holder, decided)) if steps == 2 else holder.post(page, {"decision": "share"})
         )
     assert "vp_token" in answer.headers["Location"]
     with in_order():
-        client.post(f"/wallet/history/{Interaction.objects.get().consent_id}/invalidate/")
+        holder.post(f"/wallet/history/{Interaction.objects.get().consent_id}/invalidate/")
     assert StatusEntry.objects.get().status
 
 
@@ -305,14 +282,11 @@ def test_sharing_beside_it_is_answered(
     assert not isinstance(done, Exception), done
 
 
-def test_signing_in_again_beside_a_closing_ends(
-    client: Client, alice: Wallet, sign_in: Any, now: Any
-) -> None:
+def test_signing_in_again_beside_a_closing_ends(holder: Client, alice: Wallet, now: Any) -> None:
     """The session before was deleted before the new one locked the wallet, and closing did the opposite."""
-    sign_in(alice)
     closures.ask(alice, now=now - DAY)
     request = RequestFactory().get("/")
-    request.COOKIES = {name: cookie.value for name, cookie in client.cookies.items()}
+    request.COOKIES = {name: cookie.value for name, cookie in holder.cookies.items()}
 
     again, closed = one_after_the_other(
         HolderSession.objects.all(),

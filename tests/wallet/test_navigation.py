@@ -7,7 +7,6 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.presentation.requests.test_flow import SignIn
 from tests.wallet.conftest import passkey_of
 from wallet.models import Wallet
 
@@ -27,14 +26,11 @@ PAGES = {
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_every_page_of_a_holder_marks_where_it_belongs(
-    client: Client, alice: Wallet, sign_in: SignIn, name: str
-) -> None:
-    sign_in(alice)
+def test_every_page_of_a_holder_marks_where_it_belongs(holder: Client, alice: Wallet, name: str) -> None:
     passkey = passkey_of(alice, "Phone", timezone.now())
     args = [passkey.id] if name in ("wallet_passkey_rename", "wallet_passkey_remove") else []
 
-    text = client.get(reverse(name, args=args)).content.decode()
+    text = holder.get(reverse(name, args=args)).content.decode()
 
     navigation = text.split('class="wallet-navigation"')[1].split("</nav>")[0]
     assert re.findall(r'aria-current="(\w+)">([^<]+)<', navigation) == [PAGES[name]]

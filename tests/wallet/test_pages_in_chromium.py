@@ -12,7 +12,6 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from infra.models import Allowance
-from sandbox.models import PickedOutcome
 from tests.barriers import assert_no_barriers
 from tests.code_page import enter_code
 from tests.consent.test_look import assert_no_sideways_scroll
@@ -100,17 +99,6 @@ def test_a_new_person_is_verified_after_a_second_try(visit: Any) -> None:
     page.wait_for_url("**/signed-out/?done")
     visit("", path=reverse("sandbox_mailbox"))
     look(page, "sandbox-mailbox", "Sandbox mailbox")
-
-
-def test_a_slow_check_goes_on_by_itself(visit: Any) -> None:
-    page = sign_in(visit)
-    visit("wallet_identity")
-    page.get_by_role("button", name="Agree and begin").click()
-    page.get_by_text("Slow").click()
-    page.get_by_role("button", name="Submit").click()
-    look(page, "identity-waiting", "Checking your identity")
-    PickedOutcome.objects.update(picked_at=timezone.now() - timedelta(minutes=2))
-    page.wait_for_url("**/signed-out/?done", timeout=20_000)
 
 
 @pytest.mark.parametrize(

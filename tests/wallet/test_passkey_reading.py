@@ -112,7 +112,7 @@ def test_a_key_of_any_cbor_is_accepted_or_refused_and_no_other_error_gets_out(
     for key in (cbor2.dumps({**COSE_KEY, **of_key}), cbor2.dumps(after)):
         for data in (BEFORE_KEY + key, BEFORE_KEY + key + cbor2.dumps(after)):
             with suppress(PasskeyError):
-                registration._verified(
+                registration.verified_key(
                     reading.read_key(attested(cbor2.dumps({**MADE, **outside, "authData": data})))
                 )
 

@@ -18,7 +18,7 @@ from wallet.passkeys.errors import PasskeyError
 OPTIONS = {"challenge": base64url.encode(bytes(32)), "user": {"id": base64url.encode(bytes(16))}}
 MADE = Authenticator(settings.BASE_URL)
 CREATED, SIGNED = reading.read_key(MADE.create(OPTIONS)), reading.read_assertion(MADE.get(OPTIONS))
-STORED = Passkey(public_key=registration._verified(CREATED).credential_public_key)
+STORED = Passkey(public_key=registration.verified_key(CREATED).credential_public_key)
 
 
 def changed_bytes(data):
@@ -31,7 +31,7 @@ def changed_bytes(data):
 @given(changed_bytes(CREATED.attestation_object) | st.binary(max_size=200))
 def test_any_attestation_is_verified_or_refused(attestation):
     with suppress(PasskeyError):
-        registration._verified(replace(CREATED, attestation_object=attestation))
+        registration.verified_key(replace(CREATED, attestation_object=attestation))
 
 
 @given(changed_bytes(SIGNED.authenticator_data), changed_bytes(SIGNED.signature))
@@ -66,7 +66,7 @@ PARTS = st.integers(-4, 4) | st.sampled_from([-7, -8, -257, bytes(32), bytes(256
 def test_a_key_that_cannot_be_used_is_refused_before_it_is_stored(key):
     attestation = {"fmt": "none", "attStmt": {}, "authData": BEFORE_KEY + cbor2.dumps(key)}
     try:
-        found = registration._verified(replace(CREATED, attestation_object=cbor2.dumps(attestation)))
+        found = registration.verified_key(replace(CREATED, attestation_object=cbor2.dumps(attestation)))
     except PasskeyError:
         return
     with pytest.raises(PasskeyError, match="refused"):
@@ -77,4 +77,4 @@ def test_a_key_that_cannot_be_used_is_refused_before_it_is_stored(key):
 def test_attestations_that_were_not_asked_for_are_not_parsed(name):
     attestation = cbor2.loads(CREATED.attestation_object) | {"fmt": name}
     with pytest.raises(PasskeyError, match="refused"):
-        registration._verified(replace(CREATED, attestation_object=cbor2.dumps(attestation)))
+        registration.verified_key(replace(CREATED, attestation_object=cbor2.dumps(attestation)))

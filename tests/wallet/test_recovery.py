@@ -99,6 +99,12 @@ def recover(new, now, evidence=PASSPORT, named=ALICE):
     return asked
 
 
+@pytest.fixture
+def waiting(old, new, now):
+    """The recovery of the old wallet, which waits for its move to the new one."""
+    return recover(new, now)
+
+
 def wait(now, days=7, every=timedelta(hours=12)):
     """Sweep regularly until that many days later; gives the time."""
     for number in range(int(days * DAY / every) + 1):
@@ -270,8 +276,7 @@ def test_what_an_operator_has_suspended_or_revoked_cannot_be_recovered(old, new,
     assert "suspended" in refused.reason or "lower" in refused.reason
 
 
-def test_a_wallet_that_is_suspended_meanwhile_does_not_move(old, new, now):
-    waiting = recover(new, now)
+def test_a_wallet_that_is_suspended_meanwhile_does_not_move(waiting, old, now):
     wait(now, 6.5)
     suspension.suspend(old, actor="olga", reason="stolen", now=now)
     wait(now + 7 * DAY, 1)
@@ -280,8 +285,7 @@ def test_a_wallet_that_is_suspended_meanwhile_does_not_move(old, new, now):
     assert (waiting.state, waiting.decided_by, old.email) == ("stopped", "sweep", ALICE)
 
 
-def test_a_new_wallet_that_is_suspended_or_verified_anew_gets_nothing(old, new, now):
-    waiting = recover(new, now)
+def test_a_new_wallet_that_is_suspended_or_verified_anew_gets_nothing(waiting, new, now):
     wait(now, 6.5)
     verify(new, now + 6 * DAY, replace(PASSPORT, document_number="other"), replace(PERSON, given_name="Eve"))
     wait(now + 7 * DAY, 1)
@@ -295,8 +299,7 @@ def test_a_wallet_that_is_about_to_close_cannot_be_recovered(old, new, now):
     assert (asked.state, "about to be closed" in asked.reason) == ("refused", True)
 
 
-def test_nothing_moves_to_a_new_wallet_that_is_about_to_close(old, new, now):
-    waiting = recover(new, now)
+def test_nothing_moves_to_a_new_wallet_that_is_about_to_close(waiting, old, new, now):
     wait(now, 6.5)
     closures.ask(new, now=now + 6.5 * DAY)
     wait(now + 7 * DAY, 0)
@@ -307,8 +310,7 @@ def test_nothing_moves_to_a_new_wallet_that_is_about_to_close(old, new, now):
 
 
 @pytest.mark.parametrize("hours", [1, 25], ids=["asked", "done"])
-def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(old, new, now, hours):
-    waiting = recover(new, now)
+def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(waiting, old, new, now, hours):
     wait(now, 6.5)
     closures.ask(old, now=now + 7 * DAY - timedelta(hours=hours))
     closing.sweep(now=now + 7 * DAY)
@@ -322,8 +324,7 @@ def test_a_wallet_that_is_closed_while_it_waits_for_its_move_does_not_move(old, 
     assert Credential.objects.get(wallet=new).state == "valid"
 
 
-def test_closing_a_wallet_ends_the_moves_of_it_and_to_it_at_once(old, new, now):
-    waiting = recover(new, now)
+def test_closing_a_wallet_ends_the_moves_of_it_and_to_it_at_once(waiting, old, now):
     other = Wallet.objects.create(email="other@example.net", created_at=now)
     asked = recoveries.ask(other, ALICE, now=now)
 
@@ -353,8 +354,7 @@ def test_a_wallet_that_moved_has_no_passkey_left(old, new, now):
     assert not HolderSession.objects.exists()
 
 
-def test_an_old_wallet_that_rose_to_a_higher_level_meanwhile_does_not_move(old, new, now):
-    waiting = recover(new, now)
+def test_an_old_wallet_that_rose_to_a_higher_level_meanwhile_does_not_move(waiting, old, now):
     wait(now, 6.5)
     verify(old, now + 6 * DAY, replace(PASSPORT, assurance=Assurance(EIDAS, "high")))
     wait(now + 7 * DAY, 1)
@@ -411,8 +411,7 @@ def test_after_the_move_nothing_finds_the_wallet_by_a_name_that_the_person_had_b
     assert duplicates.others(Wallet(email="x"), married, None) == [old]
 
 
-def test_a_check_that_somebody_began_in_the_old_wallet_ends(old, new, now):
-    recover(new, now)
+def test_a_check_that_somebody_began_in_the_old_wallet_ends(waiting, old, now):
     begun = attempt_in("started", old, now)
     seen = wait(now)
     begun.refresh_from_db()
@@ -421,8 +420,7 @@ def test_a_check_that_somebody_began_in_the_old_wallet_ends(old, new, now):
     assert credentials.holds(Credential.objects.get(), as_enrolled(replace(PASSPORT, verified_at=now)))
 
 
-def test_a_check_that_is_just_handed_in_puts_the_move_off(old, new, now):
-    waiting = recover(new, now)
+def test_a_check_that_is_just_handed_in_puts_the_move_off(waiting, old, now):
     wait(now, 6.5)
     attempt = attempt_in("submitted", old, now)
     later = now + 7 * DAY
@@ -445,8 +443,7 @@ def test_the_old_address_can_neither_undo_an_earlier_change_nor_sign_in_to_the_w
     assert not Wallet.objects.filter(email=ALICE).exists()
 
 
-def test_a_wallet_moves_at_the_instant_at_which_it_is_due_and_not_before(old, new, now):
-    waiting = recover(new, now)
+def test_a_wallet_moves_at_the_instant_at_which_it_is_due_and_not_before(waiting, old, now):
     with pytest.raises(NotNowError):
         moving.move(waiting, now=now + 7 * DAY - timedelta(microseconds=1))
     old.refresh_from_db()
@@ -455,8 +452,7 @@ def test_a_wallet_moves_at_the_instant_at_which_it_is_due_and_not_before(old, ne
     assert moving.move(waiting, now=now + 7 * DAY) == (ALICE, NEW)
 
 
-def test_a_move_that_was_stopped_does_not_happen_and_stays_as_it_was_decided(old, new, now):
-    waiting = recover(new, now)
+def test_a_move_that_was_stopped_does_not_happen_and_stays_as_it_was_decided(waiting, old, now):
     stopping.by_holder(old, now=now)
     count = len(mail.outbox)
 
@@ -476,8 +472,7 @@ def test_a_move_that_was_stopped_does_not_happen_and_stays_as_it_was_decided(old
     assert len(mail.outbox) == count
 
 
-def test_a_second_sweep_changes_nothing(old, new, now):
-    recover(new, now)
+def test_a_second_sweep_changes_nothing(waiting, now):
     later = wait(now)
     count = len(mail.outbox)
     assert sweeping.sweep(now=later) == {}
@@ -486,8 +481,7 @@ def test_a_second_sweep_changes_nothing(old, new, now):
     assert len(mail.outbox) == count
 
 
-def test_the_command_that_sweeps_sends_the_first_email(old, new, now, capsys):
-    recover(new, now)
+def test_the_command_that_sweeps_sends_the_first_email(waiting, capsys):
     call_command("sweep_identity_verifications")
     assert "1 e-mails about moves" in capsys.readouterr().out
     assert subjects(to=ALICE) == ["Your wallet is to move to another e-mail address"]
@@ -496,8 +490,7 @@ def test_the_command_that_sweeps_sends_the_first_email(old, new, now, capsys):
 # --- E-mails --------------------------------------------------------------------------------------------
 
 
-def test_the_old_address_is_told_at_the_beginning_midway_and_a_day_before_and_afterwards(old, new, now):
-    recover(new, now)
+def test_the_old_address_is_told_at_the_beginning_midway_and_a_day_before_and_afterwards(waiting, now):
     told = []
     for hours in range(0, 8 * 24, 6):
         before = len(subjects(to=ALICE))
@@ -515,8 +508,7 @@ def test_the_old_address_is_told_at_the_beginning_midway_and_a_day_before_and_af
     assert all(NEW not in letter.body for letter in mail.outbox if letter.to == [ALICE])
 
 
-def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(old, new, now):
-    recover(new, now)
+def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(waiting, now):
     late = now + 20 * DAY
     for number in range(3):
         sweeping.sweep(now=late + number * timedelta(minutes=1))
@@ -526,32 +518,28 @@ def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(ol
     assert Recovery.objects.get().state == "moved"
 
 
-def test_while_one_of_the_emails_waits_to_be_sent_nothing_moves(old, new, now, settings):
-    recover(new, now)
+def test_while_one_of_the_emails_waits_to_be_sent_nothing_moves(waiting, now, settings):
     sweeping.sweep(now=now)
     settings.EMAILS_SENT_AT_ONCE = False
     wait(now, 9)
     assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 1)
 
 
-def test_while_the_mail_server_cannot_be_reached_nothing_moves(old, new, now, settings):
-    recover(new, now)
+def test_while_the_mail_server_cannot_be_reached_nothing_moves(waiting, now, settings):
     settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_PORT = 1  # nobody listens there
     wait(now, 8)
     assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 0)
 
 
-def test_a_mailbox_that_does_not_exist_any_more_counts_as_told(old, new, now, settings):
-    recover(new, now)
+def test_a_mailbox_that_does_not_exist_any_more_counts_as_told(waiting, now, settings):
     with mail_server.running(settings) as server:
         server.refusing = "550 no such user"
         wait(now)
     assert Recovery.objects.get().state == "moved"
 
 
-def test_refused_content_does_not_count_as_told_and_the_next_sweep_tries_again(old, new, now, settings):
-    recover(new, now)
+def test_refused_content_does_not_count_as_told_and_the_next_sweep_tries_again(waiting, now, settings):
     with mail_server.running(settings) as server:
         server.refusing_content = "554 spam"
         sweeping.sweep(now=now)
@@ -582,8 +570,7 @@ def test_nobody_can_flood_a_mailbox_with_recoveries(old, new, now):
     assert mail.outbox == []  # nothing is sent before the identity is verified
 
 
-def test_after_a_stop_only_an_operator_helps_for_thirty_days(old, new, now):
-    recover(new, now)
+def test_after_a_stop_only_an_operator_helps_for_thirty_days(waiting, new, now):
     wait(now, 0)
     stopping.by_link(secret_in(mail.outbox[-1]), now=now)
     verify(new, now + DAY)
@@ -592,8 +579,7 @@ def test_after_a_stop_only_an_operator_helps_for_thirty_days(old, new, now):
     assert recover(new, now + 31 * DAY).state == "waiting"
 
 
-def test_who_closes_the_new_wallet_does_not_erase_that_its_move_was_stopped(old, new, now):
-    recover(new, now)
+def test_who_closes_the_new_wallet_does_not_erase_that_its_move_was_stopped(waiting, old, new, now):
     stopping.by_holder(old, now=now)
     closures.ask(new, now=now)
     for hours in (24, 26):
@@ -609,8 +595,7 @@ def test_who_closes_the_new_wallet_does_not_erase_that_its_move_was_stopped(old,
 # --- Stopping -------------------------------------------------------------------------------------------
 
 
-def test_opening_the_link_stops_nothing_and_posting_stops(client, old, new, now):
-    recover(new, now)
+def test_opening_the_link_stops_nothing_and_posting_stops(waiting, client, old, now):
     wait(now, 6)
     for letter in [letter for letter in mail.outbox if letter.to == [ALICE]]:  # every e-mail has one
         assert client.get(reverse("wallet_recovery_stop", args=[secret_in(letter)])).status_code == 200
@@ -632,8 +617,7 @@ def test_opening_the_link_stops_nothing_and_posting_stops(client, old, new, now)
         assert again.status_code == 410
 
 
-def test_a_link_stops_the_move_until_the_instant_at_which_it_expires(old, new, now):
-    recover(new, now)
+def test_a_link_stops_the_move_until_the_instant_at_which_it_expires(waiting, now):
     wait(now, 0)
     secret = secret_in(mail.outbox[-1])
     with pytest.raises(RecoveryOverError):
@@ -645,9 +629,8 @@ def test_a_link_stops_the_move_until_the_instant_at_which_it_expires(old, new, n
     assert Recovery.objects.get().state == "stopped"
 
 
-def test_what_was_stopped_is_remembered_and_what_waits_is_not_cleared(old, new, now):
+def test_what_was_stopped_is_remembered_and_what_waits_is_not_cleared(waiting, old, now):
     """Otherwise somebody who was stopped could ask again at once, or clearing would stop a move."""
-    recover(new, now)
     assert sweeping.clear(now=now + 9 * DAY, batch=1) == 0
     stopping.by_holder(old, now=now)
 
@@ -660,8 +643,7 @@ def test_an_unknown_link_stops_nothing(client, db, secret):
     assert client.post(f"/wallet/move-stop/{secret}/").status_code == 410
 
 
-def test_a_sign_in_to_the_old_wallet_shows_a_banner_that_stops_it(client, old, new, now, sign_in):
-    recover(new, now)
+def test_a_sign_in_to_the_old_wallet_shows_a_banner_that_stops_it(waiting, client, old, sign_in):
     sign_in(old)
     page = client.get(reverse("wallet_security")).content.decode()
     assert "This wallet is to move to another e-mail address." in page
@@ -674,8 +656,7 @@ def test_a_sign_in_to_the_old_wallet_shows_a_banner_that_stops_it(client, old, n
     assert client.post(STOP_HERE).status_code == 410
 
 
-def test_the_banner_is_sent_with_a_token_against_forged_forms(old, new, now, sign_in):
-    recover(new, now)
+def test_the_banner_is_sent_with_a_token_against_forged_forms(waiting, old, sign_in):
     strict = Client(enforce_csrf_checks=True)
     sign_in(old, browser=strict)
     assert strict.post(STOP_HERE).status_code == 403
@@ -684,16 +665,14 @@ def test_the_banner_is_sent_with_a_token_against_forged_forms(old, new, now, sig
     assert strict.post(STOP_HERE, {"csrfmiddlewaretoken": token}).status_code == 303
 
 
-def test_another_wallet_shows_no_banner_and_stops_nothing(client, old, new, bob, now, sign_in):
-    recover(new, now)
+def test_another_wallet_shows_no_banner_and_stops_nothing(waiting, client, bob, sign_in):
     sign_in(bob)
     assert "is to move" not in client.get(reverse("wallet_security")).content.decode()
     assert client.post(STOP_HERE).status_code == 410
     assert Recovery.objects.get().state == "waiting"
 
 
-def test_the_person_who_asked_can_withdraw_and_ask_again(client, old, new, now, sign_in):
-    recover(new, now)
+def test_the_person_who_asked_can_withdraw_and_ask_again(waiting, client, new, now, sign_in):
     sign_in(new)
     response = client.post(STOP_HERE)
     assert (response.status_code, response.url) == (303, STATE)
@@ -701,8 +680,7 @@ def test_the_person_who_asked_can_withdraw_and_ask_again(client, old, new, now, 
     assert recover(new, now + timedelta(minutes=1)).state == "waiting"
 
 
-def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(olga, old, new, now):
-    waiting = recover(new, now)
+def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(waiting, olga):
     listed = olga.get(reverse("admin:wallet_recovery_changelist"), {"q": ALICE})
     assert str(waiting.id)[:8] in listed.content.decode()
     assert olga.get(address(waiting)).status_code == 200
@@ -718,8 +696,7 @@ def test_an_operator_finds_and_stops_a_move_with_a_reason_and_an_audit_entry(olg
 
 
 @pytest.mark.parametrize("who", ["link", "holder", "operator"])
-def test_who_asked_for_a_move_is_told_that_somebody_else_stopped_it(olga, old, new, now, who):
-    waiting = recover(new, now)
+def test_who_asked_for_a_move_is_told_that_somebody_else_stopped_it(waiting, olga, old, now, who):
     sweeping.sweep(now=now)
     if who == "link":
         stopping.by_link(secret_in(mail.outbox[-1]), now=now)
@@ -730,16 +707,14 @@ def test_who_asked_for_a_move_is_told_that_somebody_else_stopped_it(olga, old, n
     assert (mail.outbox[-1].to, mail.outbox[-1].subject) == ([NEW], "Your wallet does not move")
 
 
-def test_an_auditor_sees_moves_and_stops_none(audrey, old, new, now):
-    waiting = recover(new, now)
+def test_an_auditor_sees_moves_and_stops_none(waiting, audrey):
     assert audrey.get(address(waiting)).status_code == 200
     assert operate(audrey, waiting, "stop").status_code == 403
     waiting.refresh_from_db()
     assert waiting.state == "waiting"
 
 
-def test_changing_the_address_of_the_old_wallet_stops_it(old, new, now):
-    recover(new, now)
+def test_changing_the_address_of_the_old_wallet_stops_it(waiting, old, now):
     changes.ask(old, "third@example.net", browser="b" * 64, client="192.0.2.1", now=now)
     code = code_in(mail.outbox[-1].body)
     changes.confirm(old, code, browser="b" * 64, client="192.0.2.1", now=now)
@@ -824,8 +799,7 @@ def test_what_is_no_lost_address_is_refused(client, new, sign_in):
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_stop_and_the_move_at_once_have_one_winner(old, new, now):
-    recover(new, now)
+def test_a_stop_and_the_move_at_once_have_one_winner(waiting, old, now):
     wait(now, 6.5)
     link = secret_in(mail.outbox[-1])
     later = now + 7 * DAY
@@ -847,8 +821,7 @@ def test_a_stop_and_the_move_at_once_have_one_winner(old, new, now):
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_sweeps_at_once_send_each_email_once_and_move_once(old, new, now):
-    recover(new, now)
+def test_sweeps_at_once_send_each_email_once_and_move_once(waiting, now):
     for days in (0, 3.5, 6, 7):
         together(lambda _, days=days: sweeping.sweep(now=now + days * DAY), 4)
     assert len(subjects(to=ALICE)) == 4
@@ -879,8 +852,7 @@ def test_two_recoveries_of_one_wallet_at_once_leave_one_that_waits(old, new, now
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_a_renewal_and_the_move_at_once_leave_one_identity(old, new, now):
-    recover(new, now)
+def test_a_renewal_and_the_move_at_once_leave_one_identity(waiting, old, now):
     wait(now, 6.5)
     attempt = attempt_in("processing", old, now)
     later = now + 7 * DAY

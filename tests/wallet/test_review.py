@@ -36,6 +36,13 @@ def waiting(nora, now):
     return verification
 
 
+@pytest.fixture
+def taken(olga, waiting):
+    """An attempt in review that Olga has claimed."""
+    operate(olga, waiting, "claim")
+    return waiting
+
+
 def seen():
     """The claims and releases, and the looks at claims and pictures."""
     wanted = ("claim", "release", "claims_seen", "picture_seen")
@@ -56,39 +63,35 @@ def test_nobody_sees_or_decides_what_they_have_not_claimed(olga, waiting):
     assert seen() == []
 
 
-def test_the_operator_who_has_claimed_it_sees_all_of_it_and_each_look_is_written_down(olga, waiting):
-    operate(olga, waiting, "claim")
-    text = olga.get(address(waiting)).content.decode()
+def test_the_operator_who_has_claimed_it_sees_all_of_it_and_each_look_is_written_down(olga, taken):
+    text = olga.get(address(taken)).content.decode()
     for word in ("nora@example.org", "Nora", "New", "31 December 1999", "passport", "Ireland"):
         assert word in text
-    assert 'value="Nora"' in olga.get(address(waiting, "do", "approve")).content.decode()
+    assert 'value="Nora"' in olga.get(address(taken, "do", "approve")).content.decode()
     olga_id = reviewer("olga").pk
     assert seen() == [("claim", olga_id), ("claims_seen", olga_id), ("claims_seen", olga_id)]
 
 
-def test_another_operator_neither_sees_nor_decides_it_until_it_is_released(olga, otto, waiting):
-    operate(olga, waiting, "claim")
-    assert "31 December 1999" not in otto.get(address(waiting)).content.decode()
-    operate(otto, waiting, "claim")
-    operate(otto, waiting, "decline", reason="no")
+def test_another_operator_neither_sees_nor_decides_it_until_it_is_released(otto, taken):
+    assert "31 December 1999" not in otto.get(address(taken)).content.decode()
+    operate(otto, taken, "claim")
+    operate(otto, taken, "decline", reason="no")
     assert IdentityVerification.objects.get().state == "review"
     assert IdentityVerification.objects.get().claimed_by == reviewer("olga")
-    operate(otto, waiting, "release")
-    operate(otto, waiting, "claim")
-    operate(otto, waiting, "decline", reason="no")
+    operate(otto, taken, "release")
+    operate(otto, taken, "claim")
+    operate(otto, taken, "decline", reason="no")
     assert IdentityVerification.objects.get().state == "declined"
 
 
-def test_a_decision_ends_the_claim(olga, waiting):
-    operate(olga, waiting, "claim")
-    operate(olga, waiting, "decline", reason="no")
+def test_a_decision_ends_the_claim(olga, taken):
+    operate(olga, taken, "decline", reason="no")
     assert IdentityVerification.objects.get().claimed_by is None
 
 
-def test_an_operator_who_may_no_longer_review_sees_no_claims_of_what_they_had_claimed(olga, waiting):
-    operate(olga, waiting, "claim")
+def test_an_operator_who_may_no_longer_review_sees_no_claims_of_what_they_had_claimed(taken):
     codenames = ("view_identityverification", "view_identityverificationtransition")
-    text = operator("olga", *codenames).get(address(waiting)).content.decode()
+    text = operator("olga", *codenames).get(address(taken)).content.decode()
     assert "What you review" not in text
     assert "31 December 1999" not in text
 
@@ -98,19 +101,17 @@ def test_an_operator_who_only_reads_cannot_claim(audrey, waiting):
     assert seen() == []
 
 
-def test_what_the_operator_typed_is_the_evidence_and_ends_the_credential(olga, waiting):
-    operate(olga, waiting, "claim")
-    operate(olga, waiting, "approve", **TYPED)
+def test_what_the_operator_typed_is_the_evidence_and_ends_the_credential(olga, taken):
+    operate(olga, taken, "approve", **TYPED)
     evidence = Evidence.objects.get()
     assert (evidence.document_kind, evidence.issuing_country) == ("passport", "IE")
     assert evidence.document_expires_on == date(2031, 4, 12)
-    assert evidence.verification == waiting
+    assert evidence.verification == taken
 
 
-def test_a_document_that_has_expired_is_not_approved(olga, waiting):
-    operate(olga, waiting, "claim")
+def test_a_document_that_has_expired_is_not_approved(olga, taken):
     text = operate(
-        olga, waiting, "approve", **(TYPED | typed_day("document_expires_on", "2020-01-01"))
+        olga, taken, "approve", **(TYPED | typed_day("document_expires_on", "2020-01-01"))
     ).content.decode()
     assert "This document has expired" in text
     assert IdentityVerification.objects.get().state == "review"
@@ -130,10 +131,9 @@ def test_an_identity_verified_with_an_expired_document_goes_to_review(nora, now)
     assert (verification.state, verification.reason) == ("review", "document_expired")
 
 
-def test_asking_again_tells_the_person_what_to_mend(olga, waiting, django_capture_on_commit_callbacks):
-    operate(olga, waiting, "claim")
+def test_asking_again_tells_the_person_what_to_mend(olga, taken, django_capture_on_commit_callbacks):
     with django_capture_on_commit_callbacks(execute=True):
-        operate(olga, waiting, "ask-again", why="blurry", reason="Cannot read the number")
+        operate(olga, taken, "ask-again", why="blurry", reason="Cannot read the number")
     stored = IdentityVerification.objects.get()
     assert (stored.state, stored.reason, stored.sealed_claims) == ("resubmit", "blurry", None)
     [letter] = mail.outbox
@@ -262,11 +262,10 @@ def test_the_database_refuses_one_person_doing_both(waiting):
         IdentityVerification.objects.update(proposed_by=reviewer("olga"), approved_by=reviewer("olga"))
 
 
-def test_the_admin_tells_the_first_operator_that_another_has_to_approve(olga, waiting, by_two):
-    operate(olga, waiting, "claim")
-    operate(olga, waiting, "approve", **TYPED)
-    operate(olga, waiting, "claim")
-    response = olga.post(address(waiting, "do", "approve"), TYPED, follow=True)
+def test_the_admin_tells_the_first_operator_that_another_has_to_approve(olga, taken, by_two):
+    operate(olga, taken, "approve", **TYPED)
+    operate(olga, taken, "claim")
+    response = olga.post(address(taken, "do", "approve"), TYPED, follow=True)
     assert "another operator has to make it" in response.content.decode()
     assert not Credential.objects.exists()
 
@@ -296,9 +295,8 @@ def test_the_same_identity_in_another_wallet_is_flagged_and_not_merged(olga, ali
     assert Credential.objects.count() == 1
 
 
-def test_a_new_identity_is_flagged_nowhere(olga, alice, waiting):
-    operate(olga, waiting, "claim")
-    assert "is in another wallet" not in olga.get(address(waiting)).content.decode()
+def test_a_new_identity_is_flagged_nowhere(olga, alice, taken):
+    assert "is in another wallet" not in olga.get(address(taken)).content.decode()
 
 
 def test_marks_say_nothing_without_the_key(nora, now):
@@ -311,12 +309,11 @@ def test_marks_say_nothing_without_the_key(nora, now):
 # --- The audit and the queue -------------------------------------------------------------------------------
 
 
-def test_the_audit_record_names_nobody(olga, waiting):
-    operate(olga, waiting, "claim")
-    olga.get(address(waiting))
+def test_the_audit_record_names_nobody(olga, taken):
+    olga.get(address(taken))
     text = " ".join(AuditLine.objects.values_list("text", flat=True)).lower()
     assert "claims_seen" in text
-    assert str(waiting.id) in text
+    assert str(taken.id) in text
     assert "nora" not in text
     assert "olga" not in text
 

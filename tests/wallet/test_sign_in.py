@@ -26,6 +26,11 @@ def send(errand, now):
     return code_in(mail.outbox[-1].body)
 
 
+@pytest.fixture
+def code(errand, now):
+    return send(errand, now)
+
+
 def other_than(code):
     return f"{(int(code) + 1) % 1_000_000:06}"
 
@@ -34,8 +39,7 @@ def redeem(errand, code, now):
     return sign_in.redeem(errand, code, client=CLIENT, now=now)
 
 
-def test_the_right_code_makes_a_wallet_for_a_new_person(errand, now):
-    code = send(errand, now)
+def test_the_right_code_makes_a_wallet_for_a_new_person(errand, now, code):
     assert not Wallet.objects.exists()
     wallet = redeem(errand, code, now)
     assert (wallet.email, wallet.state) == (NORA, "active")
@@ -46,21 +50,18 @@ def test_the_right_code_finds_the_wallet_there_is(client, alice, now):
     assert redeem(errand, send(errand, now), now) == alice
 
 
-def test_a_code_is_good_once(errand, now):
-    code = send(errand, now)
+def test_a_code_is_good_once(errand, now, code):
     redeem(errand, code, now)
     with pytest.raises(NoCodeError):
         redeem(errand, code, now)
 
 
-def test_a_code_expires_after_ten_minutes(errand, now):
-    code = send(errand, now)
+def test_a_code_expires_after_ten_minutes(errand, now, code):
     with pytest.raises(NoCodeError):
         redeem(errand, code, now + 10 * MINUTE)
 
 
-def test_five_wrong_tries_end_a_code_even_for_the_right_one(errand, now):
-    code = send(errand, now)
+def test_five_wrong_tries_end_a_code_even_for_the_right_one(errand, now, code):
     for left in (4, 3, 2, 1, 0):
         with pytest.raises(WrongCodeError) as wrong:
             redeem(errand, other_than(code), now)
@@ -69,16 +70,14 @@ def test_five_wrong_tries_end_a_code_even_for_the_right_one(errand, now):
         redeem(errand, code, now)
 
 
-def test_the_fifth_try_may_still_be_right(errand, now):
-    code = send(errand, now)
+def test_the_fifth_try_may_still_be_right(errand, now, code):
     for _ in range(4):
         with pytest.raises(WrongCodeError):
             redeem(errand, other_than(code), now)
     assert redeem(errand, code, now)
 
 
-def test_a_code_is_good_for_its_own_errand_only(client, errand, now):
-    code = send(errand, now)
+def test_a_code_is_good_for_its_own_errand_only(client, errand, now, code):
     other = make_errand(client, now=now)
     send(other, now)
     LoginCode.objects.filter(errand=other).update(digest=LoginCode.objects.get(errand=errand).digest)
@@ -86,8 +85,7 @@ def test_a_code_is_good_for_its_own_errand_only(client, errand, now):
         redeem(other, code, now)
 
 
-def test_without_a_code_an_errand_uses_up_no_tries_of_another(client, errand, now):
-    code = send(errand, now)
+def test_without_a_code_an_errand_uses_up_no_tries_of_another(client, errand, now, code):
     other = make_errand(client, now=now)
     with pytest.raises(NoCodeError):
         redeem(other, other_than(code), now)
@@ -107,8 +105,7 @@ def test_another_code_may_be_sent_after_a_minute_and_ends_the_one_before(errand,
     assert redeem(errand, second, now + MINUTE)
 
 
-def test_a_new_code_has_all_its_tries(errand, now):
-    code = send(errand, now)
+def test_a_new_code_has_all_its_tries(errand, now, code):
     for _ in range(5):
         with pytest.raises(WrongCodeError):
             redeem(errand, other_than(code), now)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 import psycopg
 
@@ -23,6 +23,12 @@ from tools.drills.people import Crowd, Person
 
 HOST = "wallet.example"
 HOLDERS = 12
+
+
+class Server(Protocol):
+    """A PostgreSQL server, or several of which one accepts writes."""
+
+    url: str
 
 
 @dataclass
@@ -42,7 +48,7 @@ class Place:
     def environment(self, url: str) -> dict[str, str]:
         return {**self.variables, "DATABASE_URL": url}
 
-    def fill(self, cluster: Cluster, name: str, **changes: str) -> dict[str, Any]:
+    def fill(self, cluster: Server, name: str, **changes: str) -> dict[str, Any]:
         """Prepares a database of this name as a sandbox's, and then marks it as production's."""
         with psycopg.connect(cluster.url, autocommit=True) as connection:
             connection.execute(f'CREATE DATABASE "{name}"')

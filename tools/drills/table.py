@@ -20,7 +20,7 @@ HEADINGS = (
     "5xx",
     "figures",
 )
-_BEGIN, _END = "<!-- written by `make drill WRITE=1` -->", "<!-- end of the table -->"
+_BEGIN, _END = "<!-- written by `make drill%s WRITE=1` -->", "<!-- end of the table -->"
 
 
 def cells(result: Result) -> tuple[str, ...]:
@@ -51,17 +51,18 @@ def markdown(results: Sequence[Result]) -> str:
     return "\n".join(f"| {' | '.join(row)} |" for row in rows)
 
 
-def written(text: str, results: Sequence[Result], day: date) -> str:
-    """The document with a new table. Raises ValueError if its place is missing."""
-    table = f"{_BEGIN}\nMeasured on {day.isoformat()}.\n\n{markdown(results)}\n{_END}"
+def written(text: str, results: Sequence[Result], day: date, names: str = "") -> str:
+    """The document with a new table (of `make drill` with `names`). Raises ValueError if it has no place."""
+    begin = _BEGIN % names
+    table = f"{begin}\nMeasured on {day.isoformat()}.\n\n{markdown(results)}\n{_END}"
     changed, places = re.subn(
-        f"{re.escape(_BEGIN)}.*?{re.escape(_END)}", lambda _: table, text, flags=re.DOTALL
+        f"{re.escape(begin)}.*?{re.escape(_END)}", lambda _: table, text, flags=re.DOTALL
     )
     if places != 1:
         raise ValueError("the place of the table is missing")
     return changed
 
 
-def write(results: Sequence[Result]) -> None:
+def write(results: Sequence[Result], names: str = "") -> None:
     """Puts the table into docs/faults.md."""
-    DOCUMENT.write_text(written(DOCUMENT.read_text(), results, date.today()))
+    DOCUMENT.write_text(written(DOCUMENT.read_text(), results, date.today(), names))

@@ -1,31 +1,15 @@
 """The models of passkeys (W3C Web Authentication Level 3)."""
 
-import uuid
-
 from django.db import models
 
-from infra.models import InternalRow
+from infra.models import InternalRow, PasskeyRow
 from wallet.models.holders import Wallet
 
 
-class Passkey(InternalRow):
-    """A key pair on a device of a holder, who signs in with it. The public key is stored here."""
+class Passkey(PasskeyRow):
+    """A passkey of a holder, who signs in with it and chooses its name."""
 
-    id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="passkeys", editable=False)
-    name = models.CharField(max_length=60, editable=False)  # chosen by the holder
-    # base64url without padding; at most 1023 bytes (§4, "credential ID")
-    credential_id = models.CharField(max_length=1364, unique=True, editable=False)
-    public_key = models.BinaryField(editable=False)  # COSE_Key, RFC 9052 §7
-    sign_count = models.BigIntegerField(editable=False)
-    transports = models.JSONField(default=list, editable=False)  # how browsers reach it, e.g. ["internal"]
-    # Whether a password manager keeps copies, so that it outlives the device.
-    backed_up = models.BooleanField(editable=False)
-    created_at = models.DateTimeField(editable=False)
-    last_used_at = models.DateTimeField(null=True, editable=False)
-
-    class Meta(InternalRow.Meta):
-        ordering = ["created_at", "id"]
 
 
 class PasskeyChallenge(InternalRow):

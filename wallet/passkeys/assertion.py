@@ -12,6 +12,7 @@ from webauthn.authentication.verify_authentication_response import VerifiedAuthe
 from webauthn.helpers.structs import AuthenticationCredential, AuthenticatorAssertionResponse
 
 from infra import base64url
+from infra.models import PasskeyRow
 from infra.sealing import sha256_hex
 from wallet.models import HolderSession, Passkey, PasskeyChallenge, Wallet
 from wallet.passkeys import options, reading
@@ -27,6 +28,8 @@ class Purpose(StrEnum):
     ADD = "add"
     SIGN_IN = "sign_in"
     CONFIRM = "confirm"
+    OPERATOR_ADDS = "op_add"
+    OPERATOR_PROVES = "op_prove"  # the second factor
 
 
 def make_challenge(purpose: Purpose, *, bound_to: str, subject: str = "", now: datetime) -> bytes:
@@ -86,8 +89,13 @@ def prove(
     passkey = _find(read)
     if wallet is not None and passkey.wallet_id != wallet.id:
         raise PasskeyError("other")
-    _count(passkey, _verified(read, passkey), now=now)
+    check(read, passkey, now=now)
     return passkey
+
+
+def check(read: PostedAssertion, passkey: PasskeyRow, *, now: datetime) -> None:
+    """Verifies the signature and stores the sign count; raises `PasskeyError`. Use up the challenge first."""
+    _count(passkey, _verified(read, passkey), now=now)
 
 
 def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime) -> None:
@@ -120,7 +128,7 @@ def _find(read: PostedAssertion) -> Passkey:
     return passkey
 
 
-def _verified(read: PostedAssertion, passkey: Passkey) -> VerifiedAuthentication:
+def _verified(read: PostedAssertion, passkey: PasskeyRow) -> VerifiedAuthentication:
     credential = AuthenticationCredential(
         id=passkey.credential_id,
         raw_id=read.credential_id,
@@ -146,13 +154,12 @@ def _verified(read: PostedAssertion, passkey: Passkey) -> VerifiedAuthentication
         raise PasskeyError("refused") from error
 
 
-def _count(passkey: Passkey, verified: VerifiedAuthentication, *, now: datetime) -> None:
+def _count(passkey: PasskeyRow, verified: VerifiedAuthentication, *, now: datetime) -> None:
     """Store the sign count, if it went up; authenticators that do not count always send 0 (§6.1.1)."""
     counted = verified.new_sign_count
     up = Q(sign_count__lt=counted) if counted else Q(sign_count=0)
-    changed = Passkey.objects.filter(up, id=passkey.id).update(
-        sign_count=counted, backed_up=verified.credential_backed_up, last_used_at=now
-    )
+    rows = type(passkey)._default_manager.filter(up, id=passkey.id)
+    changed = rows.update(sign_count=counted, backed_up=verified.credential_backed_up, last_used_at=now)
     if changed != 1:
         log.warning("passkey_counted_back", passkey=str(passkey.id), stored=passkey.sign_count, sent=counted)
         raise PasskeyError("copied")

@@ -12,7 +12,8 @@ from django.utils.translation import gettext as _
 from webauthn import base64url_to_bytes, generate_authentication_options, generate_registration_options
 from webauthn.helpers import options_to_json_dict, structs
 
-from wallet.models import Passkey, Wallet
+from infra.models import PasskeyRow
+from wallet.models import Wallet
 
 TIMEOUT = 180_000  # milliseconds that a browser waits for the person
 
@@ -28,26 +29,34 @@ def user_handle(wallet: Wallet) -> bytes:
 
 
 def to_add(wallet: Wallet, challenge: bytes) -> dict[str, Any]:
-    """For a new passkey of the wallet, discoverable and with user verification."""
+    """For a new passkey of the wallet."""
+    return to_make(user_handle(wallet), shortened(wallet.email), challenge, wallet.passkeys.all())
+
+
+def to_make(handle: bytes, name: str, challenge: bytes, passkeys: Iterable[PasskeyRow]) -> dict[str, Any]:
+    """For a new passkey, discoverable and with user verification.
+
+    handle, name: what authenticators store of the account. passkeys: those that it has already.
+    """
     return options_to_json_dict(
         generate_registration_options(
             rp_id=rp_id(),
             rp_name=_("Identity wallet"),
-            user_id=user_handle(wallet),
-            user_name=shortened(wallet.email),
-            user_display_name=shortened(wallet.email),
+            user_id=handle,
+            user_name=name,
+            user_display_name=name,
             challenge=challenge,
             timeout=TIMEOUT,
             authenticator_selection=structs.AuthenticatorSelectionCriteria(
                 resident_key=structs.ResidentKeyRequirement.REQUIRED,
                 user_verification=structs.UserVerificationRequirement.REQUIRED,
             ),
-            exclude_credentials=_described(wallet.passkeys.all()),
+            exclude_credentials=_described(passkeys),
         )
     )
 
 
-def to_sign(challenge: bytes, passkeys: Iterable[Passkey] = ()) -> dict[str, Any]:
+def to_sign(challenge: bytes, passkeys: Iterable[PasskeyRow] = ()) -> dict[str, Any]:
     """For a signature by one of `passkeys`; by any passkey of this service if there are none.
 
     Before sign-in it is any, because a list would reveal who has a wallet.
@@ -72,7 +81,7 @@ def shortened(email: str) -> str:
     return f"{name[: min(2, len(name) - 1)]}…@{host}"
 
 
-def _described(passkeys: Iterable[Passkey]) -> list[structs.PublicKeyCredentialDescriptor]:
+def _described(passkeys: Iterable[PasskeyRow]) -> list[structs.PublicKeyCredentialDescriptor]:
     return [
         structs.PublicKeyCredentialDescriptor(
             id=base64url_to_bytes(passkey.credential_id),

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection
 from datetime import datetime
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -28,7 +29,7 @@ from wallet.passkeys.reading import PostedKey
 
 log = structlog.get_logger(__name__)
 
-MOST = 20  # passkeys of one wallet
+MOST = 20  # passkeys of one wallet or operator
 # No attestation is asked for, so a browser sends none, or that of a key which vouches for itself only.
 FORMATS = (structs.AttestationFormat.NONE, structs.AttestationFormat.PACKED)
 
@@ -40,7 +41,7 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
     """
     read = reading.read_key(posted)
     assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
-    passkey = _insert(read, _verified(read), session, user_agent=user_agent, now=now)
+    passkey = _insert(read, verified_key(read), session, user_agent=user_agent, now=now)
     log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
     letters.send_notice(passkey.wallet.email, "passkey_added", wallet=passkey.wallet, name=passkey.name)
     return passkey
@@ -53,7 +54,8 @@ def remove(passkey: Passkey) -> None:
         letters.send_notice(passkey.wallet.email, "passkey_removed", wallet=passkey.wallet, name=passkey.name)
 
 
-def _verified(read: PostedKey) -> VerifiedRegistration:
+def verified_key(read: PostedKey) -> VerifiedRegistration:
+    """The new key, of an authenticator that has verified its user; raises `PasskeyError`."""
     credential = structs.RegistrationCredential(
         id=base64url.encode(read.credential_id),
         raw_id=read.credential_id,
@@ -89,27 +91,38 @@ def _insert(
         wallet = Wallet.objects.select_for_update().get(id=session.wallet_id)
         if not HolderSession.objects.filter(digest=session.digest).exists():
             raise PasskeyError("too_late")
-        taken = list(Passkey.objects.filter(wallet=wallet).values_list("name", flat=True))
-        if len(taken) >= MOST:
-            raise PasskeyError("too_many")
-        name = default_name(
-            transports=read.transports, attached=read.attached, user_agent=user_agent, taken=taken
-        )
-        passkey, new = Passkey.objects.get_or_create(
-            credential_id=base64url.encode(verified.credential_id),
-            defaults={
-                "wallet": wallet,
-                "name": name,
-                "public_key": verified.credential_public_key,
-                "sign_count": verified.sign_count,
-                "transports": list(read.transports),
-                "backed_up": verified.credential_backed_up,
-                "created_at": now,
-            },
-        )
-        if not new:
-            raise PasskeyError("known_already")
+        passkey: Passkey = insert(wallet.passkeys, read, verified, user_agent=user_agent, now=now)
         Wallet.objects.filter(id=wallet.id, passkey_offered_at=None).update(passkey_offered_at=now)
+    return passkey
+
+
+def insert(
+    passkeys: Any, read: PostedKey, verified: VerifiedRegistration, *, user_agent: str, now: datetime
+) -> Any:
+    """Adds the passkey to those of its owner, whose row the caller has locked; raises `PasskeyError`.
+
+    passkeys: the related manager of the owner.
+    """
+    taken = list(passkeys.values_list("name", flat=True))
+    if len(taken) >= MOST:
+        raise PasskeyError("too_many")
+    name = default_name(
+        transports=read.transports, attached=read.attached, user_agent=user_agent, taken=taken
+    )
+    passkey, new = passkeys.model.objects.get_or_create(
+        credential_id=base64url.encode(verified.credential_id),
+        defaults={
+            passkeys.field.name: passkeys.instance,
+            "name": name,
+            "public_key": verified.credential_public_key,
+            "sign_count": verified.sign_count,
+            "transports": list(read.transports),
+            "backed_up": verified.credential_backed_up,
+            "created_at": now,
+        },
+    )
+    if not new:
+        raise PasskeyError("known_already")
     return passkey
 
 

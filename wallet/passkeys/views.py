@@ -42,7 +42,7 @@ CHALLENGES_PER_CLIENT = Limit.from_settings("passkey-challenges-per-client")
 def options_at_front_door(request: HttpRequest) -> HttpResponse:
     """Options for signing in without a request of a relying party."""
     secret, digest = browser.ensure(request)
-    response = _challenge(request, options.to_sign, Purpose.SIGN_IN, bound_to=digest)
+    response = challenge(request, options.to_sign, Purpose.SIGN_IN, bound_to=digest)
     browser.remember(response, secret)
     return response
 
@@ -51,7 +51,7 @@ def options_at_front_door(request: HttpRequest) -> HttpResponse:
 @on_errand
 def options_on_errand(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
     """Options for signing in on an errand."""
-    return _challenge(
+    return challenge(
         request, options.to_sign, Purpose.SIGN_IN, bound_to=errand.browser, subject=str(errand.id)
     )
 
@@ -64,7 +64,7 @@ def options_to_confirm(request: HttpRequest, subject: uuid.UUID) -> HttpResponse
     if session is None:
         return JsonResponse({"refused": "not signed in"}, status=403)
     asked = partial(options.to_sign, passkeys=session.wallet.passkeys.all())
-    return _challenge(request, asked, Purpose.CONFIRM, bound_to=session.digest, subject=str(subject))
+    return challenge(request, asked, Purpose.CONFIRM, bound_to=session.digest, subject=str(subject))
 
 
 @require_POST
@@ -75,7 +75,7 @@ def options_to_add(request: HttpRequest) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session is None or not fresh.is_fresh(session, now=now):
         return JsonResponse({"refused": "sign in again"}, status=403)
-    return _challenge(request, partial(options.to_add, session.wallet), Purpose.ADD, bound_to=session.digest)
+    return challenge(request, partial(options.to_add, session.wallet), Purpose.ADD, bound_to=session.digest)
 
 
 @require_POST
@@ -120,7 +120,7 @@ def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
     )
 
 
-def _challenge(
+def challenge(
     request: HttpRequest,
     asked: Callable[[bytes], dict[str, Any]],
     purpose: Purpose,

@@ -359,13 +359,12 @@ EITHER: dict[str, list[dict[str, Any]]] = {
 @pytest.mark.parametrize("sets", EITHER.values(), ids=EITHER.keys())
 @pytest.mark.parametrize("wire_format", ["string", "openid4vp-1.0"])
 def test_who_takes_credentials_of_other_formats_too_gets_the_one_that_is_here(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, sets: Any, wire_format: str
+    holder: Client, acme_bank: RelyingParty, sets: Any, wire_format: str
 ) -> None:
     RelyingParty.objects.update(wire_format=wire_format)
-    sign_in(alice)
 
-    page = ask(client, acme_bank, **with_query(LICENCE, query(path("given_name")), credential_sets=sets))
-    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+    page = ask(holder, acme_bank, **with_query(LICENCE, query(path("given_name")), credential_sets=sets))
+    token = fragment(holder.get(decide(holder, page)).headers["Location"])["vp_token"]
 
     if wire_format == RelyingParty.WireFormat.OPENID4VP_1_0:
         assert json.loads(token).keys() == {"identity"}
@@ -445,7 +444,7 @@ def test_sign_in_comes_before_a_query_is_matched_with_any_wallet(
 
 
 def test_no_identity_is_verified_for_a_query_that_no_wallet_could_answer(
-    client: Client, db: None, may_ask_everything: RelyingParty, sign_in: SignIn
+    client: Client, may_ask_everything: RelyingParty, sign_in: SignIn
 ) -> None:
     sign_in(Wallet.objects.create(email=NORA, created_at=datetime.now(UTC)))
     could = with_query(query(path("given_name", values=["Nora"])))
@@ -458,10 +457,9 @@ def test_no_identity_is_verified_for_a_query_that_no_wallet_could_answer(
 
 
 def test_a_transaction_must_be_bound_to_a_query_that_is_answered(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
     RelyingParty.objects.update(wire_format=RelyingParty.WireFormat.OPENID4VP_1_0)
-    sign_in(alice)
     elsewhere = query(path("given_name"), id="elsewhere", meta={"vct_values": ["https://else.example"]})
     asked_for = with_query(
         query(path("given_name")), elsewhere, credential_sets=[{"options": [["identity"], ["elsewhere"]]}]
@@ -470,8 +468,8 @@ def test_a_transaction_must_be_bound_to_a_query_that_is_answered(
     bound = encoded(session_data(credential_ids=["identity"]))
     unbound = encoded(session_data(credential_ids=["elsewhere"]))
 
-    assert ask(client, acme_bank, transaction_data=bound, **asked_for).startswith("/consent/")
-    told = client.get(ask(client, acme_bank, transaction_data=unbound, **asked_for))
+    assert ask(holder, acme_bank, transaction_data=bound, **asked_for).startswith("/consent/")
+    told = holder.get(ask(holder, acme_bank, transaction_data=unbound, **asked_for))
     assert told.status_code == 200
     assert "leave" in told.context
 
@@ -527,15 +525,14 @@ QUESTIONS = (path("age_equal_or_over", "16"), path("nationality_in", "EU"), path
 
 
 def test_the_answer_to_a_question_is_shown_and_nothing_else_is_disclosed(
-    client: Client, alice: Wallet, may_ask_everything: RelyingParty, sign_in: SignIn
+    holder: Client, may_ask_everything: RelyingParty
 ) -> None:
     may_ask_everything.allowed_claims = list(claims.WHOLE_FAMILIES)
     may_ask_everything.save()
-    sign_in(alice)
 
-    page = ask(client, may_ask_everything, **with_query(query(*QUESTIONS)))
-    shown = client.get(page)
-    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+    page = ask(holder, may_ask_everything, **with_query(query(*QUESTIONS)))
+    shown = holder.get(page)
+    token = fragment(holder.get(decide(holder, page)).headers["Location"])["vp_token"]
 
     assert values_on(shown) == ["Yes", "No", "Yes"]
     assert disclosed(token) == {"age_equal_or_over", "16", "nationality_in", "EU", "GB"}
@@ -545,25 +542,19 @@ def test_the_answer_to_a_question_is_shown_and_nothing_else_is_disclosed(
     ("asked_for", "outcome"), [([True], "access_denied"), ([False], "vp_token")], ids=["yes", "no"]
 )
 def test_a_request_can_demand_the_answer(
-    client: Client,
-    alice: Wallet,
-    may_ask_everything: RelyingParty,
-    sign_in: SignIn,
-    asked_for: Any,
-    outcome: str,
+    holder: Client, may_ask_everything: RelyingParty, asked_for: Any, outcome: str
 ) -> None:
     may_ask_everything.allowed_claims = ["nationality_in.EU"]
     may_ask_everything.save()
-    sign_in(alice)
 
     page = ask(
-        client, may_ask_everything, **with_query(query(path("nationality_in", "EU", values=asked_for)))
+        holder, may_ask_everything, **with_query(query(path("nationality_in", "EU", values=asked_for)))
     )
     if outcome == "vp_token":
-        answer = fragment(client.get(decide(client, page)).headers["Location"])
+        answer = fragment(holder.get(decide(holder, page)).headers["Location"])
         assert disclosed(answer["vp_token"]) == {"nationality_in", "EU"}
     else:
-        home = client.get(client.get(page).context["leave"]).headers["Location"]
+        home = holder.get(holder.get(page).context["leave"]).headers["Location"]
         assert fragment(home)["error"] == outcome
 
 

@@ -15,7 +15,7 @@ from presentation.relying_parties.authentication import client_secrets
 from presentation.requests.interactions import path_of
 from tests.people import register
 from tests.presentation.clients import FORM, TOKEN, basic
-from tests.presentation.requests.test_authorize import BASIC, PATH
+from tests.presentation.requests.test_authorize import PATH
 from tests.relying_party import encode, read_jwt
 
 CALLBACK = "https://shop.example/callback"
@@ -106,7 +106,3 @@ def answer_of(response: Any) -> dict[str, str]:
 
 def user_info(client: Client, access_token: str) -> Any:
     return client.get(USERINFO, headers={"Authorization": f"Bearer {access_token}"})
-
-
-def with_basic(**fields: Any) -> dict[str, Any]:
-    return {"allowed_scopes": [BASIC], **fields}

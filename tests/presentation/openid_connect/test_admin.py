@@ -3,7 +3,6 @@
 import re
 from typing import Any
 
-import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -13,45 +12,10 @@ from tests.people import ALICE, register
 from tests.presentation.openid_connect.shop import CALLBACK, Shop
 
 ADD = "/admin/presentation/relyingparty/add/"
-FOLDED = re.compile(r"<details[^>]*>.*?</details>", re.DOTALL)
 
 
 def address_of(party: RelyingParty) -> str:
     return f"/admin/presentation/relyingparty/{party.pk}/change/"
-
-
-@pytest.fixture
-def shop(db: None) -> Shop:
-    return Shop.registered()
-
-
-def fields(html: str) -> list[str]:
-    """The names of the fields, each once, without those of further rows and of hidden management."""
-    names = re.findall(r'<(?:input|textarea|select)[^>]* name="([^"]+)"', html)
-    hidden = ("_", "csrf", "redirect_uris-", "response_uris-", "initial-")
-    return list(dict.fromkeys(name for name in names if not name.startswith(hidden)))
-
-
-def test_five_fields_come_first_and_the_rest_is_folded(admin_client: Client) -> None:
-    page = admin_client.get(ADD).content.decode()
-    unfolded = FOLDED.sub("", page.partition('<form method="post"')[2] or page)
-    assert page.index("redirect_uris-0-uri") < page.index('name="name"')
-    assert [name for name in fields(unfolded) if name != "next"] == [
-        *("name", "purpose", "allowed_scopes", "wire_format")
-    ]
-    assert {"may_recognise", "jwks", "grants", "minimum_assurance"} <= set(
-        fields("".join(FOLDED.findall(page)))
-    )
-
-
-def test_the_format_is_one_choice_of_three_with_two_sentences_each(admin_client: Client) -> None:
-    page = admin_client.get(ADD).content.decode()
-    explained = re.findall(
-        r'name="wire_format" value="([^"]+)"[^>]*>\s*<strong>[^<]+</strong><span class="help"> ([^<]+)<',
-        page,
-    )
-    assert [value for value, _ in explained] == RelyingParty.WireFormat.values
-    assert all(about.count(". ") == 1 and about.endswith(".") for _, about in explained)
 
 
 def test_an_operator_registers_a_client_of_openid_connect(admin_client: Client) -> None:

@@ -19,7 +19,7 @@ from tests.relying_party import disclosed_claims, read_jwt, take_apart
 from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance, Verification
-from wallet.models import Credential, HolderSession, Wallet
+from wallet.models import Credential, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 FRAMEWORK = "https://id.example/assurance"
@@ -27,22 +27,11 @@ NAMES = {"given_name": None, "family_name": None}
 
 
 @pytest.fixture
-def shop(db: None) -> Shop:
-    return Shop.registered()
-
-
-@pytest.fixture
-def signed_in(alice: Wallet, sign_in: Any) -> HolderSession:
-    session: HolderSession = sign_in(alice)
-    return session
-
-
-@pytest.fixture
-def ask(client: Client, shop: Shop, signed_in: Any) -> Any:
+def ask(holder: Client, shop: Shop) -> Any:
     """Asks by `claims` alone; gives the ID token, UserInfo and what the presentation discloses."""
 
     def ask(claims: Any, **more: Any) -> tuple[dict[str, Any], dict[str, Any], dict[str, Any]]:
-        tokens = shop.tokens(client, **({"scope": "openid", "claims": claims} | more))
+        tokens = shop.tokens(holder, **({"scope": "openid", "claims": claims} | more))
         issued, shown, _, _ = take_apart(tokens["vp_token"])
         told = user_info(Client(), tokens["access_token"]).json()
         return dict(read_jwt(tokens["id_token"]).payload), told, disclosed_claims(issued, shown)
@@ -61,11 +50,9 @@ def verified(claims: Any = NAMES, **verification: Any) -> dict[str, Any]:
 # --- Required and optional --------------------------------------------------------------------------------
 
 
-def test_essential_claims_are_required_and_others_are_switches(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
+def test_essential_claims_are_required_and_others_are_switches(holder: Client, shop: Shop) -> None:
     claims = {"id_token": {"birthdate": {"essential": True}, "nationalities": None, "email": {}}}
-    client.get(PATH, shop.asks(scope="openid", claims=claims))
+    holder.get(PATH, shop.asks(scope="openid", claims=claims))
 
     assert question().claims == [["birth_date"], ["nationalities"], ["email"]]
     assert question().optional_claims == [["nationalities"], ["email"]]
@@ -80,11 +67,9 @@ def test_what_is_not_switched_on_stays_with_the_holder(ask: Any) -> None:
     assert (token["email"], token["email_verified"]) == (ALICE, True)
 
 
-def test_a_claim_that_a_scope_and_claims_ask_for_is_required(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
+def test_a_claim_that_a_scope_and_claims_ask_for_is_required(holder: Client, shop: Shop) -> None:
     claims = {"userinfo": {"given_name": None}, "id_token": {"given_name": {"essential": True}}}
-    client.get(PATH, shop.asks(scope="openid profile", claims=claims))
+    holder.get(PATH, shop.asks(scope="openid profile", claims=claims))
     assert (question().claims, question().optional_claims) == ([["given_name"], ["family_name"]], [])
 
 
@@ -112,19 +97,19 @@ def test_unknown_claims_are_ignored(ask: Any) -> None:
     assert not {"given_name", "name"} & (token.keys() | shared.keys())
 
 
-def test_claims_that_it_may_not_ask_for_are_ignored(client: Client, signed_in: Any) -> None:
+def test_claims_that_it_may_not_ask_for_are_ignored(holder: Client) -> None:
     shop = Shop.registered(allowed_claims=["given_name"])
     claims = {"id_token": {"birthdate": {"essential": True}, "verified_claims": verified()}}
-    tokens = shop.tokens(client, scope="openid profile email", claims=claims)
+    tokens = shop.tokens(holder, scope="openid profile email", claims=claims)
     token = read_jwt(tokens["id_token"]).payload
     assert token["given_name"] == "Alice"
     assert not {"family_name", "email", "birthdate", "verified_claims"} & token.keys()
     assert tokens["scope"] == "openid profile"
 
 
-def test_a_scope_that_it_may_not_ask_for_is_ignored(client: Client, shop: Shop, signed_in: Any) -> None:
+def test_a_scope_that_it_may_not_ask_for_is_ignored(holder: Client, shop: Shop) -> None:
     Scope(urn="urn:example:scope:born", title="Born", required_claims=["birth_date"]).save()
-    tokens = shop.tokens(client, scope="openid profile urn:example:scope:born")
+    tokens = shop.tokens(holder, scope="openid profile urn:example:scope:born")
     assert tokens["scope"] == "openid profile"
     assert "birthdate" not in read_jwt(tokens["id_token"]).payload
 
@@ -135,17 +120,15 @@ def test_the_presentation_is_a_claim_where_it_is_asked_for(ask: Any, client: Cli
     assert "vp_token" not in user_info(Client(), tokens["access_token"]).json()
 
 
-def test_more_questions_than_a_presentation_answers_are_too_many(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
+def test_more_questions_than_a_presentation_answers_are_too_many(holder: Client, shop: Shop) -> None:
     ages = {f"age_equal_or_over.{age}": None for age in (14, 16, 18, 21)}
-    response = client.get(PATH, shop.asks(claims={"id_token": ages}))
+    response = holder.get(PATH, shop.asks(claims={"id_token": ages}))
     assert "error=invalid_request" in response.headers["Location"]
 
 
-def test_the_scope_address_gives_what_is_known_of_it(client: Client, signed_in: Any) -> None:
+def test_the_scope_address_gives_what_is_known_of_it(holder: Client) -> None:
     shop = Shop.registered(allowed_claims=["address.locality", "address.country", "given_name"])
-    tokens = shop.tokens(client, scope="openid address profile")
+    tokens = shop.tokens(holder, scope="openid address profile")
     assert tokens["scope"] == "openid address profile"
     assert "address" not in read_jwt(tokens["id_token"]).payload  # nothing is known of Alice's
     assert not question().optional_claims
@@ -268,9 +251,7 @@ def test_a_member_of_the_verification_that_there_is_not_is_left_out(ask: Any, al
     assert token["verified_claims"]["verification"].keys() == {"trust_framework", "time"}
 
 
-def test_an_identity_of_an_earlier_release_is_shared_without_them(
-    ask: Any, client: Client, shop: Shop, alice: Wallet
-) -> None:
+def test_an_identity_of_an_earlier_release_is_shared_without_them(ask: Any, alice: Wallet) -> None:
     """It was not written down how it was verified, and nobody has to be verified anew for a wish."""
     identity = Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
     with transaction.atomic():
@@ -281,28 +262,24 @@ def test_an_identity_of_an_earlier_release_is_shared_without_them(
     assert "verified_claims" not in token
 
 
-def test_the_holder_learns_that_the_answer_tells_which_ones_were_possible(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
-    client.get(PATH, shop.asks(claims={"id_token": {"verified_claims": verified()}}))
+def test_the_holder_learns_that_the_answer_tells_which_ones_were_possible(holder: Client, shop: Shop) -> None:
+    holder.get(PATH, shop.asks(claims={"id_token": {"verified_claims": verified()}}))
     assert question().alternatives
-    client.get(PATH, shop.asks())
+    holder.get(PATH, shop.asks())
     assert not question().alternatives
 
 
 # --- Carriers ---------------------------------------------------------------------------------------------
 
 
-def test_a_transaction_names_the_credential_query_openid(client: Client, shop: Shop, signed_in: Any) -> None:
+def test_a_transaction_names_the_credential_query_openid(holder: Client, shop: Shop) -> None:
     data = encoded(session_data(credential_ids=["openid"]))
-    tokens = shop.tokens(client, transaction_data=data)
+    tokens = shop.tokens(holder, transaction_data=data)
     binding = take_apart(tokens["vp_token"])[2].payload
     assert len(binding["transaction_data_hashes"]) == 1
 
 
-def test_a_request_object_may_have_claims_and_max_age_as_json(
-    client: Client, signed_in: Any, settings: Any
-) -> None:
+def test_a_request_object_may_have_claims_and_max_age_as_json(holder: Client, settings: Any) -> None:
     key = new_key()
     shop = Shop.registered(jwks={"keys": [{"kid": "one", **public_jwk(key)}]})
     claims = {"id_token": {"birthdate": {"essential": True}}}
@@ -311,7 +288,7 @@ def test_a_request_object_may_have_claims_and_max_age_as_json(
         payload |= {"claims": written, "max_age": 3600, "exp": int(timezone.now().timestamp()) + 60}
         header = {"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": "one"}
         request = {"client_id": shop.party.client_id, "request": sign_jwt(header, payload, key)}
-        response = client.get(PATH, request)
+        response = holder.get(PATH, request)
         assert response.status_code == 200, response.headers["Location"]
         assert question().claims == [["birth_date"]]
-        assert share(client).headers["Location"].startswith("https://shop.example/callback?code=")
+        assert share(holder).headers["Location"].startswith("https://shop.example/callback?code=")

@@ -24,26 +24,15 @@ from tests.people import ALICE, enroll
 from tests.presentation.clients import TOKEN, basic
 from tests.presentation.openid_connect.shop import CALLBACK, Shop, challenge, share, user_info
 from tests.presentation.requests.test_authorize import PATH
-from wallet.models import HolderSession, Wallet
+from wallet.models import Wallet
 from wallet.sign_in import sessions
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 
 
 @pytest.fixture
-def shop(db: None) -> Shop:
-    return Shop.registered()
-
-
-@pytest.fixture
-def signed_in(alice: Wallet, sign_in: Any) -> HolderSession:
-    session: HolderSession = sign_in(alice)
-    return session
-
-
-@pytest.fixture
-def code(client: Client, shop: Shop, signed_in: Any) -> str:
-    return shop.code(client)
+def code(holder: Client, shop: Shop) -> str:
+    return shop.code(holder)
 
 
 def error(response: Any, status: int = 400) -> str:
@@ -121,10 +110,10 @@ def test_a_client_has_to_prove_who_it_is(shop: Shop, code: str) -> None:
     assert shop.redeems(Client(), code).status_code == 200
 
 
-def test_a_client_of_another_format_may_not_exchange_codes(client: Client, signed_in: Any) -> None:
+def test_a_client_of_another_format_may_not_exchange_codes(holder: Client) -> None:
     shop = Shop.registered("Other Shop", wire_format="string")
     shop.verifiers = ["x"]
-    assert error(shop.redeems(client, "some-code")) == "unauthorized_client"
+    assert error(shop.redeems(holder, "some-code")) == "unauthorized_client"
 
 
 def test_a_request_without_a_code_says_so(shop: Shop, code: str) -> None:
@@ -140,9 +129,7 @@ def test_a_suspended_client_gets_nothing(shop: Shop, code: str) -> None:
     assert error(shop.redeems(Client(), code), 401) == "invalid_client"
 
 
-def test_without_a_signing_key_the_code_stays(
-    shop: Shop, code: str, signing_key: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_without_a_signing_key_the_code_stays(shop: Shop, code: str, monkeypatch: pytest.MonkeyPatch) -> None:
     def none(**_: Any) -> Any:
         raise NoSigningKeyError
 
@@ -248,23 +235,21 @@ def test_the_code_and_the_access_token_are_stored_as_digests_and_the_answer_is_s
         assert secret.encode() not in columns + bytes(row.sealed_answer)
 
 
-def test_nothing_is_shared_before_the_code_is_exchanged(client: Client, shop: Shop, signed_in: Any) -> None:
+def test_nothing_is_shared_before_the_code_is_exchanged(holder: Client, shop: Shop) -> None:
     never, receipts = "You said yes, but nothing was shared", "/wallet/history/"
-    code = shop.code(client)
-    assert never in client.get(receipts).content.decode()
+    code = shop.code(holder)
+    assert never in holder.get(receipts).content.decode()
     shop.redeems(Client(), code, code_verifier="x" * 43)
-    assert never in client.get(receipts).content.decode()
+    assert never in holder.get(receipts).content.decode()
     shop.redeems(Client(), code)
-    assert never not in client.get(receipts).content.decode()
+    assert never not in holder.get(receipts).content.decode()
     shop.redeems(Client(), code)  # a replay ends UserInfo, and takes back nothing
     assert Consent.objects.get().undelivered_at is None
 
 
-def test_expired_codes_are_cleared_and_the_receipts_stay_as_they_are(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
-    shop.redeems(Client(), shop.code(client))
-    shop.code(client)
+def test_expired_codes_are_cleared_and_the_receipts_stay_as_they_are(holder: Client, shop: Shop) -> None:
+    shop.redeems(Client(), shop.code(holder))
+    shop.code(holder)
     later(minutes=6)
     call_command("clear_expired", verbosity=0)
 
@@ -307,10 +292,8 @@ def test_what_is_kept_is_told_to_holders(client: Client, db: None) -> None:
     assert any("collects it" in str(each.what) for each in for_people())
 
 
-def test_the_outcome_is_asked_for_by_the_nonce_of_the_key_binding(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
-    tokens = shop.tokens(client, nonce=None)
+def test_the_outcome_is_asked_for_by_the_nonce_of_the_key_binding(holder: Client, shop: Shop) -> None:
+    tokens = shop.tokens(holder, nonce=None)
     told = outcomes.outcome_of(tokens["vp_nonce"], client_id=shop.party.client_id, now=timezone.now())
     assert (told["state"], told["status"]) == ("completed", "valid")
     assert Interaction.objects.get().outcome == "token"

@@ -33,11 +33,6 @@ OF_EVERY_TOKEN = {"iss", "sub", "aud", "iat", "exp", "auth_time", "amr", "at_has
 
 
 @pytest.fixture
-def shop(db: None) -> Shop:
-    return Shop.registered()
-
-
-@pytest.fixture
 def signed_in(alice: Wallet, sign_in: Any) -> HolderSession:
     session: HolderSession = sign_in(alice)
     return session
@@ -54,10 +49,10 @@ def refused(client: Client, shop: Shop, **changes: Any) -> dict[str, str]:
 
 
 def test_the_answer_is_a_code_in_the_query_with_state_and_issuer(
-    client: Client, shop: Shop, signed_in: Any, settings: Any
+    holder: Client, shop: Shop, settings: Any
 ) -> None:
-    client.get(PATH, shop.asks())
-    response = share(client)
+    holder.get(PATH, shop.asks())
+    response = share(holder)
 
     answer = answer_of(response)
     assert answer.keys() == {"code", "iss", "state"}
@@ -67,16 +62,16 @@ def test_the_answer_is_a_code_in_the_query_with_state_and_issuer(
 
 
 @pytest.mark.postgresql
-def test_where_others_are_answered_at_once_it_gets_a_code(client: Client, shop: Shop, signed_in: Any) -> None:
+def test_where_others_are_answered_at_once_it_gets_a_code(holder: Client, shop: Shop) -> None:
     upkeep.keep_open(now=timezone.now())
-    client.get(PATH, shop.asks())
-    assert "code" in answer_of(share(client))
+    holder.get(PATH, shop.asks())
+    assert "code" in answer_of(share(holder))
     assert AuthorizationCode.objects.count() == 1
 
 
-def test_an_address_with_a_query_keeps_it(client: Client, shop: Shop, signed_in: Any) -> None:
-    client.get(PATH, shop.asks(redirect_uri=f"{CALLBACK}?lang=en"))
-    response = share(client)
+def test_an_address_with_a_query_keeps_it(holder: Client, shop: Shop) -> None:
+    holder.get(PATH, shop.asks(redirect_uri=f"{CALLBACK}?lang=en"))
+    response = share(holder)
     assert answer_of(response).keys() == {"lang", "code", "iss", "state"}
 
 
@@ -109,23 +104,21 @@ def test_the_token_response_has_an_id_token_and_the_presentation_that_it_was_mad
     assert "sub" not in shared
 
 
-def test_the_id_token_names_the_hash_of_the_access_token(client: Client, shop: Shop, signed_in: Any) -> None:
-    tokens = shop.tokens(client)
+def test_the_id_token_names_the_hash_of_the_access_token(holder: Client, shop: Shop) -> None:
+    tokens = shop.tokens(holder)
     half = base64.urlsafe_b64decode(challenge(tokens["access_token"]) + "=")[:16]
     expected = base64.urlsafe_b64encode(half).rstrip(b"=").decode()
     assert read_jwt(tokens["id_token"]).payload["at_hash"] == expected
 
 
-def test_the_sub_is_another_one_each_time(client: Client, shop: Shop, signed_in: Any) -> None:
-    first, second = (shop.id_token(client)["sub"] for _ in range(2))
+def test_the_sub_is_another_one_each_time(holder: Client, shop: Shop) -> None:
+    first, second = (shop.id_token(holder)["sub"] for _ in range(2))
     assert len(first) == len(second) == 43
     assert first != second
 
 
-def test_user_info_repeats_the_sub_and_the_claims_of_scopes(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
-    tokens = shop.tokens(client, scope="openid profile email")
+def test_user_info_repeats_the_sub_and_the_claims_of_scopes(holder: Client, shop: Shop) -> None:
+    tokens = shop.tokens(holder, scope="openid profile email")
     told = user_info(Client(), tokens["access_token"])
 
     assert told.status_code == 200
@@ -140,8 +133,8 @@ def test_user_info_repeats_the_sub_and_the_claims_of_scopes(
 
 
 @pytest.mark.parametrize("how", ["a header", "a body"])
-def test_user_info_is_answered_to_post_too(client: Client, shop: Shop, signed_in: Any, how: str) -> None:
-    token = shop.tokens(client)["access_token"]
+def test_user_info_is_answered_to_post_too(holder: Client, shop: Shop, how: str) -> None:
+    token = shop.tokens(holder)["access_token"]
     content = "application/x-www-form-urlencoded"
     if how == "a header":
         headers = {"Authorization": f"Bearer {token}"}
@@ -151,28 +144,26 @@ def test_user_info_is_answered_to_post_too(client: Client, shop: Shop, signed_in
     assert told.json()["given_name"] == "Alice"
 
 
-def test_a_scope_of_ours_is_asked_for_as_it_was_defined(client: Client, shop: Shop, signed_in: Any) -> None:
-    tokens = shop.tokens(client, scope=f"openid {BASIC}")
+def test_a_scope_of_ours_is_asked_for_as_it_was_defined(holder: Client, shop: Shop) -> None:
+    tokens = shop.tokens(holder, scope=f"openid {BASIC}")
     assert tokens["scope"] == f"openid {BASIC}"
     claims = read_jwt(tokens["id_token"]).payload
     assert claims["age_equal_or_over"] == {"18": True}
 
 
-def test_whoever_may_ask_for_no_more_than_its_scopes_gets_tokens_for_standard_scopes(
-    client: Client, signed_in: Any
-) -> None:
+def test_whoever_may_ask_for_no_more_than_its_scopes_gets_tokens_for_standard_scopes(holder: Client) -> None:
     """Which claims it may ask for follows from scopes that the request does not name."""
-    token = Shop.registered("Other Shop", allowed_claims=[]).id_token(client, scope="openid profile")
+    token = Shop.registered("Other Shop", allowed_claims=[]).id_token(holder, scope="openid profile")
     assert (token["given_name"], token["family_name"]) == ("Alice", "Archer")
 
 
-def test_openid_alone_says_only_that_somebody_is_verified(client: Client, shop: Shop, signed_in: Any) -> None:
-    assert shop.id_token(client, scope="openid").keys() == OF_EVERY_TOKEN
+def test_openid_alone_says_only_that_somebody_is_verified(holder: Client, shop: Shop) -> None:
+    assert shop.id_token(holder, scope="openid").keys() == OF_EVERY_TOKEN
 
 
-def test_unknown_scopes_and_parameters_are_ignored(client: Client, shop: Shop, signed_in: Any) -> None:
+def test_unknown_scopes_and_parameters_are_ignored(holder: Client, shop: Shop) -> None:
     tokens = shop.tokens(
-        client, scope="openid offline_access profile address phone", display="page", acr_values="1 2"
+        holder, scope="openid offline_access profile address phone", display="page", acr_values="1 2"
     )
     assert tokens["scope"] == "openid profile"
 
@@ -182,20 +173,18 @@ def test_unknown_scopes_and_parameters_are_ignored(client: Client, shop: Shop, s
 
 @pytest.mark.parametrize("nonce", [None, "short"])
 def test_without_a_long_nonce_the_key_binding_repeats_the_code_challenge(
-    client: Client, shop: Shop, signed_in: Any, nonce: str | None
+    holder: Client, shop: Shop, nonce: str | None
 ) -> None:
     for _ in range(2):  # nobody's request is taken for another's
-        tokens = shop.tokens(client, nonce=nonce)
+        tokens = shop.tokens(holder, nonce=nonce)
         assert tokens["vp_nonce"] == challenge(shop.verifiers[-1])
         assert take_apart(tokens["vp_token"])[2].payload["nonce"] == tokens["vp_nonce"]
         assert read_jwt(tokens["id_token"]).payload.get("nonce") == nonce
 
 
-def test_a_nonce_that_gave_tokens_is_refused_in_another_browser(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
+def test_a_nonce_that_gave_tokens_is_refused_in_another_browser(holder: Client, shop: Shop) -> None:
     nonce = "n-0S6_WzA2Mj-0123456789"
-    shop.tokens(client, nonce=nonce)
+    shop.tokens(holder, nonce=nonce)
     answer = refused(Client(), shop, nonce=nonce)
     assert answer["error"] == "invalid_request"
 
@@ -227,47 +216,41 @@ def test_a_nonce_that_gave_tokens_is_refused_in_another_browser(
     ],
 )
 def test_errors_are_returned_in_the_query(
-    client: Client, shop: Shop, signed_in: Any, settings: Any, changes: dict[str, Any], error: str
+    holder: Client, shop: Shop, settings: Any, changes: dict[str, Any], error: str
 ) -> None:
-    answer = refused(client, shop, **changes)
+    answer = refused(holder, shop, **changes)
     assert answer["error"] == error
     assert (answer["state"], answer["iss"]) == ("af0ifjsldkj", settings.BASE_URL)
     assert not Interaction.objects.exists()
 
 
 @pytest.mark.parametrize("wire_format", ["string", "openid4vp-1.0"])
-def test_the_code_flow_is_only_for_those_that_are_registered_for_it(
-    client: Client, signed_in: Any, wire_format: str
-) -> None:
+def test_the_code_flow_is_only_for_those_that_are_registered_for_it(holder: Client, wire_format: str) -> None:
     shop = Shop.registered(wire_format=wire_format, may_omit_login_hint=True)
-    location = client.get(PATH, shop.asks()).headers["Location"]
+    location = holder.get(PATH, shop.asks()).headers["Location"]
     assert fragment(location)["error"] == "unsupported_response_type"
 
 
-def test_declining_returns_access_denied_in_the_query(
-    client: Client, shop: Shop, signed_in: Any, settings: Any
-) -> None:
-    client.get(PATH, shop.asks())
-    answer = answer_of(share(client, decision="decline"))
+def test_declining_returns_access_denied_in_the_query(holder: Client, shop: Shop, settings: Any) -> None:
+    holder.get(PATH, shop.asks())
+    answer = answer_of(share(holder, decision="decline"))
     assert (answer["error"], answer["iss"]) == ("access_denied", settings.BASE_URL)
     assert not AuthorizationCode.objects.exists()
 
 
-def test_the_way_back_from_an_expired_request_has_the_error_in_the_query(
-    client: Client, shop: Shop, signed_in: Any
-) -> None:
-    client.get(PATH, shop.asks())
+def test_the_way_back_from_an_expired_request_has_the_error_in_the_query(holder: Client, shop: Shop) -> None:
+    holder.get(PATH, shop.asks())
     Interaction.objects.update(expires_at=Interaction.objects.get().created_at)
-    page = client.get(path_of(Interaction.objects.get())).content.decode()
+    page = holder.get(path_of(Interaction.objects.get())).content.decode()
     assert f"{CALLBACK}?error=access_denied" in page
 
 
 def test_the_contract_still_ignores_the_parameters_of_openid_connect(
-    client: Client, acme_bank: RelyingParty, signed_in: Any
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
     extra = "&claims=%7B&max_age=x&prompt=none&prompt=login&code_challenge=" + "x" * 500
     query = "&".join(f"{name}={value}" for name, value in asked(acme_bank).items()) + extra
-    response = client.get(f"{PATH}?{query}")
+    response = holder.get(f"{PATH}?{query}")
 
     assert response.status_code == 200
     assert Interaction.objects.get().parameters.keys() == asked(acme_bank).keys()
@@ -281,16 +264,14 @@ def test_without_a_hint_anybody_may_answer(client: Client, shop: Shop, alice: Wa
     assert location.startswith("/wallet/errands/")
 
 
-def test_a_hint_that_is_an_address_names_who_may_answer(
-    client: Client, shop: Shop, signed_in: Any, bob: Wallet
-) -> None:
-    assert client.get(PATH, shop.asks(login_hint=ALICE)).status_code == 200
-    other = client.get(PATH, shop.asks(login_hint=bob.email))
+def test_a_hint_that_is_an_address_names_who_may_answer(holder: Client, shop: Shop, bob: Wallet) -> None:
+    assert holder.get(PATH, shop.asks(login_hint=ALICE)).status_code == 200
+    other = holder.get(PATH, shop.asks(login_hint=bob.email))
     assert other.headers["Location"].startswith("/wallet/errands/")
 
 
-def test_a_hint_that_is_no_address_is_ignored(client: Client, shop: Shop, signed_in: Any) -> None:
-    assert client.get(PATH, shop.asks(login_hint="customer 4711")).status_code == 200
+def test_a_hint_that_is_no_address_is_ignored(holder: Client, shop: Shop) -> None:
+    assert holder.get(PATH, shop.asks(login_hint="customer 4711")).status_code == 200
 
 
 def test_prompt_none_is_refused_because_a_page_is_always_shown(
@@ -311,10 +292,8 @@ def test_prompt_none_says_nothing_of_whether_the_holder_is_verified(
 
 
 @pytest.mark.parametrize("prompt", ["consent", "select_account", "consent select_account", "something"])
-def test_other_prompts_are_what_happens_anyway(
-    client: Client, shop: Shop, signed_in: Any, prompt: str
-) -> None:
-    assert client.get(PATH, shop.asks(prompt=prompt)).status_code == 200
+def test_other_prompts_are_what_happens_anyway(holder: Client, shop: Shop, prompt: str) -> None:
+    assert holder.get(PATH, shop.asks(prompt=prompt)).status_code == 200
 
 
 @pytest.mark.parametrize(

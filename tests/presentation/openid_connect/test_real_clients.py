@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 
 from presentation.models import Interaction
 from presentation.requests.interactions import path_of
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.people import ALICE
 from tests.presentation.openid_connect.shop import CALLBACK, Shop
 from tests.relying_party import take_apart

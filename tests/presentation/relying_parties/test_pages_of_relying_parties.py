@@ -10,7 +10,6 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 
-from consent.models import Consent
 from presentation.models import Interaction, RedirectURI, RelyingParty, Scope
 from presentation.relying_parties import onboarding
 from presentation.relying_parties.admin.preview import harmless
@@ -55,23 +54,6 @@ def test_the_redirect_uris_come_before_everything_else(acme_bank: RelyingParty) 
 
 
 # --- The preview ------------------------------------------------------------------------------------------
-
-
-def test_the_preview_is_the_consent_page_with_sample_values(acme_bank: RelyingParty) -> None:
-    acme_bank.purpose = "to open your <b>account</b>"
-    acme_bank.save()
-    text = text_at(acme_bank, "preview/")
-    for words in (
-        "Share these details with",
-        "Acme Bank",
-        "to open your &lt;b&gt;account",
-        "Sam",
-        "Sample",
-        "Not shared:",
-    ):
-        assert words in text, words
-    assert "Preview with sample values" in text
-    assert not Consent.objects.exists()
 
 
 def test_the_preview_submits_and_runs_nothing(acme_bank: RelyingParty) -> None:

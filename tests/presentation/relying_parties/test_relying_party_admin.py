@@ -350,19 +350,6 @@ def test_interactions_are_found_by_id_and_by_relying_party(
     assert "0 interactions" in page(operator.get("/admin/presentation/interaction/", {"q": "nobody"}))
 
 
-def test_the_admin_is_branded_and_says_where_it_is(operator: Client, settings: Any) -> None:
-    for response in (operator.get("/admin/"), Client().get("/admin/login/")):
-        said = page(response)
-        assert "Credential presentation" in said
-        assert '<link rel="stylesheet" href="/static/admin-brand.css">' in said
-        assert '<span class="environment">Sandbox</span>' in said
-        assert " style=" not in said
-        assert not re.search(r"<script(?![^>]* src=)(?![^>]*json)", said)
-
-    settings.ENVIRONMENT_BANNER = ""
-    assert 'class="environment"' not in page(operator.get("/admin/"))
-
-
 def test_where_requests_begin_is_on_the_host_of_a_redirect_uri_that_stays(operator: Client) -> None:
     start = "https://app.b.example/sign-in?from=wallet"
     operator.post(

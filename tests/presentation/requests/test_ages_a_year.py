@@ -77,13 +77,10 @@ def test_more_than_three_questions_of_one_family_are_refused_at_once(
     assert not Interaction.objects.exists()
 
 
-def test_three_of_each_family_are_asked(
-    client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any
-) -> None:
-    sign_in(alice)
+def test_three_of_each_family_are_asked(holder: Client, bank: RelyingParty) -> None:
     three = [("nationality_in", code) for code in ("DE", "FR", "EU")]
-    assert ask(client, bank, *ages(16, 18, 30), *three).status_code == 200
-    assert ask(client, bank, ("age_equal_or_over",), *ages(18)).status_code == 200
+    assert ask(holder, bank, *ages(16, 18, 30), *three).status_code == 200
+    assert ask(holder, bank, ("age_equal_or_over",), *ages(18)).status_code == 200
 
 
 def test_scopes_count_together(client: Client, bank: RelyingParty) -> None:

@@ -95,15 +95,14 @@ def test_two_statements_write_the_question_and_fill_the_page(
 
 @pytest.mark.postgresql  # on SQLite each row is written by a statement of its own
 def test_after_a_push_four_statements_are_a_whole_flow(
-    client: Client, alice: Wallet, sign_in: SignIn, django_assert_num_queries: DjangoAssertNumQueries
+    holder: Client, django_assert_num_queries: DjangoAssertNumQueries
 ) -> None:
     bank, secret = with_secret()
-    sign_in(alice)
     known = (bank, basic(bank.client_id, secret))
-    ways = [pushed(client, known, nonce=f"nonce-of-one-flow-{n}") for n in "12"]
-    decide_at_once(client, go(client, ways[0], bank))  # opens the status lists
+    ways = [pushed(holder, known, nonce=f"nonce-of-one-flow-{n}") for n in "12"]
+    decide_at_once(holder, go(holder, ways[0], bank))  # opens the status lists
     with django_assert_num_queries(4):
-        answer = decide_at_once(client, go(client, ways[1], bank))
+        answer = decide_at_once(holder, go(holder, ways[1], bank))
     assert "vp_token" in fragment(answer.headers["Location"])
 
 
@@ -123,16 +122,15 @@ def test_a_payment_in_the_address_bar_gets_a_page_of_its_own(holder: Client, acm
     assert response.headers["Location"].startswith("/consent/")
 
 
-def test_a_pushed_payment_is_asked_about_at_once(client: Client, alice: Wallet, sign_in: SignIn) -> None:
+def test_a_pushed_payment_is_asked_about_at_once(holder: Client) -> None:
     party, secret = with_secret()
-    sign_in(alice)
-    handle = pushed(client, (party, basic(party.client_id, secret)), transaction_data=encoded(PAYMENT))
+    handle = pushed(holder, (party, basic(party.client_id, secret)), transaction_data=encoded(PAYMENT))
 
-    response = go(client, handle, party)
+    response = go(holder, handle, party)
 
-    assert client.get(consent_page(response)).status_code == 200
+    assert holder.get(consent_page(response)).status_code == 200
     assert "24.50" in response.content.decode()
-    assert "vp_token" in fragment(decide_at_once(client, response).headers["Location"])
+    assert "vp_token" in fragment(decide_at_once(holder, response).headers["Location"])
 
 
 def test_a_payment_after_an_old_sign_in_asks_for_a_factor_first(
@@ -146,20 +144,15 @@ def test_a_payment_after_an_old_sign_in_asks_for_a_factor_first(
 
 
 def test_what_does_not_unseal_leaves_the_page_to_its_own_address(
-    client: Client,
-    alice: Wallet,
-    acme_bank: RelyingParty,
-    sign_in: SignIn,
-    monkeypatch: pytest.MonkeyPatch,
+    holder: Client, acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from consent import views
 
     def fails(*_: Any, **__: Any) -> None:
         raise SealError("no key")
 
-    sign_in(alice)
     monkeypatch.setattr(views.Question, "of", fails)
-    response = client.get(PATH, asked(acme_bank))
+    response = holder.get(PATH, asked(acme_bank))
     assert response.status_code == 303
     assert response.headers["Location"].startswith("/consent/")
 
@@ -217,10 +210,9 @@ def test_before_the_sign_in_it_goes_on_as_well(
 
 
 def test_another_browser_begins_an_interaction_of_its_own(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(acme_bank))
+    holder.get(PATH, asked(acme_bank))
     other = Client()
     sign_in(alice, browser=other)
     assert consent_page(other.get(PATH, asked(acme_bank)))
@@ -260,33 +252,29 @@ def test_after_the_answer_the_page_says_so_and_nothing_is_sent(
     assert counted() == (1, 1)
 
 
-def test_a_pushed_request_goes_on_after_its_minute_and_after_its_answer_says_so(
-    client: Client, alice: Wallet, sign_in: SignIn
-) -> None:
+def test_a_pushed_request_goes_on_after_its_minute_and_after_its_answer_says_so(holder: Client) -> None:
     party, secret = with_secret()
-    sign_in(alice)
-    handle = pushed(client, (party, basic(party.client_id, secret)))
-    page = consent_page(go(client, handle, party))
+    handle = pushed(holder, (party, basic(party.client_id, secret)))
+    page = consent_page(go(holder, handle, party))
     PushedRequest.objects.update(expires_at=timezone.now())
 
-    assert go(client, handle, party).headers["Location"] == page
-    answered = client.post(url_of_interaction(Interaction.objects.get()), {"decision": "share"})
+    assert go(holder, handle, party).headers["Location"] == page
+    answered = holder.post(url_of_interaction(Interaction.objects.get()), {"decision": "share"})
     assert "vp_token" in fragment(answered.headers["Location"])
 
-    again = go(client, handle, party)
+    again = go(holder, handle, party)
     assert again.status_code == 410
     assert "You have already answered" in again.content.decode()
     assert counted() == (1, 1)
 
 
 def test_somebody_else_who_signed_in_meanwhile_is_not_shown_the_question(
-    client: Client, alice: Wallet, bob: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, bob: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    client.get(PATH, asked(acme_bank))
+    holder.get(PATH, asked(acme_bank))
     sign_in(bob)
 
-    again = client.get(PATH, asked(acme_bank))
+    again = holder.get(PATH, asked(acme_bank))
 
     assert again.headers["Location"].startswith("/wallet/")
     assert counted() == (1, 1)

@@ -94,14 +94,13 @@ def test_levels_compare_within_one_framework_only(minimum: str, found: str, reac
 
 
 def test_a_holder_below_the_relying_partys_minimum_is_offered_the_provider_that_reaches_it(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, now: Any
+    holder: Client, acme_bank: RelyingParty, now: Any
 ) -> None:
     acme_bank.minimum_assurance = ["eidas substantial"]
     acme_bank.save()
-    sign_in(alice)
 
-    page = ask(client, acme_bank)
-    text = client.get(page).content.decode()
+    page = ask(holder, acme_bank)
+    text = holder.get(page).content.decode()
 
     assert leads_to_identity(page)
     assert Errand.objects.get().assurance == [["eidas", "substantial"]]
@@ -112,39 +111,34 @@ def test_a_holder_below_the_relying_partys_minimum_is_offered_the_provider_that_
 
 
 def test_once_verified_well_enough_the_holder_comes_back_to_the_question(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, now: Any
+    holder: Client, alice: Wallet, acme_bank: RelyingParty, now: Any
 ) -> None:
     acme_bank.minimum_assurance = ["eidas low"]
     acme_bank.save()
-    sign_in(alice)
-    identity_page = ask(client, acme_bank)
+    identity_page = ask(holder, acme_bank)
 
     verified_anew(alice, EIDAS["substantial"], now)
-    back = client.get(identity_page).headers["Location"]
-    page = client.get(back).headers["Location"]
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    back = holder.get(identity_page).headers["Location"]
+    page = holder.get(back).headers["Location"]
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert "vp_token" in answer
 
 
-def test_a_holder_at_the_minimum_is_asked_at_once(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
-) -> None:
+def test_a_holder_at_the_minimum_is_asked_at_once(holder: Client, acme_bank: RelyingParty) -> None:
     acme_bank.minimum_assurance = ["eidas high", "https://id.example/assurance remote"]
     acme_bank.save()
-    sign_in(alice)
 
-    assert "/consent/" in urlsplit(ask(client, acme_bank)).path
+    assert "/consent/" in urlsplit(ask(holder, acme_bank)).path
 
 
 def test_a_minimum_that_no_provider_reaches_ends_in_one_indistinguishable_refusal(
-    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty
 ) -> None:
     acme_bank.minimum_assurance = ["eidas high"]
     acme_bank.save()
-    sign_in(alice)
 
-    assert not leads_to_identity(ask(client, acme_bank))
+    assert not leads_to_identity(ask(holder, acme_bank))
     assert not IdentityVerification.objects.exclude(state="approved").exists()
 
 

@@ -59,7 +59,7 @@ def test_not_you_signs_out_and_asks_who_it_is(client: Client, interaction_url: s
 
 
 def test_sign_out_on_a_page_that_is_closed_leads_to_the_way_back(
-    client: Client, interaction_url: str, alice: Wallet
+    client: Client, interaction_url: str
 ) -> None:
     question = f"/consent/{Consent.objects.get().id}/"
     client.post(interaction_url, {"decision": "share"})
@@ -74,7 +74,7 @@ def test_sign_out_on_a_page_that_is_closed_leads_to_the_way_back(
 
 
 def test_sign_out_works_in_another_browser_of_the_holder_as_well(
-    client: Client, interaction_url: str, alice: Wallet, bob: Wallet, sign_in: SignIn
+    interaction_url: str, alice: Wallet, bob: Wallet, sign_in: SignIn
 ) -> None:
     other, stranger = Client(), Client()
     sign_in(alice, browser=other)
@@ -149,7 +149,7 @@ def test_who_is_not_signed_in_any_more_is_sent_to_sign_in(client: Client, intera
 
 
 def test_another_browser_of_the_holder_decides_nothing(
-    client: Client, interaction_url: str, alice: Wallet, sign_in: SignIn
+    interaction_url: str, alice: Wallet, sign_in: SignIn
 ) -> None:
     stranger = Client()
     sign_in(alice, browser=stranger)

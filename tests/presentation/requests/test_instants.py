@@ -89,15 +89,14 @@ def test_a_factor_of_exactly_five_minutes_is_fresh_enough_for_a_payment(
 
 
 def test_a_pushed_request_cannot_be_begun_from_the_instant_at_which_it_expires(
-    client: Client, alice: Wallet, sign_in: SignIn, clock: SetClock
+    holder: Client, alice: Wallet, sign_in: SignIn, clock: SetClock
 ) -> None:
-    sign_in(alice)
     party, secret = with_secret()
-    handle = pushed(client, (party, basic(party.client_id, secret)))
+    handle = pushed(holder, (party, basic(party.client_id, secret)))
     expires_at = PushedRequest.objects.get().expires_at
 
     clock(expires_at - MOMENT)
-    assert page_of(client, handle, party).startswith("/consent/")
+    assert page_of(holder, handle, party).startswith("/consent/")
     other = another_browser(sign_in, alice)
     clock(expires_at)
     assert fragment(page_of(other, handle, party))["error"] == "invalid_request_uri"

@@ -157,7 +157,7 @@ def test_a_sign_in_on_the_way_gets_more_time_too(client: Client, db: None, acme_
 
 
 def test_the_pages_of_a_sign_in_offer_more_time_up_to_the_limit_and_say_so(
-    client: Client, db: None, acme_bank: RelyingParty
+    client: Client, acme_bank: RelyingParty
 ) -> None:
     page, times = ask(client, acme_bank), 0
     while "I need more time" in (body := client.get(page).content.decode()):
@@ -172,7 +172,7 @@ def test_the_pages_of_a_sign_in_offer_more_time_up_to_the_limit_and_say_so(
 
 
 def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
-    client: Client, db: None, acme_bank: RelyingParty
+    client: Client, acme_bank: RelyingParty
 ) -> None:
     page = ask(client, acme_bank)
     code = client.post(page).headers["Location"]
@@ -202,7 +202,7 @@ def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
     ],
 )
 def test_more_time_leads_to_no_page_but_those_of_its_own_request(
-    client: Client, db: None, acme_bank: RelyingParty, page: str
+    client: Client, acme_bank: RelyingParty, page: str
 ) -> None:
     ask(client, acme_bank)
     own = f"/wallet/errands/{Errand.objects.get().id}"
@@ -231,21 +231,18 @@ def test_a_page_that_only_leads_back_has_no_deadline(
     assert "time-warning" not in client.get(signed_out).content.decode()
 
 
-def test_a_pushed_request_is_still_known_when_an_extended_one_is_answered(
-    client: Client, alice: Wallet, sign_in: Any
-) -> None:
+def test_a_pushed_request_is_still_known_when_an_extended_one_is_answered(holder: Client) -> None:
     party, secret = with_secret()
-    sign_in(alice)
-    go(client, pushed(client, (party, basic(party.client_id, secret))), party)
+    go(holder, pushed(holder, (party, basic(party.client_id, secret))), party)
     age(LIFETIME - SOON)
-    more(client)
+    more(holder)
     for _ in range(3):
         age(LIFETIME - SOON)
         PushedRequest.objects.update(expires_at=F("expires_at") - (LIFETIME - SOON))
-        more(client)
+        more(holder)
         call_command("clear_expired")
 
-    answer = client.post(Consent.objects.get().return_to, {"decision": "share"})
+    answer = holder.post(Consent.objects.get().return_to, {"decision": "share"})
 
     assert "vp_token" in fragment(answer.headers["Location"])
 

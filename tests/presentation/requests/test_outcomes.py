@@ -80,9 +80,7 @@ def test_an_open_request_is_open_and_nothing_else(bank: RelyingParty, begun: str
     assert told(bank)["state"] == "open"
 
 
-def test_whether_the_person_has_signed_in_makes_no_difference(
-    client: Client, bank: RelyingParty, begun: str
-) -> None:
+def test_whether_the_person_has_signed_in_makes_no_difference(bank: RelyingParty, begun: str) -> None:
     ask(Client(), bank, nonce="another-fresh-nonce")  # a browser without a session
     assert told(bank).keys() == told(bank, "another-fresh-nonce").keys()
 

@@ -95,9 +95,7 @@ def test_a_pushed_payment_is_confirmed_at_the_page_of_its_own(
     assert 'data-passkey="confirm"' in client.get(response.headers["Location"]).content.decode()
 
 
-def test_what_the_page_asks_for_are_the_passkeys_of_the_holder(
-    client: Client, asked: str, authenticator: Authenticator
-) -> None:
+def test_what_the_page_asks_for_are_the_passkeys_of_the_holder(client: Client, asked: str) -> None:
     found = options(client)
     assert [each["id"] for each in found["allowCredentials"]] == [Passkey.objects.get().credential_id]
     assert found["userVerification"] == "required"
@@ -245,7 +243,5 @@ def test_asking_for_a_code_after_the_request_has_ended_shows_that_it_has(client:
     assert Consent.objects.get().decision == Consent.Decision.ASKED
 
 
-def test_the_email_address_is_not_in_what_the_authenticator_is_told(
-    client: Client, asked: str, authenticator: Authenticator
-) -> None:
+def test_the_email_address_is_not_in_what_the_authenticator_is_told(client: Client, asked: str) -> None:
     assert ALICE not in json.dumps(options(client))

@@ -88,14 +88,13 @@ def refused(response: Any, error: str, status: int = 400) -> str:
 
 
 def test_a_pushed_request_gives_a_handle_that_leads_to_the_answer(
-    client: Client, bank: tuple[RelyingParty, dict[str, str]], alice: Wallet, sign_in: SignIn
+    holder: Client, bank: tuple[RelyingParty, dict[str, str]]
 ) -> None:
     party, header = bank
-    sign_in(alice)
 
-    answer = send(client, asked(party), **header)
-    page = page_of(client, answer.json()["request_uri"], party)
-    home = fragment(client.get(decide(client, page)).headers["Location"])
+    answer = send(holder, asked(party), **header)
+    page = page_of(holder, answer.json()["request_uri"], party)
+    home = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert answer.status_code == 201
     assert answer.json().keys() == {"request_uri", "expires_in"}
@@ -346,7 +345,7 @@ def test_par_ensure_reused_request_uri_prior_to_auth_completion_succeeds(
 
 @pytest.mark.parametrize("decision", ["share", "decline"])
 def test_par_attempt_reuse_request_uri(
-    client: Client,
+    holder: Client,
     handle: str,
     bank: tuple[RelyingParty, dict[str, str]],
     alice: Wallet,
@@ -354,8 +353,7 @@ def test_par_attempt_reuse_request_uri(
     decision: str,
 ) -> None:
     """In another browser. The browser that answered is told so: `test_asking_at_once`."""
-    sign_in(alice)
-    client.get(decide(client, page_of(client, handle, bank[0]), decision))
+    holder.get(decide(holder, page_of(holder, handle, bank[0]), decision))
 
     response = go(another_browser(sign_in, alice), handle, bank[0])
 
@@ -366,7 +364,7 @@ def test_par_attempt_reuse_request_uri(
 
 @pytest.mark.parametrize("how", ["by one statement", "step by step"])
 def test_two_browsers_with_one_handle_get_one_answer(
-    client: Client,
+    holder: Client,
     handle: str,
     bank: tuple[RelyingParty, dict[str, str]],
     alice: Wallet,
@@ -374,12 +372,11 @@ def test_two_browsers_with_one_handle_get_one_answer(
     how: str,
 ) -> None:
     upkeep.keep_open(now=timezone.now())
-    sign_in(alice)
     other = another_browser(sign_in, alice)
-    pages = [page_of(browser, handle, bank[0]) for browser in (client, other)]
+    pages = [page_of(browser, handle, bank[0]) for browser in (holder, other)]
     newest = path_of(Interaction.objects.latest("created_at"))
 
-    client.get(decide(client, pages[0], "decline"))
+    holder.get(decide(holder, pages[0], "decline"))
     if how == "by one statement":
         response = other.post(newest, {"decision": "share"})
     else:
@@ -464,20 +461,15 @@ def test_what_stands_beside_a_handle_counts_for_nothing(
 
 
 def test_what_is_pushed_is_in_no_address_and_in_no_log(
-    client: Client,
-    bank: tuple[RelyingParty, dict[str, str]],
-    alice: Wallet,
-    sign_in: SignIn,
-    caplog: pytest.LogCaptureFixture,
+    holder: Client, bank: tuple[RelyingParty, dict[str, str]], caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    sign_in(alice)
     payment = encoded(session_data(payload={"ip_address": "203.0.113.99"}))
-    handle = pushed(client, bank, transaction_data=payment)
+    handle = pushed(holder, bank, transaction_data=payment)
     addresses = [f"{PATH}?{urlencode({'client_id': bank[0].client_id, 'request_uri': handle})}"]
-    addresses.append(page_of(client, handle, bank[0]))
-    addresses.append(decide(client, addresses[-1]))
-    addresses.append(client.get(addresses[-1]).headers["Location"])
+    addresses.append(page_of(holder, handle, bank[0]))
+    addresses.append(decide(holder, addresses[-1]))
+    addresses.append(holder.get(addresses[-1]).headers["Location"])
 
     assert "vp_token" in addresses[-1]
     written = " ".join(addresses[:-1]) + " ".join(str(record.__dict__) for record in caplog.records)

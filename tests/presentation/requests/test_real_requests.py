@@ -11,7 +11,7 @@ from joserfc.jwk import ECKey
 
 from presentation.models import RelyingParty
 from presentation.requests.delivery import posting
-from tests.conftest import NODE_PACKAGES
+from tests.fixtures import NODE_PACKAGES
 from tests.presentation.clients import registered, with_key
 from tests.presentation.dcql.test_dcql_flow import disclosed, path, query
 from tests.presentation.far_ends import answers as answers_with

@@ -86,12 +86,11 @@ def consent_at(page: str) -> Consent:
 
 
 def test_the_same_person_has_the_same_number_next_time_and_another_person_another(
-    client: Client, alice: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    first, second = (share(client, asking(client, bank, turn)) for turn in ("one-one", "two-two"))
+    first, second = (share(holder, asking(holder, bank, turn)) for turn in ("one-one", "two-two"))
     sign_in(bob)
-    other = share(client, asking(client, bank, "three", login_hint=bob.email))
+    other = share(holder, asking(holder, bank, "three", login_hint=bob.email))
 
     assert first == second == {"pairwise_subject": subjects.known(alice, bank.client_id)}
     assert re.fullmatch(r"[\w-]{43}", first["pairwise_subject"])
@@ -99,14 +98,13 @@ def test_the_same_person_has_the_same_number_next_time_and_another_person_anothe
 
 
 def test_another_relying_party_gets_another_number_unless_an_operator_has_joined_them(
-    client: Client, alice: Wallet, bank: RelyingParty, corner_shop: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty, corner_shop: RelyingParty
 ) -> None:
     loans = register("Acme Loans", "https://loans.example/callback")
     allowed(loans, sector=bank.client_id)
-    sign_in(alice)
 
     numbers = [
-        share(client, asking(client, party, host, redirect_uri=f"https://{host}.example/callback"))
+        share(holder, asking(holder, party, host, redirect_uri=f"https://{host}.example/callback"))
         for party, host in ((bank, "bank"), (allowed(corner_shop), "shop"), (loans, "loans"))
     ]
 
@@ -139,13 +137,12 @@ def test_both_ways_to_answer_give_the_same_number(
 
 
 def test_of_several_presentations_only_the_one_that_was_asked_has_it(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, bank: RelyingParty
 ) -> None:
     allowed(bank, wire_format="openid4vp-1.0", allowed_claims=["given_name"])
-    sign_in(alice)
-    page = ask(client, bank, **with_query(query(NAME, id="a"), query(SUBJECT, id="b")))
+    page = ask(holder, bank, **with_query(query(NAME, id="a"), query(SUBJECT, id="b")))
 
-    answered = json.loads(token_of(client, page))
+    answered = json.loads(token_of(holder, page))
 
     names = {id: _names(*tokens) for id, tokens in answered.items()}
     assert names == {"a": ["given_name"], "b": ["pairwise_subject"]}
@@ -156,16 +153,15 @@ def _names(token: str) -> list[str]:
 
 
 def test_a_query_can_demand_the_person_of_last_time(
-    client: Client, alice: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    number = share(client, asking(client, bank, "one-one"))["pairwise_subject"]
+    number = share(holder, asking(holder, bank, "one-one"))["pairwise_subject"]
 
     def demanded(nonce: str, wallet: Wallet, value: str) -> str:
         asked_for = with_query(query(path("pairwise_subject", values=[value])))
-        return asking(client, bank, nonce, login_hint=wallet.email, **asked_for)
+        return asking(holder, bank, nonce, login_hint=wallet.email, **asked_for)
 
-    assert share(client, demanded("two-two", alice, number)) == {"pairwise_subject": number}
+    assert share(holder, demanded("two-two", alice, number)) == {"pairwise_subject": number}
     assert "/consent/" not in demanded("three", alice, "x" * 43)
     sign_in(bob)
     assert "/consent/" not in demanded("four-four", bob, number)
@@ -247,12 +243,11 @@ def test_those_who_were_registered_may_not_and_neither_may_who_is_registered_unl
 
 
 def test_the_sector_stays_once_somebody_is_recognised_by_it(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bank: RelyingParty
 ) -> None:
     allowed(bank, sector="acme")
     allowed(bank, sector="acme-group")
-    sign_in(alice)
-    number = share(client, asking(client, bank, "one-one"))["pairwise_subject"]
+    number = share(holder, asking(holder, bank, "one-one"))["pairwise_subject"]
 
     with pytest.raises(ValidationError) as refused:
         allowed(bank, sector="")
@@ -262,7 +257,7 @@ def test_the_sector_stays_once_somebody_is_recognised_by_it(
 
     bank.refresh_from_db()
     allowed(bank, purpose="To greet you")
-    assert share(client, asking(client, bank, "two-two"))["pairwise_subject"] == number
+    assert share(holder, asking(holder, bank, "two-two"))["pairwise_subject"] == number
 
 
 def test_naming_its_own_client_id_as_the_sector_changes_nothing(holder: Client, bank: RelyingParty) -> None:
@@ -300,16 +295,13 @@ def test_the_page_names_all_who_can_recognise_the_holder_and_shows_no_number(
     assert number not in second.content.decode()
 
 
-def test_a_name_with_markup_is_text_on_the_page(
-    client: Client, alice: Wallet, bank: RelyingParty, sign_in: SignIn
-) -> None:
+def test_a_name_with_markup_is_text_on_the_page(holder: Client, bank: RelyingParty) -> None:
     allowed(bank, name="<b>Acme</b> & %(names)s")
-    sign_in(alice)
 
-    page = asking(client, bank, "one-one")
-    shown = client.get(page).content.decode()
-    share(client, page)
-    receipt = client.get(reverse("consent_receipt", args=[consent_at(page).id])).content.decode()
+    page = asking(holder, bank, "one-one")
+    shown = holder.get(page).content.decode()
+    share(holder, page)
+    receipt = holder.get(reverse("consent_receipt", args=[consent_at(page).id])).content.decode()
 
     for text in (shown, receipt):
         assert "only &lt;b&gt;Acme&lt;/b&gt; &amp; %(names)s gets" in text
@@ -366,17 +358,16 @@ def test_the_holder_has_the_number_forgotten_and_is_somebody_new(
 
 
 def test_nobody_has_the_number_of_another_forgotten(
-    client: Client, alice: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
+    holder: Client, alice: Wallet, bob: Wallet, bank: RelyingParty, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    page = asking(client, bank, "one-one")
-    before = share(client, page)["pairwise_subject"]
+    page = asking(holder, bank, "one-one")
+    before = share(holder, page)["pairwise_subject"]
     address = reverse("consent_new_number", args=[consent_at(page).id])
 
     assert Client().post(address).status_code in (302, 303)
     sign_in(bob)
-    assert client.post(address).status_code == 404
-    assert client.get(address).status_code == 404
+    assert holder.post(address).status_code == 404
+    assert holder.get(address).status_code == 404
 
     assert subjects.known(alice, bank.client_id) == before
     assert Client(enforce_csrf_checks=True).post(address).status_code == 403

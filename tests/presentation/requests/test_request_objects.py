@@ -367,14 +367,11 @@ GOOD: dict[str, Make] = {
 
 
 @pytest.mark.parametrize("make", GOOD.values(), ids=GOOD.keys())
-def test_a_good_object_leads_to_the_answer(
-    client: Client, bank: Bank, settings: Any, alice: Wallet, sign_in: SignIn, make: Make
-) -> None:
+def test_a_good_object_leads_to_the_answer(holder: Client, bank: Bank, settings: Any, make: Make) -> None:
     RelyingParty.objects.update(requires_signed_requests=True)
-    sign_in(alice)
 
-    page = address_of_page(bring(client, bank, make(*bank, settings.BASE_URL)))
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    page = address_of_page(bring(holder, bank, make(*bank, settings.BASE_URL)))
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert set(answer) == {"vp_token", "state"}
 
@@ -602,14 +599,13 @@ def refer(client: Client, bank: Bank, uri: str, **beside: str) -> Any:
 
 
 def test_a_published_object_is_fetched_and_leads_to_the_answer(
-    client: Client, bank: Bank, publisher: FarEnd, settings: Any, alice: Wallet, sign_in: SignIn
+    holder: Client, bank: Bank, publisher: FarEnd, settings: Any
 ) -> None:
     RelyingParty.objects.update(requires_signed_requests=True)
-    sign_in(alice)
     publishes(publisher, signed(bank, settings.BASE_URL))
 
-    page = address_of_page(refer(client, bank, publisher.url("/requests/1?a=b"), state="outside"))
-    answer = fragment(client.get(decide(client, page)).headers["Location"])
+    page = address_of_page(refer(holder, bank, publisher.url("/requests/1?a=b"), state="outside"))
+    answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert answer["state"] == "af0ifjsldkj"
     (request,) = publisher.requests

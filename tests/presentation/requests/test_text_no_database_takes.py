@@ -14,7 +14,6 @@ from django.test import Client
 
 from presentation.models import RelyingParty, ResponseURI, UsedAssertion
 from tests.forgery import new_key, public_jwk, sign_jwt
-from tests.people import ALICE
 from tests.presentation.clients import (
     FORM,
     TOKEN,
@@ -220,16 +219,6 @@ def test_nothing_that_is_to_be_verified_is(text: str, member: str) -> None:
     )
 
     assert response.status_code == 400 or response.json()["valid"] is False
-
-
-@each_unsayable
-@pytest.mark.parametrize("member", ["authorize_url", "persona", "decision", "another"])
-def test_nothing_that_the_holder_for_tests_is_told_is(client: Client, text: str, member: str) -> None:
-    url = f"http://localhost:8000{PATH}?login_hint={quote(ALICE)}"
-    body = {"authorize_url": url} | {member: text}
-    response = client.post("/sandbox/holder", data=json.dumps(body), content_type="application/json")
-
-    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
 
 
 @each_unsayable

@@ -154,35 +154,33 @@ def test_who_says_that_it_is_not_them_is_asked_for_their_address(
 
 
 def test_the_question_to_the_first_holder_ends_when_another_signs_in(
-    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
 ) -> None:
-    sign_in(alice)
-    first = ask(client, acme_bank)
+    first = ask(holder, acme_bank)
     sign_in(bob)
-    client.get(url_of_interaction())
+    holder.get(url_of_interaction())
 
     sign_in(alice)  # as if another tab still had the session
-    answer = client.post(url_of_interaction(), {"decision": "share"})
+    answer = holder.post(url_of_interaction(), {"decision": "share"})
 
     assert answer.status_code == 410
-    assert client.get(first).url == url_of_interaction()
+    assert holder.get(first).url == url_of_interaction()
     assert not Consent.objects.filter(decision="granted").exists()
 
 
 def test_an_answer_of_one_holder_is_never_used_for_another(
-    client: Client, acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
+    holder: Client, acme_bank: RelyingParty, bob: Wallet, sign_in: SignIn
 ) -> None:
     """Alice agreed, and the process died before it answered. Then Bob signs in in the same browser."""
     from tests.presentation.requests.test_flow import decide
 
-    sign_in(alice)
-    interaction_url = decide(client, ask(client, acme_bank))
+    interaction_url = decide(holder, ask(holder, acme_bank))
     sign_in(bob)
 
-    response = client.get(interaction_url)
+    response = holder.get(interaction_url)
 
     assert response.headers["Location"].startswith("/consent/")
-    assert client.get(response.headers["Location"]).status_code == 410
+    assert holder.get(response.headers["Location"]).status_code == 410
     assert Interaction.objects.get().outcome == ""
     assert Consent.objects.count() == 1
 

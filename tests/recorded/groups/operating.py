@@ -137,8 +137,14 @@ def _strangers(recorder: Recorder) -> None:
             ):
                 browser.get(f"{ADMIN}{label}/{model}/{page}")
         browser.get(f"{ADMIN}wallet/identityverification/{NOBODY}/pictures/{NOBODY}/")
-        for page in ("second-factor/", "single-sign-on/", "single-sign-on/return/"):
+        for page in (
+            "second-factor/",
+            "second-factor/passkeys/",
+            "single-sign-on/",
+            "single-sign-on/return/",
+        ):
             browser.get(ADMIN + page)
+        browser.post(ADMIN + "second-factor/options/", {})
         for page in _operations():
             browser.get(ADMIN + page)
             browser.post(ADMIN + page, REASON)
@@ -183,6 +189,7 @@ def _staff(recorder: Recorder) -> None:
         for label, model in MODELS:
             browser.get(f"{ADMIN}{label}/{model}/")
             browser.get(f"{ADMIN}{label}/{model}/add/")
+        browser.post(ADMIN + "second-factor/options/", {})
         for page in _operations():
             browser.post(ADMIN + page, REASON)
     for group in service.rows("auth", "Group").order_by("name"):

@@ -109,13 +109,10 @@ def test_the_page_has_the_newest_request_first_and_its_steps_in_order(
     assert "Archer" not in page
 
 
-def test_webhooks_are_shown_with_what_came_back(
-    client: Client, developer: Client, alice: Wallet, own: RelyingParty, sign_in: SignIn
-) -> None:
-    sign_in(alice)
+def test_webhooks_are_shown_with_what_came_back(holder: Client, developer: Client, own: RelyingParty) -> None:
     with receiving() as receiver:
         opted_in(own, receiver.url)
-        shared(client, own)
+        shared(holder, own)
         waiting = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
         receiver.statuses = [500]
         deliver()
@@ -129,17 +126,6 @@ def test_webhooks_are_shown_with_what_came_back(
     assert arrived == "delivered, 2 tries; your server answered 204"
 
 
-@pytest.mark.parametrize(
-    ("status", "expected"),
-    [
-        (200, "delivered, 1 try"),
-        (
-            500,
-            "waiting, 1 try; your server answered the last one with another status than 200, or with "
-            "something unusable",
-        ),
-    ],
-)
 def test_a_posted_answer_is_shown_with_its_delivery(
     client: Client,
     developer: Client,
@@ -147,31 +133,27 @@ def test_a_posted_answer_is_shown_with_its_delivery(
     own: RelyingParty,
     sign_in: SignIn,
     monkeypatch: pytest.MonkeyPatch,
-    status: int,
-    expected: str,
 ) -> None:
     monkeypatch.setattr(posting, "outbound", Outbound(loopback=True, tls=TLS))
     sign_in(alice)
     with listening() as receiver:
-        receiver.status = status
+        receiver.status = 500
         own.response_uris.create(uri=receiver.uri)
         posted = {"redirect_uri": None, "response_mode": "direct_post", "response_uri": receiver.uri}
         shared(client, own, **posted)
 
     assert Delivery.objects.get().tries == 1
-    assert facts(text(developer.get(desk_of(own))))["Posted answer"] == expected
+    found = facts(text(developer.get(desk_of(own))))["Posted answer"]
+    assert found.startswith("waiting, 1 try; your server answered the last one with another status than 200")
 
 
-def test_a_code_is_open_until_it_is_exchanged(
-    client: Client, developer: Client, alice: Wallet, sign_in: SignIn
-) -> None:
+def test_a_code_is_open_until_it_is_exchanged(holder: Client, developer: Client) -> None:
     party = registered_by(wire_format="openid", allowed_claims=ALL)
     party.redirect_uris.create(uri="https://shop.example/callback")
     shop = Shop(party, client_secrets.rotate(party, now=timezone.now()).text)
-    sign_in(alice)
-    code = shop.code(client)
+    code = shop.code(holder)
     before = facts(text(developer.get(desk_of(party))))
-    shop.redeems(client, code)
+    shop.redeems(holder, code)
     after = facts(text(developer.get(desk_of(party))))
 
     assert before["Code"].startswith("not exchanged")
@@ -181,13 +163,13 @@ def test_a_code_is_open_until_it_is_exchanged(
 def test_many_requests_have_several_pages(developer: Client, own: RelyingParty) -> None:
     rows = [
         Step(relying_party=own, at=timezone.now(), route="push", method="POST", sentence=f"Number {n}.")
-        for n in range(25)
+        for n in range(15)
     ]
     Step.objects.bulk_create(rows)
 
     first, second = (text(developer.get(f"{desk_of(own)}?page={number}")) for number in (1, 2))
 
-    assert ("Number 24." in first, "Number 4." in first, "?page=2" in first) == (True, False, True)
+    assert ("Number 14." in first, "Number 4." in first, "?page=2" in first) == (True, False, True)
     assert ("Number 4." in second, "?page=1" in second) == (True, True)
 
 

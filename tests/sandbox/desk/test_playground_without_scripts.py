@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from presentation.models import Interaction
 from presentation.transaction_data.types import SESSION_DATA
 from sandbox.playground.examples import example
-from tests.people import ALICE, NORA, register
+from tests.people import NORA, register
 from tests.presentation.requests.test_authorize import BASIC, PATH
 
 PLAYGROUND = "/playground/"
@@ -37,19 +37,6 @@ def test_go_sends_what_was_typed(service: Any, signing_key: Any, browser: Any) -
     page.context.close()
 
 
-@pytest.mark.browser
-def test_with_scripts_there_is_one_way_to_go(service: Any, signing_key: Any, page: Any) -> None:
-    register("Acme Bank", f"{service.url}/playground/callback/")
-    page.goto(f"{service.url}{PLAYGROUND}")
-
-    expect(page.locator("#go")).to_be_visible()
-    expect(page.locator("#built-by-server")).to_be_hidden()
-    page.locator("#login_hint").fill(NORA)
-    page.locator("#login_hint").press("Enter")
-    expect(page.locator(".who-asks")).to_contain_text("Acme Bank")
-    assert Interaction.objects.get().parameters["login_hint"] == NORA
-
-
 def test_the_server_redirects_to_the_request_of_these_choices(
     client: Client, db: None, settings: Any
 ) -> None:
@@ -68,8 +55,3 @@ def test_the_server_redirects_to_the_request_of_these_choices(
     assert (sent["client_id"], sent["login_hint"]) == ([shop.client_id], [NORA])
     assert "laptop-43" in urlsafe_b64decode(sent["transaction_data"][0] + "==").decode()
     assert sent["nonce"] != parse_qs(second.query)["nonce"]
-
-
-def test_without_go_the_page_is_shown(client: Client, db: None, settings: Any) -> None:
-    register("Acme Bank", f"{settings.BASE_URL}/playground/callback/")
-    assert client.get(PLAYGROUND, {"login_hint": ALICE}).status_code == 200

@@ -250,6 +250,14 @@ def person_at(db: None, sign_in: Callable[..., Any]) -> Callable[..., Person]:
     return person_at
 
 
+@pytest.fixture
+def person(request: Any, person_at: Callable[..., Person]) -> Person:
+    """Somebody who is signed in, and goes through the play of the test."""
+    if "ending" in request.fixturenames:
+        return person_at(request.getfixturevalue("ending")[0])
+    return person_at(request.getfixturevalue("play"))
+
+
 def best(play: Play) -> str:
     """An end that decides: verified where the provider can do that."""
     return next(kind for kind in ("verified", "review", "refused") if kind in play.kinds)
@@ -263,44 +271,32 @@ def test_there_are_plays() -> None:
 
 
 @every_kind
-def test_each_end_is_reached_when_the_browser_returns(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
-) -> None:
-    play, kind = ending
-    person = person_at(play)
+def test_each_end_is_reached_when_the_browser_returns(ending: tuple[Play, str], person: Person) -> None:
+    _play, kind = ending
     person.ends(kind)
     assert person.returns().status_code in (200, 303)
     person.assert_ended(kind)
 
 
 @every_called_kind
-def test_each_end_is_reached_by_the_callback_alone(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
-) -> None:
-    play, kind = ending
-    person = person_at(play)
+def test_each_end_is_reached_by_the_callback_alone(ending: tuple[Play, str], person: Person) -> None:
+    _play, kind = ending
     person.ends(kind)
     calls_back(person)
     person.assert_ended(kind)
 
 
 @every_polled_kind
-def test_each_end_is_reached_by_the_sweep_alone(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
-) -> None:
-    play, kind = ending
-    person = person_at(play)
+def test_each_end_is_reached_by_the_sweep_alone(ending: tuple[Play, str], person: Person) -> None:
+    _play, kind = ending
     person.ends(kind)
     swept(person)
     person.assert_ended(kind)
 
 
 @every_kind
-def test_a_late_return_changes_nothing_and_leads_on(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
-) -> None:
+def test_a_late_return_changes_nothing_and_leads_on(ending: tuple[Play, str], person: Person) -> None:
     play, kind = ending
-    person = person_at(play)
     person.ends(kind)
     call = play.browser_returns(person.attempt)
     if play.calls_back:
@@ -331,11 +327,8 @@ def test_returns_and_callbacks_doubled_and_in_any_order_come_to_one_result(
 
 
 @every_polled_kind
-def test_the_sweep_asks_after_five_minutes_and_not_sooner(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
-) -> None:
-    play, kind = ending
-    person = person_at(play)
+def test_the_sweep_asks_after_five_minutes_and_not_sooner(ending: tuple[Play, str], person: Person) -> None:
+    _play, kind = ending
     person.ends(kind)
     if person.attempt.state == "started":  # not decided on this host, while the person was there
         now = timezone.now()
@@ -354,9 +347,8 @@ def test_the_sweep_asks_after_five_minutes_and_not_sooner(
 
 @every_play
 def test_a_return_before_anything_was_submitted_charges_nothing_and_says_where_it_stands(
-    play: Play, person_at: Callable[..., Person]
+    play: Play, person: Person
 ) -> None:
-    person = person_at(play)
     address = person.begin()
     back = reverse("wallet_identity_return", args=[person.attempt.id])
     assert person.client.get(back).url == reverse("wallet_identity", args=[person.errand.id])
@@ -371,10 +363,7 @@ def test_a_return_before_anything_was_submitted_charges_nothing_and_says_where_i
 
 
 @later_deciding
-def test_who_is_back_before_the_result_waits_and_then_gets_it(
-    play: Play, person_at: Callable[..., Person]
-) -> None:
-    person = person_at(play)
+def test_who_is_back_before_the_result_waits_and_then_gets_it(play: Play, person: Person) -> None:
     address = person.begin()
     play.person_submits(person.attempt, address, best(play))
     text = person.returns().content.decode()
@@ -386,8 +375,7 @@ def test_who_is_back_before_the_result_waits_and_then_gets_it(
 
 
 @every_play
-def test_the_link_to_the_provider_can_be_followed_again(play: Play, person_at: Callable[..., Person]) -> None:
-    person = person_at(play)
+def test_the_link_to_the_provider_can_be_followed_again(play: Play, person: Person) -> None:
     person.begin()
     address = reverse("wallet_identity_continue", args=[person.errand.id])
     assert person.client.get(address).status_code == 302
@@ -397,10 +385,7 @@ def test_the_link_to_the_provider_can_be_followed_again(play: Play, person_at: C
 
 
 @every_play
-def test_who_gives_up_and_comes_back_can_stop_uncharged_and_is_led_back(
-    play: Play, person_at: Callable[..., Person]
-) -> None:
-    person = person_at(play)
+def test_who_gives_up_and_comes_back_can_stop_uncharged_and_is_led_back(play: Play, person: Person) -> None:
     give_up(person)
     person.client.get(reverse("wallet_identity_return", args=[person.attempt.id]))
     assert person.hub().status_code == 200
@@ -415,10 +400,7 @@ def test_who_gives_up_and_comes_back_can_stop_uncharged_and_is_led_back(
 
 
 @every_play
-def test_who_gives_up_and_never_comes_back_is_abandoned_uncharged(
-    play: Play, person_at: Callable[..., Person]
-) -> None:
-    person = person_at(play)
+def test_who_gives_up_and_never_comes_back_is_abandoned_uncharged(play: Play, person: Person) -> None:
     give_up(person)
     swept(person, IDLE)
     assert person.attempt.state in ("abandoned", "cancelled")  # a provider may know that the person stopped
@@ -433,10 +415,9 @@ def give_up(person: Person) -> None:
 
 @every_polled_kind
 def test_an_attempt_is_not_abandoned_when_the_provider_knows_its_end(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
+    ending: tuple[Play, str], person: Person
 ) -> None:
     play, kind = ending
-    person = person_at(play)
     person.begin()
     person.hub()  # the provider was asked a moment ago, and knew nothing
     asked_at = person.attempt.asked_at
@@ -453,9 +434,8 @@ def test_an_attempt_is_not_abandoned_when_the_provider_knows_its_end(
 
 @asking_again
 def test_after_an_invitation_to_try_again_the_old_result_does_not_count_for_the_new_try(
-    play: Play, person_at: Callable[..., Person]
+    play: Play, person: Person
 ) -> None:
-    person = person_at(play)
     person.ends("again")
     old = play.callback(person.attempt) if play.calls_back else None
     person.returns()
@@ -475,10 +455,7 @@ def test_after_an_invitation_to_try_again_the_old_result_does_not_count_for_the_
 
 
 @calling
-def test_a_forged_callback_is_refused_and_changes_nothing(
-    play: Play, person_at: Callable[..., Person]
-) -> None:
-    person = person_at(play)
+def test_a_forged_callback_is_refused_and_changes_nothing(play: Play, person: Person) -> None:
     person.ends(best(play))
     row = IdentityVerification.objects.filter(id=person.attempt.id)
     before = row.values().get()
@@ -492,10 +469,7 @@ def test_a_forged_callback_is_refused_and_changes_nothing(
 
 
 @calling
-def test_a_replayed_callback_changes_nothing_after_the_decision(
-    play: Play, person_at: Callable[..., Person]
-) -> None:
-    person = person_at(play)
+def test_a_replayed_callback_changes_nothing_after_the_decision(play: Play, person: Person) -> None:
     person.ends(best(play))
     call = play.callback(person.attempt)
     calls_back(person)
@@ -508,9 +482,8 @@ def test_a_replayed_callback_changes_nothing_after_the_decision(
 
 @calling
 def test_a_callback_that_comes_before_the_start_is_written_down_is_harmless(
-    play: Play, person_at: Callable[..., Person]
+    play: Play, person: Person
 ) -> None:
-    person = person_at(play)
     person.ends(best(play))
     call = play.callback(person.attempt)
     row = IdentityVerification.objects.filter(id=person.attempt.id)
@@ -524,10 +497,7 @@ def test_a_callback_that_comes_before_the_start_is_written_down_is_harmless(
 
 
 @calling
-def test_a_callback_after_the_person_has_stopped_is_not_acted_on(
-    play: Play, person_at: Callable[..., Person]
-) -> None:
-    person = person_at(play)
+def test_a_callback_after_the_person_has_stopped_is_not_acted_on(play: Play, person: Person) -> None:
     person.ends(best(play))
     call = play.callback(person.attempt)
     person.client.post(reverse("wallet_identity_cancel", args=[person.errand.id]))
@@ -626,9 +596,8 @@ def trouble_at(play: Play, trouble: str) -> Iterator[None]:
 @remote
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_trouble_at_the_beginning_costs_nothing_and_the_person_can_begin_later(
-    play: Play, person_at: Callable[..., Person], trouble: str
+    play: Play, person: Person, trouble: str
 ) -> None:
-    person = person_at(play)
     with trouble_at(play, trouble):
         response = person.start()
         assert response.status_code in (303, 503)
@@ -644,9 +613,8 @@ def test_trouble_at_the_beginning_costs_nothing_and_the_person_can_begin_later(
 @remote
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_trouble_at_the_return_costs_nothing_and_is_got_over(
-    play: Play, person_at: Callable[..., Person], trouble: str
+    play: Play, person: Person, trouble: str
 ) -> None:
-    person = person_at(play)
     person.ends(best(play))
     with trouble_at(play, trouble):
         assert person.returns().status_code == 200
@@ -661,11 +629,10 @@ def test_trouble_at_the_return_costs_nothing_and_is_got_over(
 @remote
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_trouble_at_the_callback_costs_nothing_and_is_got_over(
-    play: Play, person_at: Callable[..., Person], trouble: str
+    play: Play, person: Person, trouble: str
 ) -> None:
     if not play.calls_back:
         return
-    person = person_at(play)
     person.ends(best(play))
     with trouble_at(play, trouble):
         assert send(play.callback(person.attempt)).status_code < 500
@@ -677,10 +644,9 @@ def test_trouble_at_the_callback_costs_nothing_and_is_got_over(
 
 @every_kind
 def test_what_the_provider_keeps_is_sealed_and_gone_with_the_end(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
+    ending: tuple[Play, str], person: Person
 ) -> None:
-    play, kind = ending
-    person = person_at(play)
+    _play, kind = ending
     address = person.begin()
     secrets = list(texts_in(progress.check_of(person.attempt).memory))
     person.ends(kind, address)
@@ -700,13 +666,10 @@ def texts_in(value: Any) -> Iterator[str]:
 
 
 @every_play
-def test_the_log_says_nothing_of_the_person_and_no_secret(
-    play: Play, person_at: Callable[..., Person], caplog: Any
-) -> None:
+def test_the_log_says_nothing_of_the_person_and_no_secret(play: Play, person: Person, caplog: Any) -> None:
     caplog.set_level(logging.INFO)
     for name in ("wallet", "sandbox", "infra"):
         caplog.set_level(logging.DEBUG, logger=name)
-    person = person_at(play)
     address = person.begin()
     unsaid = [text for text in texts_in(progress.check_of(person.attempt).memory) if len(text) > 15]
     person.ends(best(play), address)
@@ -733,10 +696,9 @@ def test_the_log_says_nothing_of_the_person_and_no_secret(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_return_callback_and_sweep_at_once_come_to_one_result(
-    ending: tuple[Play, str], person_at: Callable[..., Person]
+    ending: tuple[Play, str], person: Person
 ) -> None:
     play, kind = ending
-    person = person_at(play)
     person.ends(kind)
     returning = play.browser_returns(person.attempt)
     calling = play.callback(person.attempt) if play.calls_back else None
@@ -765,9 +727,7 @@ def test_return_callback_and_sweep_at_once_come_to_one_result(
 @every_play
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_tabs_that_begin_at_once_begin_one_check(play: Play, person_at: Callable[..., Person]) -> None:
-    person = person_at(play)
-
+def test_tabs_that_begin_at_once_begin_one_check(play: Play, person: Person) -> None:
     def begin(number: int) -> int:
         browser = Client()
         browser.cookies.update(person.client.cookies)

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Iterator
-from contextlib import nullcontext
 from datetime import UTC, date, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from cryptography.hazmat.primitives.asymmetric.ec import SECP256R1, generate_private_key
 from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.test import Client
-from django.urls import reverse
 from django.utils import timezone
 from joserfc.jwk import ECKey
 
@@ -20,7 +18,6 @@ from infra import waiting
 from infra.sealing import unseal
 from infra.waiting import waiting_for
 from tests.wallet.conftest import together
-from tests.wallet.providers.oidc_play import OpenIDConnectPlay
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
@@ -302,10 +299,6 @@ def bring(client: Client, parameters: dict[str, str], more: str = "") -> int:
     return int(response.status_code)
 
 
-def test_the_provider_names_itself_in_the_response(back: Any) -> None:
-    assert back[1].keys() == {"code", "state", "iss"}
-
-
 REFUSED = {
     "a made-up state": {"state": "x" * 43},
     "no state": {"state": None},
@@ -428,24 +421,6 @@ def test_metadata_that_lies_is_not_used(
     assert address.startswith(f"{bank.issuer}/auth?")
 
 
-def test_the_person_reads_that_the_provider_is_down(
-    bank: OpenIDProvider, nora: Wallet, errand: Errand, client: Client, sign_in: Any
-) -> None:
-    sign_in(nora)
-    with bank.down():
-        response = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "bank"})
-    assert response.status_code == 503
-
-
-def test_a_slow_provider_is_asked_again_later(bank: OpenIDProvider, back: Any, client: Client) -> None:
-    attempt, parameters = back
-    with bank.slow():
-        assert bring(client, parameters) == 303
-        assert now_in(attempt) == ("started", "")
-    progress.refresh(attempt, now=timezone.now())
-    assert now_in(attempt) == ("approved", "")
-
-
 def test_a_code_that_was_used_up_without_an_answer_costs_no_try(
     bank: OpenIDProvider, back: Any, client: Client
 ) -> None:
@@ -483,9 +458,7 @@ def test_a_check_begun_with_another_issuer_fails_uncharged(
     assert now_in(attempt) == ("error", "provider_changed")
 
 
-def test_after_an_error_the_person_begins_anew(
-    bank: OpenIDProvider, go: Any, nora: Wallet, errand: Errand, client: Client, now: datetime
-) -> None:
+def test_after_an_error_the_person_begins_anew(go: Any) -> None:
     attempt = go("wrong-key")
     assert now_in(attempt) == ("error", "provider_failed")
     assert now_in(go()) == ("approved", "")
@@ -602,7 +575,7 @@ def test_returns_and_sweeps_at_once_redeem_the_code_once(
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_of_a_return_and_a_new_beginning_at_once_one_counts(
-    bank: OpenIDProvider, back: Any, now: datetime, monkeypatch: pytest.MonkeyPatch, settings: Any
+    back: Any, now: datetime, monkeypatch: pytest.MonkeyPatch, settings: Any
 ) -> None:
     # All four may call the provider at once, so that none is turned away for another reason.
     settings.WEB_THREADS = 8
@@ -624,49 +597,3 @@ def test_of_a_return_and_a_new_beginning_at_once_one_counts(
 
 
 # --- The pages ---------------------------------------------------------------------------------------------
-
-
-def test_from_the_first_page_to_the_provider_and_back_to_where_the_person_came_from(
-    bank: OpenIDProvider, nora: Wallet, errand: Errand, client: Client, sign_in: Any
-) -> None:
-    sign_in(nora)
-    place = reverse("wallet_identity", args=[errand.id])
-    began = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "bank"})
-    assert (began.status_code, began["Location"]) == (303, place)
-    further = reverse("wallet_identity_continue", args=[errand.id])
-    assert f'href="{further}"' in client.get(place).content.decode()
-    away = client.get(further)
-    assert (away.status_code, away["Location"].startswith(f"{bank.issuer}/auth?")) == (302, True)
-    returned = client.get(path_of(bank.visit(away["Location"])))
-    assert (returned.status_code, returned["Location"]) == (303, place)
-    done = client.get(place)
-    assert (done.status_code, done["Location"]) == (303, "/done/")
-
-
-@pytest.fixture(scope="module")
-def play() -> Iterator[OpenIDConnectPlay]:
-    play = OpenIDConnectPlay()
-    with play.running():
-        yield play
-
-
-@pytest.mark.parametrize("kind", sorted(OpenIDConnectPlay.kinds))
-def test_the_play_for_the_contract_suite_reaches_each_of_its_ends(
-    play: OpenIDConnectPlay,
-    nora: Wallet,
-    errand: Errand,
-    client: Client,
-    now: datetime,
-    settings: Any,
-    kind: str,
-) -> None:
-    settings.IDENTITY_PROVIDERS = {play.name: play.settings}
-    attempt, address = begun(nora, errand, now)
-    play.person_gives_up(attempt, address)
-    address = progress.go_on(attempt, now=now)
-    play.person_ends(attempt, address, kind)
-    call = play.browser_returns(attempt)
-    with play.lying() if kind == "failed" else nullcontext():
-        client.get(call.path)
-    ends = {"verified": "approved", "review": "review", "not_here": "cancelled", "failed": "error"}
-    assert now_in(attempt)[0] == ends[kind]

@@ -9,7 +9,6 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
-from playwright.sync_api import expect
 
 from tests.wallet.conftest import SECRET, make_errand
 from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
@@ -57,25 +56,6 @@ def at_the_start(
 def go_to_the_provider(page: Any) -> None:
     page.locator("form[action$='/identity/start/'] button").first.click()
     page.locator("a[href$='/identity/continue/']").click()
-
-
-def test_a_person_goes_to_the_provider_and_comes_back_verified(at_the_start: tuple[Any, Errand]) -> None:
-    """The provider is another site, so the cookies have to survive the way back."""
-    page, _errand = at_the_start
-    go_to_the_provider(page)
-    page.wait_for_url("**/*?done")
-    assert IdentityVerification.objects.get().state == "approved"
-
-
-def test_a_person_who_refuses_there_is_back_where_a_check_begins(
-    at_the_start: tuple[Any, Errand], running: OpenIDProvider
-) -> None:
-    page, errand = at_the_start
-    running.play("denied")
-    go_to_the_provider(page)
-    page.wait_for_url(f"**{reverse('wallet_identity', args=[errand.id])}")
-    expect(page.locator("body")).to_contain_text("You stopped the last check.")
-    assert IdentityVerification.objects.get().state == "cancelled"
 
 
 def test_the_back_button_at_the_provider_leads_to_a_link_that_still_works(

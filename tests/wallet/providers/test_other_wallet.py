@@ -49,6 +49,7 @@ from wallet.providers.other_wallet.transactions import LIFE, RETURN_WITHIN
 
 State = IdentityVerification.State
 pytestmark = pytest.mark.slow
+Asked = dict[str, Any]
 OTHER_BROWSER = "c" * 43
 
 
@@ -86,14 +87,19 @@ def memory() -> str:
     return unseal(found.sealed_memory, context=context).decode()
 
 
+@pytest.fixture
+def asked(client: Client, nora_begins: str) -> Asked:
+    """The request that a wallet on this device fetches."""
+    return fetched(Client(), link_on(client.get(nora_begins)))
+
+
 # --- On the same device ------------------------------------------------------------------------------------
 
 
 def test_a_link_verifies_whoever_comes_back_to_the_browser_in_which_they_began(
-    client: Client, nora_begins: str
+    nora_begins: str, client: Client, asked: Asked
 ) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    reply = send(OtherPersonsWallet().answer(request))
+    reply = send(OtherPersonsWallet().answer(asked))
     assert reply.status_code == 200
     back = urlsplit(reply.json()["redirect_uri"])
     assert client.get(nora_begins).status_code == 200  # nothing counts before
@@ -121,11 +127,8 @@ def test_the_evidence_says_what_a_pid_is_and_ends_with_the_pid_and_not_with_the_
     assert ends_in > timedelta(days=2)  # the copy ends tomorrow
 
 
-def test_in_another_browser_the_answer_is_refused_and_the_check_ends(
-    client: Client, nora_begins: str
-) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
+def test_in_another_browser_the_answer_is_refused_and_the_check_ends(client: Client, asked: Asked) -> None:
+    back = urlsplit(send(OtherPersonsWallet().answer(asked)).json()["redirect_uri"])
     victim = Client()
     victim.cookies[django_settings.BROWSER_COOKIE_NAME] = OTHER_BROWSER
     response = victim.get(f"{back.path}?{back.query}")
@@ -136,9 +139,8 @@ def test_in_another_browser_the_answer_is_refused_and_the_check_ends(
     assert not Credential.objects.exists()
 
 
-def test_without_the_code_of_this_answer_a_return_changes_nothing(client: Client, nora_begins: str) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
+def test_without_the_code_of_this_answer_a_return_changes_nothing(client: Client, asked: Asked) -> None:
+    back = urlsplit(send(OtherPersonsWallet().answer(asked)).json()["redirect_uri"])
     before = attempt().sealed_memory
     for query in (
         "",
@@ -152,9 +154,8 @@ def test_without_the_code_of_this_answer_a_return_changes_nothing(client: Client
         assert (attempt().state, attempt().sealed_memory) == (State.STARTED, before)
 
 
-def test_a_link_never_settles_by_waiting(client: Client, nora_begins: str, now: Any) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    send(OtherPersonsWallet().answer(request))
+def test_a_link_never_settles_by_waiting(nora_begins: str, client: Client, asked: Asked, now: Any) -> None:
+    send(OtherPersonsWallet().answer(asked))
     text = client.get(nora_begins).content.decode()
     assert "Go on in the page that it opens in this browser" in text
     assert "Ärla" not in text
@@ -164,25 +165,13 @@ def test_a_link_never_settles_by_waiting(client: Client, nora_begins: str, now: 
     assert (attempt().state, attempt().reason) == (State.CANCELLED, "other_browser")
 
 
-def test_a_return_long_after_the_answer_does_not_count(
-    client: Client, nora_begins: str, errand: Errand, now: Any
-) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
+def test_a_return_long_after_the_answer_does_not_count(asked: Asked, errand: Errand, now: Any) -> None:
+    back = urlsplit(send(OtherPersonsWallet().answer(asked)).json()["redirect_uri"])
     message = progress.Message(True, "GET", "", dict(parse_qsl(back.query)), {}, b"")
     late = now + RETURN_WITHIN + timedelta(seconds=5)
     with pytest.raises(progress.MessageRefusedError):
         progress.receive("wallet", message, browser=errand.browser, now=late)
     progress.receive("wallet", message, browser=errand.browser, now=now)
-    assert attempt().state == State.APPROVED
-
-
-def test_a_return_twice_leads_to_the_same_page(client: Client, nora_begins: str, errand: Errand) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    back = urlsplit(send(OtherPersonsWallet().answer(request)).json()["redirect_uri"])
-    for _time in range(2):
-        response = client.get(f"{back.path}?{back.query}")
-        assert response.url == reverse("wallet_identity", args=[errand.id])
     assert attempt().state == State.APPROVED
 
 
@@ -207,7 +196,7 @@ def test_a_qr_code_verifies_without_a_way_back(client: Client, nora_begins: str,
     ],
 )
 def test_somebody_else_than_who_was_typed_goes_to_review(
-    client: Client, nora_begins: str, errand: Errand, typed: dict[str, str], read: dict[str, str]
+    client: Client, nora_begins: str, typed: dict[str, str], read: dict[str, str]
 ) -> None:
     """The attacker shows a victim the QR code: the victim's identity is not in the attacker's wallet."""
     request = scanned(client, nora_begins, **typed)
@@ -352,28 +341,24 @@ def test_our_query_is_sound_and_what_not_every_pid_has_may_be_missing(details: t
 # --- What is refused ---------------------------------------------------------------------------------------
 
 
-def test_a_doubled_answer_changes_nothing(client: Client, nora_begins: str) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    answer = OtherPersonsWallet().answer(request)
+def test_a_doubled_answer_changes_nothing(asked: Asked) -> None:
+    answer = OtherPersonsWallet().answer(asked)
     assert send(answer).status_code == 200
     before = memory()
-    stopped = posted(request, error="access_denied", state=request["state"])
-    for again in (answer, stopped, OtherPersonsWallet(issuer=world().stranger).answer(request)):
+    stopped = posted(asked, error="access_denied", state=asked["state"])
+    for again in (answer, stopped, OtherPersonsWallet(issuer=world().stranger).answer(asked)):
         reply = send(again)
         assert (reply.status_code, reply.json()) == (400, {"error": "invalid_request"})
         assert memory() == before
 
 
-def test_the_private_key_is_gone_with_the_answer_and_nothing_else_is_kept(
-    client: Client, nora_begins: str
-) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
+def test_the_private_key_is_gone_with_the_answer_and_nothing_else_is_kept(asked: Asked) -> None:
     assert '"d":' in memory()
     more = {**NORA_AS_IN_HER_PID, "place_of_birth": {"locality": "Köln"}, "document_number": "T22000129"}
-    send(OtherPersonsWallet(claims=more).answer(request))
+    send(OtherPersonsWallet(claims=more).answer(asked))
     kept = memory()
     assert '"d":' not in kept
-    for secret in (request["nonce"], request["state"], "locality", "T22000129"):
+    for secret in (asked["nonce"], asked["state"], "locality", "T22000129"):
         assert secret not in kept
 
 
@@ -457,10 +442,9 @@ REFUSED: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("how", REFUSED)
-def test_what_is_no_answer_to_the_request_changes_nothing(client: Client, nora_begins: str, how: str) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    nothing_changes(request, REFUSED[how](OtherPersonsWallet(), request))
-    assert send(OtherPersonsWallet().answer(request)).status_code == 200
+def test_what_is_no_answer_to_the_request_changes_nothing(asked: Asked, how: str) -> None:
+    nothing_changes(asked, REFUSED[how](OtherPersonsWallet(), asked))
+    assert send(OtherPersonsWallet().answer(asked)).status_code == 200
 
 
 WRONG_PIDS: dict[str, Any] = {
@@ -473,9 +457,8 @@ WRONG_PIDS: dict[str, Any] = {
 
 
 @pytest.mark.parametrize("how", WRONG_PIDS)
-def test_a_pid_that_is_wrong_changes_nothing(client: Client, nora_begins: str, how: str) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    nothing_changes(request, OtherPersonsWallet(**WRONG_PIDS[how]).answer(request))
+def test_a_pid_that_is_wrong_changes_nothing(asked: Asked, how: str) -> None:
+    nothing_changes(asked, OtherPersonsWallet(**WRONG_PIDS[how]).answer(asked))
 
 
 @pytest.mark.parametrize("vct", ["urn:eudi:pid:1", "urn:eudi:pid:de:1", "urn:eudi:pid:de:2"])
@@ -511,10 +494,9 @@ def test_addresses_that_nobody_made_are_refused(client: Client, nora_begins: str
     assert attempt().state == State.STARTED
 
 
-def test_a_huge_answer_is_refused(client: Client, nora_begins: str) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
+def test_a_huge_answer_is_refused(asked: Asked) -> None:
     for size, status in ((65_500, 400), (70_000, 413), (300_000, 413)):
-        assert send(posted(request, response="a" * size)).status_code == status
+        assert send(posted(asked, response="a" * size)).status_code == status
     assert attempt().state == State.STARTED
 
 
@@ -650,11 +632,10 @@ def test_the_list_says_whether_a_pid_is_valid(
 
 
 def test_the_list_is_not_asked_before_the_browser_is_back(
-    client: Client, nora_begins: str, published: StatusServer
+    nora_begins: str, client: Client, asked: Asked, published: StatusServer
 ) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
     before = published.asked
-    back = urlsplit(send(with_status(published).answer(request)).json()["redirect_uri"])
+    back = urlsplit(send(with_status(published).answer(asked)).json()["redirect_uri"])
     client.get(nora_begins)
     assert published.asked == before
     client.get(f"{back.path}?{back.query}")

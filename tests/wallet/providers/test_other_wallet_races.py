@@ -2,7 +2,6 @@
 
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
@@ -13,7 +12,6 @@ from tests.wallet.conftest import together
 from tests.wallet.providers.other_wallet_play import browser_of, link_on
 from tests.wallet.providers.pids import NORA_TYPES, OtherPersonsWallet, fetched, posted, world
 from tests.wallet.providers.plays import Call
-from wallet.identity.sweeping import sweep
 from wallet.models import Credential, Errand, IdentityVerification, Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -57,28 +55,6 @@ def test_of_an_answer_and_a_stop_at_the_same_moment_one_counts(client: Client, n
     assert statuses.count(200) == 1
     counted = State.APPROVED if statuses[0] == 200 else State.CANCELLED
     assert attempt().state == counted
-
-
-def test_return_page_and_sweep_at_the_same_moment_come_to_one_result(
-    client: Client, nora_begins: str
-) -> None:
-    request = fetched(Client(), link_on(client.get(nora_begins)))
-    answer = OtherPersonsWallet().answer(request)
-    reply = Client().post(answer.path, answer.body, content_type=answer.headers["content-type"])
-    back = urlsplit(reply.json()["redirect_uri"])
-    browsers = [browser_of(attempt()) for _ in range(3)]
-
-    def act(number: int) -> Any:
-        if number == 3:
-            return sweep(now=timezone.now() + timedelta(minutes=6))
-        return browsers[number].get(f"{back.path}?{back.query}" if number < 2 else nora_begins).status_code
-
-    results = together(act, 4)
-    assert not [result for result in results if isinstance(result, Exception)]
-    browsers[0].get(nora_begins)  # the one that found the lease taken looks again
-    assert attempt().state == State.APPROVED
-    assert Credential.objects.count() == 1
-    assert attempt().transitions.filter(to_state=State.APPROVED).count() == 1
 
 
 def test_a_new_request_and_an_answer_to_the_old_one_at_the_same_moment(

@@ -9,7 +9,7 @@ from django.test import Client
 
 from tests.wallet.conftest import together
 from tests.wallet.providers.stripe_play import NAME
-from tests.wallet.providers.test_stripe_identity import begun, play, refreshed  # noqa: F401
+from tests.wallet.providers.test_stripe_identity import address, begun, play, refreshed, verification  # noqa: F401
 from wallet.identity import attempts, progress, state_machine
 from wallet.identity.forgetting import FAILED_FOR, RETRY
 from wallet.identity.state_machine import State
@@ -25,8 +25,9 @@ def redaction(play, verification):
     return play.server.sessions[verification.provider_reference]["redaction"]
 
 
-def test_a_verified_persons_data_are_erased_at_stripe_after_the_credential_is_there(begun, play, now):
-    verification, address = begun
+def test_a_verified_persons_data_are_erased_at_stripe_after_the_credential_is_there(
+    verification, address, play, now
+):
     play.person_ends(verification, address, "verified")
     refreshed(verification, now)
     assert redaction(play, verification) is None
@@ -40,8 +41,7 @@ def test_a_verified_persons_data_are_erased_at_stripe_after_the_credential_is_th
 @pytest.mark.parametrize(
     ("kind", "state"), [("not_here", State.CANCELLED), ("review", State.REVIEW), ("again", State.RESUBMIT)]
 )
-def test_only_what_is_decided_is_erased(begun, play, now, kind, state):
-    verification, address = begun
+def test_only_what_is_decided_is_erased(verification, address, play, now, kind, state):
     play.person_ends(verification, address, kind)
     assert refreshed(verification, now).state == state
     over = state in state_machine.FINAL
@@ -56,8 +56,9 @@ def test_a_check_that_nobody_finished_is_erased_when_it_is_abandoned(begun, play
     assert redaction(play, verification)
 
 
-def test_an_attempt_that_failed_can_be_taken_up_for_a_day_before_it_is_erased(begun, play, now):
-    verification, address = begun
+def test_an_attempt_that_failed_can_be_taken_up_for_a_day_before_it_is_erased(
+    verification, address, play, now
+):
     play.person_ends(verification, address, "failed")
     assert refreshed(verification, now).state == State.ERROR
     assert sweep(now=now + FAILED_FOR - MINUTE) == {}
@@ -68,8 +69,9 @@ def test_an_attempt_that_failed_can_be_taken_up_for_a_day_before_it_is_erased(be
     assert sweep(now=now + FAILED_FOR + MINUTE)["forgotten"] == 1
 
 
-def test_while_stripe_still_checks_nothing_is_erased_and_an_hour_later_it_is_tried_again(begun, play, now):
-    verification, address = begun
+def test_while_stripe_still_checks_nothing_is_erased_and_an_hour_later_it_is_tried_again(
+    verification, address, play, now
+):
     state_machine.cancel(verification, now=now)
     play.server.submit(play.server.open_page(address))
     assert sweep(now=now + MINUTE) == {}
@@ -131,16 +133,16 @@ def test_batches_are_limited(play, db, now):
     assert [sweep(now=now + n * MINUTE, batch=2)["forgotten"] for n in range(1, 5)] == [2, 2, 1, 0]
 
 
-def test_after_the_erasure_began_nothing_is_read_although_stripe_says_verified(begun, play, now):
-    verification, address = begun
+def test_after_the_erasure_began_nothing_is_read_although_stripe_says_verified(
+    verification, address, play, now
+):
     play.person_ends(verification, address, "verified")
     play.server._redact(verification.provider_reference)
     assert refreshed(verification, now).state == State.ERROR
     assert Credential.objects.count() == 0
 
 
-def test_events_after_the_erasure_change_nothing(begun, play, now):
-    verification, address = begun
+def test_events_after_the_erasure_change_nothing(verification, address, play, now):
     play.person_ends(verification, address, "verified")
     refreshed(verification, now)
     sweep(now=now + MINUTE)

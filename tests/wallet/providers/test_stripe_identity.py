@@ -13,7 +13,6 @@ import pytest
 import stripe
 from django.conf import settings
 from django.test import Client
-from django.urls import reverse
 
 from infra import waiting
 from tests.wallet.conftest import together
@@ -23,7 +22,6 @@ from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
 from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.state_machine import State
-from wallet.identity.sweeping import STALE_BEGUN, sweep
 from wallet.models import Credential, Evidence, IdentityVerification
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
@@ -73,6 +71,16 @@ def begun(play, nora, errand, now):
     return verification, progress.begin(verification, now=now)
 
 
+@pytest.fixture
+def verification(begun):
+    return begun[0]
+
+
+@pytest.fixture
+def address(begun):
+    return begun[1]
+
+
 def refreshed(verification, now):
     progress.refresh(verification, now=now)
     verification.refresh_from_db()
@@ -86,8 +94,9 @@ def moves(verification):
 # --- Beginning ---------------------------------------------------------------------------------------------
 
 
-def test_the_session_asks_for_a_document_and_a_selfie_and_tells_stripe_nothing_about_the_person(begun, play):
-    verification, address = begun
+def test_the_session_asks_for_a_document_and_a_selfie_and_tells_stripe_nothing_about_the_person(
+    verification, address, play
+):
     (_method, _path, headers, body) = play.server.calls[0]
     assert parse_qs(body) == {
         "type": ["document"],
@@ -145,8 +154,9 @@ def test_a_new_session_has_to_be_of_this_attempt_and_of_this_mode(
 
 
 @pytest.mark.parametrize("status", ["processing", "verified"])
-def test_whoever_follows_the_link_after_submitting_is_sent_back_for_the_result(begun, play, now, status):
-    verification, address = begun
+def test_whoever_follows_the_link_after_submitting_is_sent_back_for_the_result(
+    verification, address, play, now, status
+):
     session = play.server.open_page(address)
     play.server.submit(session)
     if status == "verified":
@@ -156,8 +166,9 @@ def test_whoever_follows_the_link_after_submitting_is_sent_back_for_the_result(b
 
 
 @pytest.mark.parametrize("end", ["canceled", "redacted", "unknown to this account"])
-def test_a_session_that_is_over_is_an_error_and_the_next_start_creates_another(begun, play, now, end):
-    verification, _address = begun
+def test_a_session_that_is_over_is_an_error_and_the_next_start_creates_another(
+    verification, address, play, now, end
+):
     first = verification.provider_reference
     if end == "unknown to this account":
         del play.server.sessions[first]
@@ -173,8 +184,7 @@ def test_a_session_that_is_over_is_an_error_and_the_next_start_creates_another(b
 
 
 @pytest.mark.parametrize("url", [None, "javascript:alert(1)", "https://user@evil.example/", 7])
-def test_only_an_address_is_followed(begun, play, now, url):
-    verification, _address = begun
+def test_only_an_address_is_followed(verification, play, now, url):
     play.server.sessions[verification.provider_reference]["url"] = url
     with pytest.raises(ProviderError):
         progress.go_on(verification, now=now)
@@ -183,8 +193,7 @@ def test_only_an_address_is_followed(begun, play, now, url):
 # --- Results -----------------------------------------------------------------------------------------------
 
 
-def test_a_verified_person_gets_a_credential_and_evidence(begun, play, nora, now):
-    verification, address = begun
+def test_a_verified_person_gets_a_credential_and_evidence(verification, address, play, nora, now):
     play.person_ends(verification, address, "verified", outputs={"first_name": "  Jenny  Ann "})
     assert refreshed(verification, now).state == State.APPROVED
     evidence = Evidence.objects.get()
@@ -204,8 +213,9 @@ def found(verification, now):
     return provider.result(progress.check_of(verification), now=now)
 
 
-def test_names_date_and_number_are_read_and_the_issuing_country_is_no_nationality(begun, play, now):
-    verification, address = begun
+def test_names_date_and_number_are_read_and_the_issuing_country_is_no_nationality(
+    verification, address, play, now
+):
     play.person_ends(verification, address, "verified", outputs={"last_name": None})
     finding = found(verification, now)
     assert (finding.identity.given_name, finding.identity.family_name) == ("Jenny", "")
@@ -218,8 +228,9 @@ def test_names_date_and_number_are_read_and_the_issuing_country_is_no_nationalit
     ("stripes", "ours"),
     [("id_card", "idcard"), ("driving_license", "driving_permit"), ("library_card", "other"), (None, "")],
 )
-def test_kinds_of_documents_have_the_names_of_identity_assurance(begun, play, now, stripes, ours):
-    verification, address = begun
+def test_kinds_of_documents_have_the_names_of_identity_assurance(
+    verification, address, play, now, stripes, ours
+):
     play.person_ends(verification, address, "verified", document={"type": stripes})
     assert found(verification, now).evidence.document_kind == ours
 
@@ -239,24 +250,23 @@ def test_kinds_of_documents_have_the_names_of_identity_assurance(begun, play, no
         ({}, {"number": "1" * 201}),
     ],
 )
-def test_what_cannot_be_an_identity_goes_to_an_operator(begun, play, now, outputs, document):
-    verification, address = begun
+def test_what_cannot_be_an_identity_goes_to_an_operator(verification, address, play, now, outputs, document):
     play.person_ends(verification, address, "verified", outputs=outputs, document=document)
     assert refreshed(verification, now).state == State.REVIEW
     assert verification.reason == "unreadable"
 
 
 @pytest.mark.parametrize("part", ["document", "selfie"])
-def test_a_session_without_both_checks_goes_to_an_operator(begun, play, now, part):
-    verification, address = begun
+def test_a_session_without_both_checks_goes_to_an_operator(verification, address, play, now, part):
     play.person_ends(verification, address, "verified")
     play.server.results[verification.provider_reference]["report"][part]["status"] = "unverified"
     assert refreshed(verification, now).state == State.REVIEW
     assert verification.reason == "not_verified"
 
 
-def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(begun, play, now):
-    verification, address = begun
+def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(
+    verification, address, play, now
+):
     play.person_ends(verification, address, "review")
     refreshed(verification, now)
     nora_new = Identity("Nora", "New", date(1999, 12, 31))
@@ -268,15 +278,13 @@ def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(b
     assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
 
 
-def test_a_document_that_has_expired_goes_to_an_operator(begun, play, now):
-    verification, address = begun
+def test_a_document_that_has_expired_goes_to_an_operator(verification, address, play, now):
     day = {"day": 1, "month": 1, "year": 2020}
     play.person_ends(verification, address, "verified", document={"expiration_date": day})
     assert refreshed(verification, now).state == State.REVIEW
 
 
-def test_two_days_later_the_date_of_birth_is_gone_and_an_operator_decides(begun, play, now):
-    verification, address = begun
+def test_two_days_later_the_date_of_birth_is_gone_and_an_operator_decides(verification, address, play, now):
     play.person_ends(verification, address, "verified")
     play.server.seconds_later = 48 * 3600 + 60
     assert refreshed(verification, now).state == State.REVIEW
@@ -301,8 +309,7 @@ def test_two_days_later_the_date_of_birth_is_gone_and_an_operator_decides(begun,
         {"redaction": "yes"},
     ],
 )
-def test_an_answer_of_other_types_changes_nothing(begun, play, now, change):
-    verification, address = begun
+def test_an_answer_of_other_types_changes_nothing(verification, address, play, now, change):
     play.person_ends(verification, address, "verified")
     play.server.sessions[verification.provider_reference].update(change)
     assert refreshed(verification, now).state == State.STARTED
@@ -319,8 +326,7 @@ def test_an_answer_of_other_types_changes_nothing(begun, play, now, change):
         ({}, {"type": {}}),
     ],
 )
-def test_results_of_other_types_change_nothing(begun, play, now, outputs, document):
-    verification, address = begun
+def test_results_of_other_types_change_nothing(verification, address, play, now, outputs, document):
     play.person_ends(verification, address, "verified", outputs=outputs, document=document)
     assert refreshed(verification, now).state == State.STARTED
 
@@ -329,8 +335,7 @@ def test_results_of_other_types_change_nothing(begun, play, now, outputs, docume
 
 
 @pytest.mark.parametrize("code", sorted(EVERY_CODE))
-def test_each_error_code_has_its_state_and_its_words(begun, play, now, code):
-    verification, address = begun
+def test_each_error_code_has_its_state_and_its_words(verification, address, play, now, code):
     play.server.fail(play.server.open_page(address), code)
     state, reason = EVERY_CODE[code]
     assert (refreshed(verification, now).state, verification.reason) == (state, reason)
@@ -345,17 +350,9 @@ def test_the_codes_are_those_that_the_library_documents():
     assert len(codes) == 19
 
 
-def test_leaving_before_the_end_is_no_submission(begun, play, now):
-    verification, address = begun
-    play.person_gives_up(verification, address)
-    assert refreshed(verification, now).state == State.STARTED
-    assert verification.submissions == 0
-    play.person_ends(verification, progress.go_on(verification, now=now), "verified")
-    assert refreshed(verification, now).state == State.APPROVED
-
-
-def test_a_failure_is_charged_once_and_not_again_when_the_person_begins_again(begun, play, now):
-    verification, address = begun
+def test_a_failure_is_charged_once_and_not_again_when_the_person_begins_again(
+    verification, address, play, now
+):
     play.person_ends(verification, address, "again")
     assert refreshed(verification, now).state == State.RESUBMIT
     progress.begin(verification, now=now)
@@ -369,16 +366,14 @@ def test_a_failure_is_charged_once_and_not_again_when_the_person_begins_again(be
     assert verification.submissions == 2
 
 
-def test_following_the_link_does_not_hide_a_failure_that_nobody_has_settled(begun, play, now):
-    verification, address = begun
+def test_following_the_link_does_not_hide_a_failure_that_nobody_has_settled(verification, address, play, now):
     play.person_ends(verification, address, "again")
     progress.go_on(verification, now=now)
     assert refreshed(verification, now).state == State.RESUBMIT
     assert verification.submissions == 1
 
 
-def test_the_same_failure_after_a_check_that_was_seen_to_run_counts_again(begun, play, now):
-    verification, address = begun
+def test_the_same_failure_after_a_check_that_was_seen_to_run_counts_again(verification, address, play, now):
     play.server.fail(play.server.open_page(address), "device_not_supported", with_report=False)
     refreshed(verification, now)
     session = play.server.open_page(progress.begin(verification, now=now))
@@ -389,8 +384,7 @@ def test_the_same_failure_after_a_check_that_was_seen_to_run_counts_again(begun,
 
 
 @pytest.mark.parametrize("seen_running", [True, False])
-def test_the_second_inconclusive_check_goes_to_an_operator(begun, play, now, seen_running):
-    verification, address = begun
+def test_the_second_inconclusive_check_goes_to_an_operator(verification, address, play, now, seen_running):
     for state in (State.RESUBMIT, State.REVIEW):
         session = play.server.open_page(address)
         play.server.submit(session)
@@ -402,8 +396,9 @@ def test_the_second_inconclusive_check_goes_to_an_operator(begun, play, now, see
             address = progress.begin(verification, now=now)
 
 
-def test_after_a_review_the_person_submits_to_a_new_session_and_the_old_one_is_erased(begun, play, now):
-    verification, address = begun
+def test_after_a_review_the_person_submits_to_a_new_session_and_the_old_one_is_erased(
+    verification, address, play, now
+):
     first = verification.provider_reference
     play.person_ends(verification, address, "verified", outputs={"dob": None})
     assert refreshed(verification, now).state == State.REVIEW
@@ -416,8 +411,7 @@ def test_after_a_review_the_person_submits_to_a_new_session_and_the_old_one_is_e
     assert refreshed(verification, now).state == State.APPROVED
 
 
-def test_somebody_who_goes_on_with_a_phone_after_all_is_verified(begun, play, now):
-    verification, address = begun
+def test_somebody_who_goes_on_with_a_phone_after_all_is_verified(verification, address, play, now):
     session = play.server.open_page(address)
     play.server.fail(session, "device_not_supported", with_report=False)
     assert refreshed(verification, now).state == State.RESUBMIT
@@ -431,41 +425,8 @@ def test_somebody_who_goes_on_with_a_phone_after_all_is_verified(begun, play, no
 # --- Waiting -----------------------------------------------------------------------------------------------
 
 
-def test_a_check_that_runs_counts_as_submitted_once(begun, play, now):
-    verification, address = begun
-    play.server.submit(play.server.open_page(address))
-    assert refreshed(verification, now).state == State.PROCESSING
-    assert verification.submissions == 1
-    play.server.verify(verification.provider_reference)
-    assert refreshed(verification, now).state == State.APPROVED
-    assert verification.submissions == 1
-    assert moves(verification) == ["created", "started", "submitted", "processing", "approved"]
-
-
-def test_the_person_who_is_back_while_the_check_runs_sees_the_page_that_waits(
-    begun, play, client, nora, errand, sign_in
-):
-    verification, address = begun
-    sign_in(nora)
-    hub = reverse("wallet_identity", args=[errand.id])
-    assert "You haven’t sent anything yet. When you are done there," in client.get(hub).content.decode()
-    play.server.submit(play.server.open_page(address))
-    back = client.get(play.browser_returns(verification).path)
-    assert (back.status_code, back.url) == (303, hub)
-    assert "<h1>Checking your identity</h1>" in client.get(hub).content.decode()
-    play.server.fail(verification.provider_reference, "document_expired")
-    assert "Your document has expired." in client.get(hub).content.decode()
-
-
-def test_without_any_message_the_sweep_finds_the_result(begun, play, now):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    assert sweep(now=now + STALE_BEGUN)[State.APPROVED] == 1
-
-
 @pytest.mark.parametrize("fault", sorted(FAULTS))
-def test_a_server_in_trouble_changes_nothing(begun, play, now, fault):
-    verification, address = begun
+def test_a_server_in_trouble_changes_nothing(verification, address, play, now, fault):
     play.person_ends(verification, address, "verified")
     with play.server.failing(fault):
         assert refreshed(verification, now).state == State.STARTED
@@ -475,15 +436,13 @@ def test_a_server_in_trouble_changes_nothing(begun, play, now, fault):
 
 
 @pytest.mark.parametrize("fault", sorted(FAULTS))
-def test_trouble_between_the_two_reads_never_approves_half_a_result(begun, play, now, fault):
-    verification, address = begun
+def test_trouble_between_the_two_reads_never_approves_half_a_result(verification, address, play, now, fault):
     play.person_ends(verification, address, "verified")
     with play.server.failing(fault, after=1):
         assert refreshed(verification, now).state == State.STARTED
 
 
-def test_a_redaction_between_the_two_reads_is_noticed(begun, play, now, monkeypatch):
-    verification, address = begun
+def test_a_redaction_between_the_two_reads_is_noticed(verification, address, play, now, monkeypatch):
     play.person_ends(verification, address, "verified")
     answer = play.server.answer
 
@@ -498,17 +457,7 @@ def test_a_redaction_between_the_two_reads_is_noticed(begun, play, now, monkeypa
     assert Credential.objects.count() == 0
 
 
-@pytest.mark.parametrize("trouble", ["slow", "down"])
-def test_a_server_that_is_slow_or_down_changes_nothing(begun, play, now, trouble):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    with getattr(play, trouble)():
-        assert refreshed(verification, now).state == State.STARTED
-    assert refreshed(verification, now).state == State.APPROVED
-
-
-def test_it_does_not_take_the_last_thread(begun, play, now, settings):
-    verification, _address = begun
+def test_it_does_not_take_the_last_thread(verification, play, now, settings):
     called = ("identity provider", play.server.address)
     with waiting.waiting_for(called), waiting.waiting_for(called):
         before = len(play.server.calls)
@@ -517,9 +466,8 @@ def test_it_does_not_take_the_last_thread(begun, play, now, settings):
         assert len(play.server.calls) == before
 
 
-def test_neither_names_nor_secrets_are_logged(begun, play, now, caplog):
+def test_neither_names_nor_secrets_are_logged(verification, address, play, now, caplog):
     caplog.set_level(logging.DEBUG)
-    verification, address = begun
     play.person_ends(verification, address, "verified", outputs={"first_name": ["Jenny"]})
     refreshed(verification, now)
     with play.server.failing("html"):
@@ -537,16 +485,7 @@ def sent(client, call):
     return client.post(call.path, data=call.body, content_type="application/json", headers=headers)
 
 
-def test_a_callback_settles_the_attempt(begun, play, client):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    assert sent(Client(), play.callback(verification)).status_code == 200
-    verification.refresh_from_db()
-    assert verification.state == State.APPROVED
-
-
-def test_a_forged_callback_changes_nothing_and_calls_nobody(begun, play):
-    verification, address = begun
+def test_a_forged_callback_changes_nothing_and_calls_nobody(verification, address, play):
     play.person_ends(verification, address, "verified")
     before = len(play.server.calls)
     for forgery in play.forgeries(verification):
@@ -556,8 +495,9 @@ def test_a_forged_callback_changes_nothing_and_calls_nobody(begun, play):
     assert len(play.server.calls) == before
 
 
-def test_callbacks_that_are_doubled_late_or_out_of_order_reach_the_same_result(begun, play, now):
-    verification, address = begun
+def test_callbacks_that_are_doubled_late_or_out_of_order_reach_the_same_result(
+    verification, address, play, now
+):
     reference = verification.provider_reference
     early = [play.server.event(reference, kind) for kind in ("created", "processing", "requires_input")]
     play.person_ends(verification, address, "verified")
@@ -572,74 +512,14 @@ def test_callbacks_that_are_doubled_late_or_out_of_order_reach_the_same_result(b
     assert moves(verification).count("approved") == 1
 
 
-def test_an_event_about_a_session_of_somebody_else_is_accepted_and_does_nothing(begun, play):
-    verification, _address = begun
+def test_an_event_about_a_session_of_somebody_else_is_accepted_and_does_nothing(play):
     before = len(play.server.calls)
     call = play._call(play.server.event("vs_ofAnotherService", "verified"))
     assert sent(Client(), call).status_code == 200
     assert len(play.server.calls) == before
 
 
-def test_a_replayed_failure_is_not_charged_twice(begun, play, now):
-    verification, address = begun
-    play.person_ends(verification, address, "again")
-    call = play.callback(verification)
-    sent(Client(), call)
-    verification.refresh_from_db()
-    progress.begin(verification, now=now)
-    assert sent(Client(), call).status_code == 200
-    verification.refresh_from_db()
-    assert (verification.state, verification.submissions) == ("started", 1)
-
-
-def test_a_callback_is_accepted_while_stripe_cannot_be_read_and_the_sweep_settles_later(begun, play, now):
-    verification, address = begun
-    play.person_ends(verification, address, "verified")
-    with play.server.failing("500"):
-        assert sent(Client(), play.callback(verification)).status_code == 200
-    assert sweep(now=now + STALE_BEGUN * 2)[State.APPROVED] == 1
-
-
-@pytest.mark.parametrize(("method", "status"), [("get", 405), ("put", 405)])
-def test_callbacks_come_by_post(play, db, method, status):
-    path = reverse("wallet_identity_callback", args=[NAME])
-    assert getattr(Client(), method)(path).status_code in (status, 400)
-
-
-def test_the_browser_that_comes_back_proves_nothing(begun, play, client, now):
-    verification, _address = begun
-    call = play.browser_returns(verification)
-    assert urlsplit(call.path).path == reverse("wallet_identity_return", args=[verification.id])
-    client.get(call.path, follow=True)
-    verification.refresh_from_db()
-    assert verification.state == State.STARTED
-
-
 # --- Races -------------------------------------------------------------------------------------------------
-
-
-@pytest.mark.postgresql
-@pytest.mark.django_db(transaction=True)
-@pytest.mark.parametrize("kind", ["verified", "again", "review"])
-def test_return_callback_and_sweep_at_once_settle_once(play, nora, errand, now, kind):
-    verification = attempts.attempt(nora, errand, NAME, now=now)
-    play.person_ends(verification, progress.begin(verification, now=now), kind)
-    call = play.callback(verification)
-
-    def come(number: int) -> None:
-        if number % 3 == 0:
-            progress.refresh(IdentityVerification.objects.get(), now=now)
-        elif number % 3 == 1:
-            sent(Client(), call)
-        else:
-            sweep(now=now + STALE_BEGUN)
-
-    assert [found for found in together(come, 6) if found] == []
-    verification.refresh_from_db()
-    progress.refresh(verification, now=now + STALE_BEGUN)
-    settled = {"verified": State.APPROVED, "again": State.RESUBMIT, "review": State.REVIEW}[kind]
-    assert (verification.state, verification.submissions) == (settled, 1)
-    assert moves(verification).count(settled.value) == 1
 
 
 @pytest.mark.postgresql
@@ -704,8 +584,3 @@ def test_in_production_no_other_address_is_called(settings):
     settings.LOOPBACK_CALLS = False
     with pytest.raises(OptionError, match="address must be an https address"):
         loaded(settings, address="http://127.0.0.1:1234")
-
-
-def test_the_person_reads_what_is_needed_before_choosing(play):
-    provider = registry.offered()[NAME]
-    assert "Stripe" in str(provider.needs)

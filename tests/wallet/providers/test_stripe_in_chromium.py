@@ -12,7 +12,7 @@ from tests.wallet.providers.stripe_play import NAME, StripePlay
 from tests.wallet.providers.test_contract import send
 from tests.wallet.test_pages_in_chromium import look
 from tests.wallet.test_waiting_page import let_in
-from wallet.models import Credential, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -40,12 +40,6 @@ def at_stripe(page: Any, play: StripePlay, live_server: Any, nora: Wallet, now: 
     return page
 
 
-def test_a_verified_person_is_led_on_at_once(at_stripe: Any) -> None:
-    at_stripe.get_by_role("button", name="It is me", exact=True).click()
-    at_stripe.wait_for_url("**/signed-out/?done")
-    assert Credential.objects.count() == 1
-
-
 def test_the_page_that_waits_goes_on_by_itself_when_the_webhook_comes(
     at_stripe: Any, play: StripePlay
 ) -> None:
@@ -55,16 +49,6 @@ def test_the_page_that_waits_goes_on_by_itself_when_the_webhook_comes(
     assert verification.state == "processing"
     play.server.verify(verification.provider_reference)
     assert send(play.callback(verification)).status_code == 200
-    at_stripe.wait_for_url("**/signed-out/?done")
-
-
-def test_another_document_does_after_an_expired_one(at_stripe: Any) -> None:
-    at_stripe.get_by_role("button", name="An old document").click()
-    look(at_stripe, "stripe-again", "Please try again")
-    at_stripe.get_by_text("Your document has expired. Please use another one.").wait_for()
-    at_stripe.get_by_role("button", name="Try again").click()
-    at_stripe.get_by_role("link", name="Go to the identity check").click()
-    at_stripe.get_by_role("button", name="It is me", exact=True).click()
     at_stripe.wait_for_url("**/signed-out/?done")
 
 

@@ -3,13 +3,14 @@
 from tools.mutants.mutant import mutant
 
 _STEP, _FACTORS = "operators/second_factor.py", "infra/second_factors.py"
-_TESTS = "operators/test_second_factor.py"
+_PASSKEYS = "operators/passkeys.py"
+_TESTS, _WITH_PASSKEYS = "operators/test_second_factor.py", "operators/test_passkeys.py"
 
 MUTANTS = (
     mutant(
         "second factor: the session keeps the key that it had before",
         _STEP,
-        "    request.session.cycle_key()\n",
+        "        request.session.cycle_key()\n",
         "",
         f"{_TESTS}::test_the_session_has_another_key_after_the_second_step",
     ),
@@ -61,5 +62,40 @@ MUTANTS = (
         "        end_sessions(operator)\n",
         "",
         f"{_TESTS}::test_another_superuser_resets_it_and_the_sessions_of_the_operator_end",
+    ),
+    mutant(
+        "operator's passkey: the challenge of another session will do",
+        _PASSKEYS,
+        'sha256_hex(request.session.session_key or "")',
+        "sha256_hex(str(request.user.pk))",
+        f"{_WITH_PASSKEYS}::test_a_challenge_is_good_once_in_its_session_for_its_purpose",
+    ),
+    mutant(
+        "operator's passkey: a challenge is good twice",
+        _PASSKEYS,
+        "assertion.use_challenge(read.challenge, Purpose.OPERATOR_PROVES,",
+        "dict(",
+        f"{_WITH_PASSKEYS}::test_a_challenge_is_good_once_in_its_session_for_its_purpose",
+    ),
+    mutant(
+        "operator's passkey: that of another operator will do",
+        _PASSKEYS,
+        '.select_related("factor").filter(factor=operator.pk)',
+        '.select_related("factor")',
+        f"{_WITH_PASSKEYS}::test_the_passkey_of_another_operator_opens_nothing",
+    ),
+    mutant(
+        "operator's passkey: added by a session that proved the factor long ago",
+        _STEP,
+        "return factor if factor and new and",
+        "return factor if factor and",
+        f"{_WITH_PASSKEYS}::test_only_a_complete_and_fresh_sign_in_adds_or_removes",
+    ),
+    mutant(
+        "operator's passkey: parallel removals leave nothing to sign in with",
+        _PASSKEYS,
+        "SecondFactor.objects.select_for_update().get(",
+        "SecondFactor.objects.get(",
+        f"{_WITH_PASSKEYS}::test_parallel_removals_leave_a_way_in",
     ),
 )

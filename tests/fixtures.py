@@ -20,7 +20,7 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import docker, emptying, pgbouncer, softhsm
-from tests.programs import acme, apache, chromium, nginx, promtool
+from tests.programs import acme, apache, chromium, kubectl, nginx, promtool
 from tools.benchmarks import provider
 
 QUICK = os.environ.get("QUICK")  # "1", or "sqlite" for the part of it that can differ on SQLite
@@ -60,6 +60,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "Apache's mod_auth_openidc (Debian's libapache2-mod-auth-openidc)"
     if item.get_closest_marker("promtool") and not promtool():
         return "promtool (Debian's prometheus)"
+    if item.get_closest_marker("kubectl") and not kubectl():
+        return "kubectl (Debian's kubernetes-client)"
     if item.get_closest_marker("acme") and not acme():
         return "an ACME client and server (Debian's certbot and pebble)"
     if item.get_closest_marker("docker") and not docker.installed():
@@ -82,6 +84,7 @@ APART = {
     "nginx",
     "apache",
     "promtool",
+    "kubectl",
     "softhsm",
     "pgbouncer",
     "slow",

@@ -1,0 +1,143 @@
+// The exceptions, none of which repeats a value of a person. JWS, JWE and their certificates: ES256 (RFC 7518 §3.4),
+// ECDH-ES with AES-GCM (§4.6, §5.3), `x5c` (RFC 7515 §4.1.6).
+import * as crypto from "node:crypto";
+import { isIP } from "node:net";
+
+const LONGEST = 131_072, MOST = 5; // characters of an encrypted answer, and certificates below the root
+// What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
+const COUNTER = Buffer.from("\0\0\0\x01"), CONTEXT = Buffer.from("\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0");
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The person or the service said no, so nobody is verified. */
+export class Denied extends Error {
+  name = "Denied";
+  /** @param {unknown} code @param {unknown} [description] */
+  constructor(code, description = "") {
+    super(`${code}: ${description}`.replace(/[^\x20-\x7e]/g, "").slice(0, 400)); // no line break forges a log
+    /** The `error` of OAuth 2.0, such as `access_denied`. */
+    this.code = String(code).replace(/[^a-z_]/g, "").slice(0, 64);
+    /** Explains it to a developer; only the characters of RFC 6749 §4.1.2.1. */
+    this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 300);
+  }
+}
+
+/** The answer is forged, changed, too old or for another request. */
+export class Rejected extends Error {
+  name = "Rejected";
+  /** @param {string} check @param {string} reason */
+  constructor(check, reason) {
+    super(`${check}: ${reason}`);
+    /** The name of what failed. */
+    this.check = check;
+  }
+}
+
+/** The service cannot be reached. Try again: an answer stays valid for five minutes. */
+export class Unavailable extends Error { name = "Unavailable"; }
+
+/** Throws `Rejected` unless the condition holds.
+ * @param {unknown} condition @param {string} check @param {string} reason */
+export function demand(condition, check, reason) {
+  if (!condition) throw new Rejected(check, reason);
+}
+
+/** What an action of the platform returns; if it fails, this error is thrown.
+ * @template T @param {() => T} action @param {Error} error */
+export function attempt(action, error) {
+  try { return action(); }
+  catch { throw error; }
+}
+
+export const hash = (content) => crypto.createHash("sha256").update(content).digest();
+export const digest = (text) => hash(text).toString("base64url");
+export const isObject = (value) => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The octets of base64url without padding, in its only canonical form. */
+export function decode(text) {
+  const octets = Buffer.from(String(text), "base64url");
+  demand(octets.toString("base64url") === text, "structure", "a part is not base64url");
+  return octets;
+}
+
+/** The value of a JSON text: an object, or what `fits` demands. */
+export function readJson(text, fits = isObject) {
+  const found = attempt(() => JSON.parse(utf8.decode(Buffer.from(text))), new Rejected("structure", "it is not JSON"));
+  demand(fits(found), "structure", "a part is JSON of another kind");
+  return found;
+}
+
+/** A compact JWS (RFC 7515 §7.1) that carries an object. No signature is verified. */
+export function readJwt(text) {
+  const parts = String(text).split("."), [head, body, signature] = parts;
+  demand(parts.length === 3, "structure", "a JWT has three parts");
+  const [header, payload] = [head, body].map((part) => readJson(decode(part)));
+  return { header, payload, signed: Buffer.from(`${head}.${body}`), signature: decode(signature) };
+}
+
+/** Verifies type and signature; ES256 is the only algorithm that is accepted. */
+export function verifySignature({ header, signed, signature }, key, typ, check, typeCheck = check, algCheck = check) {
+  demand(header.typ === typ, typeCheck, `it is not of the type ${typ}`);
+  demand(header.alg === "ES256" && !("crit" in header), algCheck, "alg is not ES256");
+  demand(crypto.verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature), check, "wrong signature");
+}
+
+/** The public key of a JWK on the curve P-256 (RFC 7518 §6.2.1). */
+export function publicKey(jwk, check) {
+  const { kty, crv, x, y, d } = isObject(jwk) ? jwk : {}, error = new Rejected(check, "it is no public key on P-256");
+  if (kty !== "EC" || crv !== "P-256" || d !== undefined) throw error;
+  return attempt(() => crypto.createPublicKey({ key: { kty, crv, x, y }, format: "jwk" }), error);
+}
+
+/** A fresh private key for one encrypted answer, as a JWK. */
+export function newKey(kid) {
+  const { privateKey } = crypto.generateKeyPairSync("ec", { namedCurve: "P-256" });
+  return { ...privateKey.export({ format: "jwk" }), kid, use: "enc", alg: "ECDH-ES" };
+}
+
+/** The `client_metadata` of a request whose answer is encrypted to this key (OpenID4VP 1.0 §8.3).
+ * @param {any} jwk */
+export const offered = ({ d: _, ...key }) =>
+  JSON.stringify({ jwks: { keys: [key] }, encrypted_response_enc_values_supported: ["A256GCM"] });
+
+/** The protected header of a compact JWE (RFC 7516 §7.1) of direct key agreement: its second part is empty. */
+export function jweHeader(compact) {
+  demand(String(compact).length <= LONGEST && /^[^.]+\.(\.[^.]+){3}$/.test(compact), "encryption", "it is no JWE");
+  return readJson(decode(String(compact).split(".")[0]));
+}
+
+/** The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`.
+ * @param {Readonly<Record<string, unknown>>} fields @returns {string} */
+export function stateOf({ state, response }) {
+  const found = response === undefined ? state : jweHeader(response).kid;
+  demand(typeof found === "string" && found.length <= 100, "state", "the answer names no request");
+  return found;
+}
+
+/** The object in a compact JWE that was encrypted to the private key of a JWK, if there is one. */
+export function decrypt(compact, jwk) {
+  return attempt(() => {
+    const parts = String(compact).split("."), [initial, sealed, tag] = parts.slice(2).map(decode);
+    const privateKey = crypto.createPrivateKey({ key: jwk, format: "jwk" });
+    const shared = crypto.diffieHellman({ privateKey, publicKey: publicKey(jweHeader(compact).epk, "encryption") });
+    const key = hash(Buffer.concat([COUNTER, shared, CONTEXT]));
+    const cipher = crypto.createDecipheriv("aes-256-gcm", key, initial, { authTagLength: 16 });
+    cipher.setAuthTag(tag).setAAD(Buffer.from(parts[0]));
+    return readJson(Buffer.concat([cipher.update(sealed), cipher.final()]));
+  }, new Rejected("encryption", "it was not encrypted to this key with A256GCM, or it was changed"));
+}
+
+/** The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host. */
+export function issuerKey({ header: { x5c } }, issuer, root, now) {
+  const check = "certificate-chain", moment = now * 1000, unreadable = new Rejected(check, "it cannot be read");
+  demand(Array.isArray(x5c) && x5c.length > 0 && x5c.length <= MOST, "x5c", "there is no chain of certificates");
+  const chain = attempt(() => x5c.map((each) => new crypto.X509Certificate(Buffer.from(each, "base64"))), unreadable);
+  for (const [at, each] of [...chain, root].entries()) {
+    const inTime = Date.parse(each.validFrom) <= moment && moment <= Date.parse(each.validTo), below = chain[at - 1];
+    const issued = !below || (each.ca && below.checkIssued(each) && below.verify(each.publicKey));
+    demand(inTime && issued, check, "a certificate has ended or was not issued by the next; is the root right?");
+  }
+  const [leaf] = chain, host = attempt(() => new URL(issuer).hostname.replace(/^\[|\]$/g, ""), unreadable);
+  const named = isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host, { subject: "never", wildcards: false });
+  demand(named, check, "the certificate is for another host");
+  return leaf.publicKey;
+}

@@ -1,0 +1,67 @@
+"""`verify_archive`: checks evidence years later with nothing but the root certificate, without a network."""
+
+from dataclasses import dataclass
+from typing import Any
+
+from credential_presentation.errors import demand
+from credential_presentation.jose import Jwt, certified_key, digest, read_object, read_root, whole_number
+from credential_presentation.verification import Pending, Presentation, verify
+
+PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
+LONGEST, MOST = 4_000_000, 100  # characters of a document, and strings of a part
+
+
+@dataclass(frozen=True, repr=False)
+class Archived:
+    """A genuine archive: at `time`, `issuer` showed `client_id` that a person has these `claims`.
+
+    Compare `client_id` and `nonce` with your records. `stated`: the service itself states the verification.
+    """
+
+    issuer: str
+    client_id: str
+    nonce: str
+    time: int  # seconds since 1970
+    claims: list[dict[str, Any]]  # of each presentation
+    stated: bool
+
+
+def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
+    """Checks `Result.archive()`, or the `evidence` of the service's verification. Raises `Rejected`.
+
+    All is checked at one time: that of the service's statement or, without one, of the newest signature.
+    """
+    demand(len(document) <= LONGEST, "structure", "the document is too long")
+    parts, trusted = read_object(document), read_root(root)
+    for part in map(parts.get, PARTS):
+        fits = isinstance(part, list) and len(part) <= MOST and all(isinstance(text, str) for text in part)
+        demand(fits, "structure", "a part is not a list of strings")
+    presentations, data, certificates, status_lists = map(parts.__getitem__, PARTS)
+    given, lists = list(map(Presentation, presentations)), list(map(Jwt, status_lists))
+    demand(given, "structure", "there is no presentation")
+    statement = Jwt(parts["statement"]) if "statement" in parts else None
+    signed = [statement] if statement else [*lists, *(each.binding for each in given)]
+    now = max(whole_number(each.payload.get("iat")) or 0 for each in signed)
+    demand(0 < now < 2**33, "structure", "a time is not possible")
+    said = given[0].binding.payload
+    facts = [given[0].jwt.payload.get("iss"), said.get("aud"), said.get("nonce")]
+    issuer, client_id, nonce = map(str, facts)
+
+    def key_of(jwt: Jwt) -> Any:
+        return certified_key(jwt, issuer, trusted, now)
+
+    if statement:
+        statement.verify(key_of(statement), "verification-statement+jwt", "statement")
+        hashes = {name: [digest(text) for text in parts[name]] for name in PARTS}
+        stated = [statement.payload.get(name) for name in ("iss", "aud", "nonce", "valid", "sha256")]
+        demand(stated == [*facts, True, hashes], "statement", "the service stated something else")
+    by_address = {str(jwt.payload.get("sub")): text for jwt, text in zip(lists, status_lists, strict=True)}
+    claims, bound = [], set[str]()
+    for each in given:
+        hashed = each.binding.payload.get("transaction_data_hashes")
+        its_data = [text for text in data if isinstance(hashed, list) and digest(text) in hashed]
+        request = Pending(issuer, client_id, nonce, None, its_data)
+        claims.append(verify(each, request, key_of, now, lambda uri: by_address.get(uri, ""))[0])
+        bound.update(its_data, each.jwt.header["x5c"])
+    demand(bound >= {*data, *certificates}, "transaction-data", "no presentation is bound to a part")
+    return Archived(issuer, client_id, nonce, now, claims, statement is not None)

@@ -1,0 +1,34 @@
+"""The three exceptions of this library. None of them repeats a value of a person."""
+
+import re
+
+
+class Denied(Exception):
+    """The person or the service said no, so nobody is verified.
+
+    `code` is the `error` of OAuth 2.0, such as `access_denied`; `description` explains it to a developer.
+    """
+
+    def __init__(self, code: object, description: object = "") -> None:
+        # Only the characters of RFC 6749 §4.1.2.1, so that nobody can forge a line of a log.
+        self.code = re.sub(r"[^a-z_]", "", str(code))[:64]
+        self.description = re.sub(r"[^\x20-\x7e]", "", str(description))[:300]
+        super().__init__(f"{self.code}: {self.description}")
+
+
+class Rejected(Exception):
+    """The answer is forged, changed, too old or for another request. `check` names what failed."""
+
+    def __init__(self, check: str, reason: str) -> None:
+        super().__init__(f"{check}: {reason}")
+        self.check = check
+
+
+class Unavailable(Exception):
+    """The service cannot be reached. Try again: an answer stays valid for five minutes."""
+
+
+def demand(condition: object, check: str, reason: str) -> None:
+    """Raises `Rejected` unless the condition holds."""
+    if not condition:
+        raise Rejected(check, reason)

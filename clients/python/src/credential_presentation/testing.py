@@ -1,0 +1,32 @@
+"""For tests of your application: the sandbox's holder answers a request in place of a person."""
+
+import json
+import time
+from urllib.parse import parse_qsl, urlsplit
+
+from credential_presentation.documents import parsed, send
+from credential_presentation.errors import Unavailable
+
+
+def holder(url: str, **choices: object) -> str | None:
+    """The address to which the browser would be redirected, or None where a person would stay on a page.
+
+    `url` comes from `Wallet.request`. `choices` are the other members that the sandbox knows, such as
+    `persona="under-18"`, `decision="decline"` and `optional=["nationalities"]`.
+    """
+    address = f"{url.partition('/verifiable-credentials/')[0]}/sandbox/holder"
+    body = json.dumps({"authorize_url": url, **choices}).encode()
+    for _ in range(100):
+        status, text, _ = send(address, body, **{"Content-Type": "application/json"})
+        if status == 200:
+            found = parsed(address, text)["redirect_to"]
+            return None if found is None else str(found)
+        if status != 503:  # 503: other calls for this person are being answered
+            break
+        time.sleep(0.2)
+    raise Unavailable(f"{address} answered with status {status}: {text[:500]}")
+
+
+def fields_of(address: str | None) -> dict[str, str]:
+    """The fields that the page at your callback would post: those in the fragment of its address."""
+    return dict(parse_qsl(urlsplit(address or "").fragment))

@@ -1,0 +1,191 @@
+"""Verification of an SD-JWT VC presentation (RFC 9901 §7.3, OpenID4VP 1.0 §8.6), without a network."""
+
+import json
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from hashlib import sha256
+from typing import Any
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from credential_presentation import jose
+from credential_presentation.errors import Rejected, demand
+from credential_presentation.jose import Jwt, at, decode, digest, read_object, whole_number
+
+CLOCK_SKEW = 30  # seconds
+FRESH = 300  # seconds since the holder signed
+LONGEST = 65_536  # characters of a presentation
+DEEPEST = 16  # objects and arrays inside each other
+LONGEST_LIST = 2**22  # bytes of an unpacked status list
+# Never disclosed selectively (SD-JWT VC §2.2.2.3). They describe the token and not the person.
+OF_THE_TOKEN = {"iss", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status", "_sd_alg"}
+
+KeyOf = Callable[[Jwt], ec.EllipticCurvePublicKey]  # the issuer's key for a token, or `Rejected`
+ListAt = Callable[[str], str]  # the status list at an address
+
+
+@dataclass(frozen=True)
+class Pending:
+    """A request that waits for its answer. Keep it in the person's session on your server; use it once."""
+
+    issuer: str
+    client_id: str
+    nonce: str = field(repr=False)
+    claims: Sequence[str] | None  # those that were requested; None accepts any
+    transaction_data: Sequence[str] = field(default=(), repr=False)
+    state: str = field(default="", repr=False)
+    begun: float = 0
+    decryption_key: Mapping[str, str] | None = field(default=None, repr=False)
+
+    def to_json(self) -> str:
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> "Pending":
+        return cls(**json.loads(text))
+
+    @property
+    def nonce_sha256(self) -> str:
+        """The name of this request in webhooks."""
+        return sha256(self.nonce.encode()).hexdigest()
+
+
+class Presentation:
+    """An SD-JWT with a Key Binding JWT, taken apart (RFC 9901 §4). The constructor verifies nothing.
+
+    It is the text itself, or in an object by the ID of its query (OpenID4VP 1.0 §8.1).
+    """
+
+    def __init__(self, vp_token: object) -> None:
+        is_json = isinstance(vp_token, str) and vp_token.startswith("{")
+        found = read_object(str(vp_token)[:LONGEST]) if is_json else vp_token
+        lists = list(found.values()) if isinstance(found, dict) else [[found]]
+        one = len(lists) == 1 and isinstance(lists[0], list) and len(lists[0]) == 1
+        demand(one and isinstance(lists[0][0], str), "structure", "there is not exactly one presentation")
+        self.token = str(lists[0][0])
+        demand(len(self.token) <= LONGEST, "structure", "the presentation is too long")
+        issued, *shown = self.token.split("~")
+        binding = shown.pop() if shown else ""
+        self.jwt, self.binding = Jwt(issued), Jwt(binding)
+        self.disclosures = {digest(each): jose.read_json(decode(each)) for each in shown}
+        demand(len(self.disclosures) == len(shown), "digests-once", "a disclosure is there twice")
+        for each in self.disclosures.values():
+            demand(isinstance(each, list), "structure", "a disclosure is not an array")
+        self.bound = self.token[: -len(binding)]
+
+
+def verify(
+    given: Presentation, request: Pending, key_of: KeyOf, now: float, list_at: ListAt
+) -> tuple[dict[str, Any], str]:
+    """The claims of the person, and the status list that says that the presentation is valid."""
+    said = given.jwt.payload
+    demand(said.get("iss") == request.issuer, "iss", "it is from another issuer")
+    given.jwt.verify(key_of(given.jwt), "dc+sd-jwt", "issuer-signature", "typ", "alg")
+    vct = f"{request.issuer}/credential-types/identity/v1"
+    demand(said.get("vct") == vct, "vct", "it is a credential of another type")
+    exp, nbf = whole_number(said.get("exp")), whole_number(said.get("nbf", 0))
+    demand(exp is not None and now < exp + CLOCK_SKEW, "exp", "it has expired")
+    demand(nbf is not None and nbf <= now + CLOCK_SKEW, "exp", "it is not valid yet")
+    demand(said.get("_sd_alg", "sha-256") == "sha-256", "sd-alg", "_sd_alg is not sha-256")
+    claims = _disclosed(given)
+    if request.claims is not None:
+        _check_claims(claims, request.claims)
+    _check_binding(given, request, now)
+    return claims, _check_status(said, key_of, now, list_at)
+
+
+def _disclosed(given: Presentation) -> dict[str, Any]:
+    """The claims of the person, with the disclosures where their signed digests are (RFC 9901 §7.1)."""
+    seen = set[str]()
+
+    def take(digests: Any, parts: int) -> list[list[Any]]:
+        texts = isinstance(digests, list) and all(isinstance(each, str) for each in digests)
+        demand(texts, "disclosures-form", "the digests are not an array of strings")
+        once = len({*seen, *digests}) == len(seen) + len(digests)
+        demand(once, "digests-once", "a digest is there twice")
+        seen.update(digests)
+        found = [given.disclosures.get(each) for each in digests]  # None: a decoy (RFC 9901 §4.2.5)
+        form = all(each is None or (len(each) == parts and isinstance(each[0], str)) for each in found)
+        demand(form, "disclosures-form", "a disclosure has other parts")
+        return [each[1:] for each in found if each is not None]
+
+    def placed(element: Any) -> list[Any]:
+        place = isinstance(element, dict) and element.keys() == {"..."}
+        return [value for (value,) in take([element["..."]], 2)] if place else [element]
+
+    def unfold(node: Any, depth: int = 0) -> Any:
+        demand(depth <= DEEPEST, "disclosures-form", "it is nested too deeply")
+        if isinstance(node, list):
+            return [unfold(value, depth + 1) for each in node for value in placed(each)]
+        if not isinstance(node, dict):
+            return node
+        plain = [[name, value] for name, value in node.items() if name != "_sd"]
+        entries = [*plain, *take(node.get("_sd", []), 3)]
+        names = {name for name, _ in entries if isinstance(name, str)} - {"_sd", "_sd_alg", "..."}
+        demand(len(names) == len(entries), "disclosures-form", "a name may not be there")
+        return {name: unfold(value, depth + 1) for name, value in entries}
+
+    of_the_person = {name: value for name, value in given.jwt.payload.items() if name not in OF_THE_TOKEN}
+    claims: dict[str, Any] = unfold(of_the_person)
+    demand(not OF_THE_TOKEN & claims.keys(), "disclosures-form", "it may not be disclosed")
+    demand(given.disclosures.keys() <= seen, "disclosures-referenced", "a disclosure was not signed")
+    return claims
+
+
+def _check_claims(claims: Mapping[str, Any], requested: Sequence[str]) -> None:
+    """Exactly the requested claims are there; only those with a question mark may be missing."""
+    found, paths = [f"{leaf}." for leaf in _leaves(claims)], [f"{each.rstrip('?')}." for each in requested]
+    for claim, path in zip(requested, paths, strict=True):
+        there = claim.endswith("?") or any(leaf.startswith(path) for leaf in found)
+        demand(there, "claims", f"{claim} is missing")
+    for leaf in found:
+        demand(leaf.startswith(tuple(paths)), "claims", "more was disclosed than requested")
+
+
+def _leaves(claims: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    for name, value in claims.items():
+        if isinstance(value, Mapping) and value:
+            yield from _leaves(value, f"{above}{name}.")
+        else:
+            yield f"{above}{name}"
+
+
+def _check_binding(given: Presentation, request: Pending, now: float) -> None:
+    """The Key Binding JWT (RFC 9901 §7.3 step 5) and its transaction data (OpenID4VP 1.0 B.3.3)."""
+    said, key = given.binding.payload, jose.public_key(at(given.jwt.payload, "cnf", "jwk"), "kb-signature")
+    given.binding.verify(key, "kb+jwt", "kb-signature", "kb-typ", "kb-typ")
+    iat = whole_number(said.get("iat"))
+    demand(iat is not None and abs(now - iat) <= FRESH, "kb-iat", "it was not made just now")
+    demand(said.get("aud") == request.client_id, "kb-aud", "it was made for another client")
+    demand(request.nonce and said.get("nonce") == request.nonce, "kb-nonce", "it has another nonce")
+    demand(said.get("sd_hash") == digest(given.bound), "kb-sd-hash", "it is bound to other disclosures")
+    wanted = [digest(value) for value in request.transaction_data] or None
+    sha256 = said.get("transaction_data_hashes_alg", "sha-256") == "sha-256"
+    same = sha256 and said.get("transaction_data_hashes") == wanted
+    demand(same, "transaction-data", "it is not the transaction data of the request")
+
+
+def _check_status(said: Mapping[str, Any], key_of: KeyOf, now: float, list_at: ListAt) -> str:
+    """The status list that says: neither revoked nor suspended (Token Status List §8.3)."""
+    idx, uri = (at(said, "status", "status_list", name) for name in ("idx", "uri"))
+    idx, uri = whole_number(idx), str(uri)
+    if idx is None or idx < 0 or not uri.startswith(f"{said['iss']}/"):
+        raise Rejected("status", "no status list of the issuer is named")
+    token, inflating = list_at(uri), zlib.decompressobj()
+    try:
+        jwt = Jwt(token)
+        jwt.verify(key_of(jwt), "statuslist+jwt", "status")
+        bits = whole_number(at(jwt.payload, "status_list", "bits"))
+        unpacked = inflating.decompress(decode(at(jwt.payload, "status_list", "lst")), LONGEST_LIST)
+    except (Rejected, zlib.error) as error:
+        raise Rejected("status", f"the status list cannot be used ({error})") from None
+    demand(jwt.payload.get("sub") == uri, "status", "it is another list")
+    iat, exp = whole_number(jwt.payload.get("iat")), whole_number(jwt.payload.get("exp"))
+    current = iat is not None and iat <= now + CLOCK_SKEW and exp is not None and now < exp
+    demand(current, "status", "the list has expired, or is from the future")
+    if bits not in (1, 2, 4, 8) or not inflating.eof or idx >= len(unpacked) * 8 // bits:
+        raise Rejected("status", "the list has no such place")
+    value = unpacked[idx * bits // 8] >> (idx * bits % 8) & (2**bits - 1)
+    demand(value == 0, "status", {1: "it was revoked", 2: "it is suspended"}.get(value, "it is not valid"))
+    return token

@@ -1,0 +1,209 @@
+"""`Wallet`: sends requests for verified claims and verifies the answers."""
+
+import base64
+import hmac
+import json
+import re
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, field
+from pathlib import Path
+from typing import Any, TypeAlias
+from urllib.parse import quote, urlencode
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from credential_presentation import documents, jose
+from credential_presentation.errors import Denied, Unavailable, demand
+from credential_presentation.verification import Pending, Presentation, verify
+
+Texts: TypeAlias = Sequence[str]
+Claims: TypeAlias = Sequence[str] | None
+Objects: TypeAlias = Sequence[Mapping[str, Any]]
+CALLBACK = str(Path(__file__).parent / "callback")  # the folder of callback.html and callback.js
+PRESENTATION = "/verifiable-credentials/v1/presentation"
+SCOPE = "urn:service:params:scope:verifiable-credentials:"
+# The claims of the scopes with which every service begins. A person may leave off one with a question mark.
+SCOPES = {
+    "basic": ["given_name", "family_name", "age_equal_or_over.18"],
+    "age-over-18": ["age_equal_or_over.18"],
+    "identity": ["birth_date", "nationalities?"],
+    "contact": ["email"],
+}
+TOLERANCE, LONGEST_WEBHOOK = 300, 65_536  # seconds since a webhook was sent, and bytes
+
+
+@dataclass(frozen=True)
+class Result:
+    """A verified presentation. `evidence` has all that was needed to verify it."""
+
+    claims: dict[str, Any] = field(repr=False)
+    vp_token: str = field(repr=False)
+    evidence: dict[str, list[str]] = field(repr=False)
+
+    def archive(self) -> str:
+        """The evidence as a JSON document that `verify_archive` checks years later, without a network.
+
+        The service's own tool, `manage.py verify_evidence`, demands a signed statement, which this has not.
+        """
+        return json.dumps(self.evidence)
+
+
+@dataclass(repr=False, eq=False)
+class Wallet:
+    """One relying party at one service. Threads may share it.
+
+    `redirect_uri` is your registered callback or, for `direct_post`, your response URI. `root` is the root
+    certificate (PEM) that the operator gave you; never fetch it from the service. With `secret`, your client
+    secret, requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person
+    may take.
+    """
+
+    base_url: str
+    client_id: str
+    redirect_uri: str
+    _: KW_ONLY
+    root: str | bytes
+    secret: str | None = None
+    lifetime: float = 7200
+    fetch: documents.Fetch = documents.fetch
+    clock: Callable[[], float] = time.time
+
+    def __post_init__(self) -> None:
+        if not self.client_id or self.secret == "":
+            raise ValueError("client_id or secret is empty")
+        self.base_url, self._root = self.base_url.rstrip("/"), jose.read_root(self.root)
+        self._documents = documents.Documents(self.fetch)
+
+    def request(
+        self, scope: str = "basic", claims: Claims = None, transaction_data: Objects = (), **parameters: str
+    ) -> tuple[str, Pending]:
+        """The address to which you redirect the browser, and what `finish` needs.
+
+        `scope` is one of `SCOPES`, or several with spaces between them. For others, or with a `dcql_query`,
+        name the `claims` that you expect, such as `age_equal_or_over.21`, or `nationalities?` if it may be
+        missing. Further parameters are sent as they are, such as `login_hint`.
+        Raises `Denied` or `Unavailable` if the request is pushed.
+        """
+        if claims is None:
+            claims = [claim for name in scope.split() for claim in SCOPES[name]]
+        data = [jose.encode(json.dumps(each, ensure_ascii=False).encode()) for each in transaction_data]
+        nonce, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
+        mode = parameters.get("response_mode", "")
+        key = jose.new_key(kid=state) if mode == "direct_post.jwt" else None
+        sent = {
+            "response_type": "vp_token",
+            "client_id": self.client_id,
+            "response_uri" if mode.startswith("direct_post") else "redirect_uri": self.redirect_uri,
+            "nonce": nonce,
+            "state": state,
+            "transaction_data": " ".join(data),
+            "client_metadata": json.dumps(_offered(key)) if key else "",
+            **parameters,
+        }
+        if "dcql_query" not in parameters:
+            sent["scope"] = " ".join(each if ":" in each else SCOPE + each for each in scope.split())
+        sent = {name: value for name, value in sent.items() if value}
+        if self.secret:
+            pushed = self._push(sent | {"client_secret": self.secret})
+            sent = {"client_id": self.client_id, "request_uri": pushed}
+        pending = Pending(self.base_url, self.client_id, nonce, list(claims), data, state, self.clock(), key)
+        return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(sent, quote_via=quote)}", pending
+
+    def finish(self, pending: Pending, fields: Mapping[str, str]) -> Result:
+        """Verifies the fields that were posted to you. Raises `Denied`, `Rejected` or `Unavailable`.
+
+        Remove `pending` from the session first, so that it is used once.
+        """
+        encrypted, key = fields.get("response") is not None, pending.decryption_key
+        demand(key or not encrypted, "encryption", "no encrypted answer was requested")
+        answer: Any = jose.decrypt(fields["response"], key) if encrypted and key else fields
+        state = str(answer.get("state")).encode(errors="replace")
+        demand(hmac.compare_digest(state, pending.state.encode()), "state", "it is for another session")
+        demand(-60 <= self.clock() - pending.begun <= self.lifetime, "state", "the request is too old")
+        ours = pending.issuer == self.base_url == answer.get("iss", self.base_url)
+        demand(ours, "iss", f"it is not from {self.base_url}")
+        if answer.get("error") is not None:
+            raise Denied(answer["error"], answer.get("error_description"))
+        demand(encrypted or not key, "encryption", "the answer is not encrypted")
+        claims, data = pending.claims, pending.transaction_data
+        return self.verify(answer.get("vp_token"), nonce=pending.nonce, claims=claims, transaction_data=data)
+
+    def verify(
+        self, vp_token: object, *, nonce: str, claims: Claims = None, transaction_data: Texts = ()
+    ) -> Result:
+        """Verifies a presentation alone, such as the evidence in a token response of OpenID Connect.
+
+        Call it within five minutes. `nonce` is the `vp_nonce` of that response. `transaction_data` are the
+        strings that you sent. Without `claims` any are accepted.
+        """
+        request = Pending(self.base_url, self.client_id, nonce, claims, transaction_data)
+        given, now = Presentation(vp_token), self.clock()
+        found, status_list = verify(given, request, self._key_of, now, self._documents.text)
+        evidence = {
+            "presentations": [given.token],
+            "transaction_data": list(transaction_data),
+            "certificates": list(given.jwt.header["x5c"]),
+            "status_lists": [status_list],
+        }
+        return Result(found, given.token, evidence)
+
+    def _key_of(self, jwt: jose.Jwt) -> ec.EllipticCurvePublicKey:
+        """The issuer's key for a token: published under its `kid`, and certified up to the root."""
+        address, kid = f"{self.base_url}/openid-connect/jwks", jwt.header.get("kid")
+
+        def find(anew: bool) -> object:
+            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys") or []
+            return next((key for key in keys if jose.at(key, "kid") == kid), None)
+
+        found = find(anew=False) or find(anew=True)  # it may be newer than the cached key set
+        certified = jose.certified_key(jwt, self.base_url, self._root, self.clock())
+        demand(certified == jose.public_key(found, "kid"), "certificate-key", "it is for another key")
+        return certified
+
+    def _push(self, parameters: Mapping[str, str]) -> str:
+        """Pushes a request (RFC 9126) and returns its `request_uri`."""
+        address = f"{self.base_url}{PRESENTATION}/par"
+        status, text, _ = documents.send(address, urlencode(parameters).encode())
+        if status == 429 or status >= 500:
+            raise Unavailable(f"{address} answered with status {status}")
+        answer = documents.parsed(address, text)
+        if status != 201:
+            raise Denied(answer.get("error"), answer.get("error_description"))
+        return str(answer.get("request_uri"))
+
+
+def state_of(fields: Mapping[str, str]) -> str:
+    """The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`."""
+    response = fields.get("response")
+    state = fields.get("state") if response is None else jose.jwe_header(response).get("kid")
+    demand(isinstance(state, str) and len(state) <= 100, "state", "the answer names no request")
+    return str(state)
+
+
+def read_webhook(headers: Mapping[str, str], body: bytes, *secrets: str) -> dict[str, Any]:
+    """The content of a webhook: `type`, `timestamp` and `data`. Raises `Rejected` if it is forged or old.
+
+    `secrets` is your secret (`whsec_…`), or the old and the new one while you change them. A webhook may
+    arrive twice, with the same `webhook-id`.
+    """
+    sent = {name.lower(): value for name, value in headers.items()}
+    parts = ("id", "timestamp", "signature")
+    own_id, moment, signatures = (sent.get(f"webhook-{part}", "") for part in parts)
+    short = len(body) <= LONGEST_WEBHOOK and len(own_id + signatures) <= 2048
+    demand(short and re.fullmatch("[0-9]{1,12}", moment), "webhook", "it has not the form of a webhook")
+    signed, matches = f"{own_id}.{moment}.".encode(errors="replace") + body, []
+    for secret in secrets:
+        key = base64.b64decode(secret.removeprefix("whsec_"))
+        own = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
+        matches += [hmac.compare_digest(own, each.encode(errors="replace")) for each in signatures.split(" ")]
+    demand(any(matches), "webhook", "no signature is by one of the secrets")
+    demand(abs(time.time() - int(moment)) <= TOLERANCE, "webhook", "it was not sent just now")
+    return jose.read_object(body)
+
+
+def _offered(key: Mapping[str, str]) -> dict[str, Any]:
+    """The `client_metadata` of a request whose answer is encrypted to this key (OpenID4VP 1.0 §8.3)."""
+    public = {name: value for name, value in key.items() if name != "d"}
+    return {"jwks": {"keys": [public]}, "encrypted_response_enc_values_supported": ["A256GCM"]}

@@ -1,0 +1,56 @@
+// Drives the installed library for Node.js: reads a command a line, and prints an answer a line.
+import { createInterface } from "node:readline";
+import * as library from "credential-presentation";
+import { fieldsOf, holder } from "credential-presentation/testing";
+
+const NAMES = { client_id: "clientId", transaction_data: "transactionData", decryption_key: "decryptionKey" };
+const renamed = (object, names) =>
+  Object.fromEntries(Object.entries(object).map(([name, value]) => [names[name] ?? name, value]));
+const camel = (object) => renamed(object, NAMES);
+const snake = (object) => renamed(object, Object.fromEntries(Object.entries(NAMES).map(([one, other]) => [other, one])));
+const told = ({ claims, vpToken, archive }) => ({ claims, vp_token: vpToken, archive: archive() });
+
+let wallet;
+const commands = {
+  open({ documents, now, base_url, client_id, redirect_uri, ...facts }) {
+    if (documents) {
+      facts.clock = () => now;
+      facts.fetch = async (address) => {
+        const init = { status: Object.hasOwn(documents, address) ? 200 : 404, headers: { "Cache-Control": "max-age=0" } };
+        return new Response(documents[address], init);
+      };
+    }
+    wallet = new library.Wallet(base_url, client_id, redirect_uri, facts);
+    return library.CALLBACK;
+  },
+  async request(asking) {
+    const { url, pending } = await wallet.request(camel(asking));
+    return { url, pending: snake(pending), nonce_sha256: library.nonceSha256(pending) };
+  },
+  finish: async ({ pending, fields }) => told(await wallet.finish(camel(pending), fields)),
+  verify: async ({ vp_token, ...expected }) => told(await wallet.verify(vp_token, camel(expected))),
+  archive: async ({ document, root }) => snake(await library.verifyArchive(document, root)),
+  webhook: ({ headers, body, secrets }) => library.readWebhook(headers, Buffer.from(body), ...secrets),
+  state_of: ({ fields }) => library.stateOf(fields),
+  async holder({ url, ...choices }) {
+    const address = await holder(url, choices);
+    return { address, fields: fieldsOf(address) };
+  },
+  async milliseconds(command) {
+    const begun = performance.now();
+    for (let times = 0; times < 50; times++) await commands.finish(command);
+    return (performance.now() - begun) / 50;
+  },
+};
+
+for await (const line of createInterface({ input: process.stdin })) {
+  const { do: name, ...command } = JSON.parse(line);
+  let answer;
+  try {
+    answer = { answer: await commands[name](command) };
+  } catch (error) {
+    if (!["Denied", "Rejected", "Unavailable"].includes(error.name)) throw error;
+    answer = { error: error.name, code: error.code ?? error.check ?? "", text: `${error} ${error.description ?? ""}` };
+  }
+  console.log(JSON.stringify(answer));
+}

@@ -1,0 +1,68 @@
+"""Drives the installed Python library: reads a command a line, and prints an answer a line."""
+
+import json
+import sys
+import time
+from typing import Any
+
+import credential_presentation as library
+from credential_presentation.testing import fields_of, holder
+
+
+class Driver:
+    wallet: library.Wallet
+
+    def open(self, documents: dict[str, str] | None = None, now: float | None = None, **facts: Any) -> str:
+        def fetch(address: str) -> tuple[str, float]:
+            if address not in (documents or {}):
+                raise library.Unavailable(address)
+            return documents[address], 0
+
+        if documents is not None:
+            facts |= {"fetch": fetch, "clock": lambda: now}
+        self.wallet = library.Wallet(**facts)
+        return library.__file__
+
+    def request(self, **asking: Any) -> dict[str, Any]:
+        url, pending = self.wallet.request(**asking)
+        return {"url": url, "pending": json.loads(pending.to_json()), "nonce_sha256": pending.nonce_sha256}
+
+    def finish(self, pending: dict[str, Any], fields: dict[str, str]) -> dict[str, Any]:
+        return self.told(self.wallet.finish(library.Pending.from_json(json.dumps(pending)), fields))
+
+    def verify(self, vp_token: Any, **expected: Any) -> dict[str, Any]:
+        return self.told(self.wallet.verify(vp_token, **expected))
+
+    def told(self, result: library.Result) -> dict[str, Any]:
+        assert not any(str(value) in repr(result) for value in result.claims.values())
+        return {"claims": result.claims, "vp_token": result.vp_token, "archive": result.archive()}
+
+    def archive(self, document: str, root: str) -> dict[str, Any]:
+        return dict(vars(library.verify_archive(document, root)))
+
+    def webhook(self, headers: dict[str, str], body: str, secrets: list[str]) -> dict[str, Any]:
+        return library.read_webhook(headers, body.encode(), *secrets)
+
+    def state_of(self, fields: dict[str, str]) -> str:
+        return library.state_of(fields)
+
+    def holder(self, url: str, **choices: Any) -> dict[str, Any]:
+        address = holder(url, **choices)
+        return {"address": address, "fields": fields_of(address)}
+
+    def milliseconds(self, **command: Any) -> float:
+        begun = time.perf_counter()
+        for _ in range(50):
+            self.finish(**command)
+        return (time.perf_counter() - begun) * 20
+
+
+driver = Driver()
+for line in sys.stdin:
+    command = json.loads(line)
+    try:
+        answer = {"answer": getattr(driver, command.pop("do"))(**command)}
+    except (library.Denied, library.Rejected, library.Unavailable) as error:
+        kind, text = type(error).__name__, f"{error} {getattr(error, 'description', '')}"
+        answer = {"error": kind, "code": getattr(error, "code", getattr(error, "check", "")), "text": text}
+    print(json.dumps(answer), flush=True)

@@ -1,0 +1,69 @@
+"""What both packages of the client libraries have in common, and what they may not have."""
+
+import json
+import re
+import sys
+import tomllib
+
+import pytest
+
+from credential_presentation.documents import Documents
+from tests.project_copy import ROOT
+from tests.test_structure import imports
+
+PYTHON, NODE = ROOT / "clients" / "python", ROOT / "clients" / "node"
+SOURCE = PYTHON / "src" / "credential_presentation"
+
+
+def test_the_python_library_imports_cryptography_and_itself_only() -> None:
+    imported = {name.split(".")[0] for path in SOURCE.glob("*.py") for name in imports(path)}
+    assert imported - set(sys.stdlib_module_names) == {"cryptography", "credential_presentation"}
+
+
+def test_the_library_for_node_imports_node_and_itself_only() -> None:
+    imported = {
+        name for path in NODE.glob("*.js") for name in re.findall(r' from "([^"]+)"', path.read_text())
+    }
+    assert {name for name in imported if not name.startswith(("node:", "./"))} == set()
+    assert "dependencies" not in json.loads((NODE / "package.json").read_text())
+
+
+def test_service_and_libraries_have_one_version() -> None:
+    service, python = (
+        tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
+        for folder in (ROOT, PYTHON)
+    )
+    assert service == python == json.loads((NODE / "package.json").read_text())["version"]
+
+
+@pytest.mark.parametrize("name", ["callback.html", "callback.js"])
+def test_both_have_the_same_page_for_the_callback(name: str) -> None:
+    assert (SOURCE / "callback" / name).read_text() == (NODE / "callback" / name).read_text()
+
+
+def test_texts_and_examples_are_short() -> None:
+    for folder in (PYTHON, NODE):
+        assert len((folder / "README.md").read_text().splitlines()) <= 70
+    for path in (ROOT / "docs" / "examples").glob("*_shop.*"):
+        assert len(path.read_text().splitlines()) <= 60, path
+
+
+def test_documents_are_cached_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetched: list[str] = []
+    now = [1000.0]
+
+    def fetch(address: str) -> tuple[str, float]:
+        fetched.append(address)
+        return f"document {len(fetched)}", {"short": 10.0}.get(address, 1e9)
+
+    monkeypatch.setattr("time.monotonic", lambda: now[0])
+    documents = Documents(fetch)
+    assert [documents.text("short"), documents.text("short")] == ["document 1"] * 2
+    now[0] += 11
+    assert documents.text("short") == "document 2"
+    assert documents.text("long") == "document 3"
+    assert documents.text("long", anew=True) == "document 3"  # fetched just now
+    now[0] += 31
+    assert [documents.text("long"), documents.text("long", anew=True)] == ["document 3", "document 4"]
+    now[0] += 3601  # an hour at most
+    assert documents.text("long") == "document 5"
