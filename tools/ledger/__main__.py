@@ -27,7 +27,7 @@ Keep = Callable[[str, dict[str, dict[str, Any]]], Any]  # stores results of a pa
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.ledger", description=__doc__)
-    parser.add_argument("--parts", default=",".join(report.PARTS), help="some of: " + ",".join(report.PARTS))
+    parser.add_argument("--parts", default=",".join(report.PARTS), help="some of these, or none")
     parser.add_argument(
         "--promises", nargs="*", default=[], help="only the attacks, mutants and drills of these"
     )
@@ -37,9 +37,10 @@ def main() -> int:
     wanted = [promise for promise in PROMISES if promise.number in (chosen.promises or promise.number)]
     keep: Keep = (lambda part, of: None) if chosen.short else partial(report.keep, report.commit())
     try:
-        good = [RUN[part](wanted, chosen, keep) for part in chosen.parts.split(",")]
+        good = [RUN[part](wanted, chosen, keep) for part in chosen.parts.split(",") if part != "none"]
     except MissingProgramError as error:
         sys.exit(str(error))
+    report.DOCUMENT.write_text(report.render(report.load()))
     return 0 if all(good) else 1
 
 
