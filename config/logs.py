@@ -17,6 +17,7 @@ from infra import log_context
 OURS = ("config", "infra", "keys", "wallet", "consent", "presentation", "operators", "sandbox")
 # A database names the refused row, a mail server the recipient.
 _ROW = re.compile(r"^(DETAIL|CONTEXT):.*?(?=\n\n|\Z)", re.MULTILINE | re.DOTALL)
+_PATH = re.compile(r"(?i)\b([a-z][a-z0-9+.-]*://[^/\s?#]*)[/?#]\S*")
 _ADDRESS = re.compile(r"[^\s@'\"<>(){}\[\]=,:;]{1,254}@[^\s@'\"<>(){}\[\],:;]+")
 
 
@@ -44,7 +45,9 @@ def as_line(event: dict[str, Any], default: Any) -> str:
 
 
 class WithoutPath(logging.Filter):
-    """Removes the path from Django's messages about failed requests, because paths of links contain secrets.
+    """Removes paths from Django's messages about failed requests, because paths of links contain secrets.
+
+    Those of the request, and of the page with the form (`Referer`), which a refused form names.
 
     The line of the request log has the route and the same reference.
     """
@@ -52,7 +55,8 @@ class WithoutPath(logging.Filter):
     def filter(self, record: logging.LogRecord) -> bool:
         """Lets every record pass, without the path."""
         if request := getattr(record, "request", None):
-            record.msg, record.args = record.getMessage().replace(request.path, "(path)"), ()
+            text = record.getMessage().replace(request.path, "(path)")
+            record.msg, record.args = _PATH.sub(r"\1/(path)", text), ()
         return True
 
 

@@ -248,10 +248,14 @@ def test_the_log_never_says_the_path_because_links_carry_their_secrets(
         secret = "s" * 22
         Client(enforce_csrf_checks=True).post(f"/wallet/link/{secret}/")
         Client(raise_request_exception=False).get(f"/wallet/link/{secret}/")
+        for referer in (f"https://x.example/{secret}", f"https://x.example?{secret}"):
+            browser = Client(enforce_csrf_checks=True, headers={"Referer": referer})
+            browser.post(f"/wallet/link/{secret}/", secure=True)
     finally:
         for logger in loggers:
             logger.removeHandler(handler)
 
     assert "Forbidden (CSRF cookie not set.): (path)" in written.getvalue()
     assert "Internal Server Error: (path)" in written.getvalue()
+    assert "Referer checking failed - https://x.example/(path) does not match" in written.getvalue()
     assert secret not in written.getvalue()
