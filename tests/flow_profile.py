@@ -130,15 +130,18 @@ def flow(browser: Browser, request: dict[str, str]) -> str:
 def measure(
     cookies: dict[str, str], request: Callable[[], dict[str, str]], *, origin: str = ORIGIN
 ) -> Profile:
-    """The profile of one flow of a signed-in holder with these cookies, after three flows without profile."""
+    """The profile of one flow of a signed-in holder with these cookies, after three flows without profile.
+
+    Of two flows, the one with fewer calls: every few seconds one looks for another signing key or scope.
+    """
     from config.wsgi import application
 
-    browser, profile = Browser(application, dict(cookies), origin), Profile()
+    browser, profiles = Browser(application, dict(cookies), origin), (Profile(), Profile())
     for _ in range(3):  # the first opens the status lists, the second is the first to show the last sharing
         assert "#vp_token=" in flow(browser, request())
-    browser.profile = profile
-    assert "#vp_token=" in flow(browser, request())
-    return profile
+    for browser.profile in profiles:
+        assert "#vp_token=" in flow(browser, request())
+    return min(profiles, key=lambda profile: profile.calls)
 
 
 def of_alice() -> Profile:

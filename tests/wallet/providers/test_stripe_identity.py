@@ -512,6 +512,7 @@ def test_callbacks_that_are_doubled_late_or_out_of_order_reach_the_same_result(
     assert moves(verification).count("approved") == 1
 
 
+@pytest.mark.django_db
 def test_an_event_about_a_session_of_somebody_else_is_accepted_and_does_nothing(play):
     before = len(play.server.calls)
     call = play._call(play.server.event("vs_ofAnotherService", "verified"))
