@@ -192,5 +192,5 @@ def _onwards(consent: Consent, query: str = "") -> HttpResponse:
 
 
 def on_to(address: str) -> HttpResponse:
-    """303 to a page of ours."""
+    """A redirect (303) to a page of this service."""
     return HttpResponseRedirect(address, status=303, headers={"Cache-Control": "no-store"})
