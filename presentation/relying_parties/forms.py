@@ -77,7 +77,7 @@ WIRE_FORMATS = {
 
 def wire_formats() -> list[tuple[str, SafeString]]:
     """The choices of the format, each with what it means."""
-    html = '<strong>{}</strong><span class="help"> {}</span>'
+    html = '<span><strong>{}</strong><span class="help"> {}</span></span>'
     return [(value, format_html(html, *words)) for value, words in WIRE_FORMATS.items()]
 
 

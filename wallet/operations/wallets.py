@@ -67,7 +67,7 @@ OF_WALLETS = {
         suits=_is_open,
     ),
     "close": Operation(
-        label=_("Close"),
+        label=_("Close this wallet"),
         question=_(
             "Nothing is shared from it any more. In a day it is closed, and everything about its holder is "
             "erased; that cannot be undone. Until then its holder or an operator can keep it. The holder "
