@@ -15,8 +15,12 @@ log = structlog.get_logger(__name__)
 MOST = 60.0  # seconds by which the clocks may differ
 
 
+class WrongClockError(OperationalError):
+    """The clocks of this machine and of the database differ by more than MOST; the text says by how much."""
+
+
 def refuse_wrong_clock(connection: Any, **_: Any) -> None:
-    """A receiver of `connection_created`, which asks each new connection once; raises OperationalError.
+    """A receiver of `connection_created`, which asks each new connection once; raises WrongClockError.
 
     Requests then answer as if the database were away. A connection is kept for CONN_MAX_AGE at most.
     """
@@ -27,7 +31,7 @@ def refuse_wrong_clock(connection: Any, **_: Any) -> None:
         return
     connection.close()
     log.error("clock_is_off", seconds_ahead_of_the_database=round(off))
-    raise OperationalError(f"The clocks of this machine and of the database differ by {abs(off):.0f} s.")
+    raise WrongClockError(f"The clocks of this machine and of the database differ by {abs(off):.0f} s.")
 
 
 def ahead(raw: Any) -> float:
