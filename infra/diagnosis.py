@@ -93,9 +93,9 @@ def tls(now: datetime) -> tuple[State, str]:
 def audit_record(now: datetime) -> tuple[State, str]:
     """What `sign_audit_record` found, which verifies the whole record every hour."""
     if faults := runs.failures()[runs.AUDIT_RECORD]:
-        return State.NOW, f"It is not as it was written: faults {faults}."
+        return State.NOW, f"It is not as it was written: faults {faults}. Secure the machine first."
     if not settings.AUDIT_FOLDER:
-        return State.SOON, "Nobody signs it (AUDIT_FOLDER): that its end is cut off is not noticed."
+        return State.SOON, "AUDIT_FOLDER is not set, so nobody notices if its newest lines are removed."
     return State.OK, "It had no fault when it was last verified."
 
 
@@ -113,7 +113,7 @@ def jobs(now: datetime) -> tuple[State, str]:
     late = {name for name, age in ages.items() if age > LATE}
     failed = {name for name, count in runs.failures().items() if count and name in ages}
     if not late | failed:
-        return State.OK, "All have run."
+        return State.OK, "None is late, and none has failed."
     state = State.NOW if max(ages.values()) > runs.OVERDUE else State.SOON
     meaning = "; ".join(f"{name}: {runs.COMMANDS[name]}" for name in sorted(late | failed))
     return state, f"Late, or failed when they last ran: {meaning}."
@@ -126,26 +126,17 @@ def _row(query: str) -> tuple[Any, ...]:
 
 
 CHECKS: dict[str, Check] = {
-    "database": (
-        database,
-        "see the check clock, then the alerts DatabaseAway and DatabaseRefusesWrites in docs/reference.md",
-    ),
+    "database": (database, "see clock, then DatabaseAway and DatabaseRefusesWrites in docs/reference.md"),
     "disk": (disk, "make room there"),
-    "tls": (tls, "renew the certificate of the host, with a chain and names that fit, and reload nginx"),
-    "audit_record": (
-        audit_record,
-        "see docs/operators.md, “Audit record”; after a fault secure the machine first",
-    ),
+    "tls": (tls, "let this machine reach BASE_URL; renew its certificate, with its chain; reload nginx"),
+    "audit_record": (audit_record, "see docs/operators.md, “Audit record”"),
     "mail": (mail, "look at the mail server, EMAIL_URL and the list of e-mails in the admin"),
-    "jobs": (jobs, "journalctl -u presentation-worker says why"),
+    "jobs": (jobs, "the worker's log says why (journalctl -u presentation-worker)"),
 }
 if connection.vendor == "postgresql":
     CHECKS |= {
         "standby": (standby, "bring it back (docs/database.md), or GRANT pg_monitor to the service's role"),
         "clock": (clock, "let both machines keep their clocks by NTP"),
         "backup": (backup, "see docs/operate.md, “Backup and restore”"),
-        "archive": (
-            archive,
-            "see PostgreSQL's log: a restore ends where the archive ends, and WAL fills the disk",
-        ),
+        "archive": (archive, "see PostgreSQL's log: restores end where the archive ends; WAL fills the disk"),
     }

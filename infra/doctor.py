@@ -26,7 +26,7 @@ from infra.mail.queue import Letter
 from infra.models import Diagnosis
 from infra.outbound.calls import OutboundError
 
-PAUSE = 5.0  # seconds before a check is made again after a failure of the network
+PAUSE = 3.0  # seconds before a check is made again after a failure of the network
 LATE = timedelta(hours=3)  # after which the findings are too old
 TOLD = limits.RollingLimit("operator-alerts", most=1, window=timedelta(days=1))  # e-mails about a check
 
@@ -59,18 +59,15 @@ def examine(*, now: datetime) -> list[Diagnosis]:
         with suppress(CommandError), runs.run(), runs.isolated("doctor_check_failed", check=name) as failed:
             try:
                 state, seen = check(now)
-            except (
-                OSError,
-                OutboundError,
-            ):  # perhaps one lost packet, and the worker's next run is in an hour
+            except (OSError, OutboundError):  # perhaps one lost packet; the next run is in an hour
                 sleep(PAUSE)
                 state, seen = check(now)
         seen = seen or f"This check fails: {', '.join(failed)}."
         found.append(Diagnosis(name=name, state=state, seen=seen, todo=todo if state else "", at=now))
-    database = next(each for each in found if each.name == "database")
+    roots = {each.seen: each.name for each in reversed(found) if each.name in ("database", "migrations")}
     for each in found:
-        if each.state and each.seen == database.seen and each != database:
-            each.todo = "see the check database first"
+        if each.state and (root := roots.get(each.seen, each.name)) != each.name:
+            each.todo = f"see the check {root} first"
     return found
 
 

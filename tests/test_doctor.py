@@ -99,7 +99,7 @@ def test_each_check_has_a_line_and_the_status_is_that_of_the_worst(settings: Any
     settings.AUDIT_FOLDER = ""
     status, text = said()
     assert status == 1
-    assert "SOON  audit_record: Nobody signs it" in text
+    assert "SOON  audit_record: AUDIT_FOLDER is not set" in text
     assert "To do: see docs/operators.md" in text
 
     attempt_in("review", alice, timezone.now() - 9 * DAY)
@@ -333,7 +333,7 @@ def test_a_changed_audit_record_is_found() -> None:
         call_command("sign_audit_record")
     assert (found("audit_record").state, found("audit_record").seen) == (
         NOW,
-        "It is not as it was written: faults 1.",
+        "It is not as it was written: faults 1. Secure the machine first.",
     )
 
 
