@@ -45,7 +45,8 @@ def setup(tmp_path: Path) -> Setup:
 
     def run(form: str, script: Path = SETUP, **answers: str) -> subprocess.CompletedProcess[str]:
         lines = [f"{name}={value}\n" for name, value in (ANSWERS | answers).items() if value]
-        (tmp_path / "answers").write_text("# as one writes them\n\n" + "".join(lines))
+        text = "\ufeff# as one writes them\n\n" + "".join(lines)  # Windows begins files so
+        (tmp_path / "answers").write_text(text, encoding="utf-8", errors="surrogateescape")
         words = ["--for", form, "--answers", str(tmp_path / "answers"), "--into", str(tmp_path / "made")]
         return started(script, *words)
 
@@ -122,14 +123,19 @@ def test_nothing_is_overwritten_and_no_secret_printed(setup: Setup, tmp_path: Pa
 @pytest.mark.parametrize(
     ("form", "name", "value", "complaint"),
     [
-        ("systemd", "OPERATOR_NAME", "", "OPERATOR_NAME must be a name of at most 100 characters."),
+        ("systemd", "OPERATOR_NAME", "", "OPERATOR_NAME must be a name of at most 100 characters, without"),
         (
             "systemd",
             "OPERATOR_NAME",
             "a\u2028b",
-            "OPERATOR_NAME must be one line, without control characters.",
+            "OPERATOR_NAME must be one line of UTF-8, without control characters.",
         ),
-        ("systemd", "OPERATOR_NAME", "a\tb", "OPERATOR_NAME must be one line, without control characters."),
+        (
+            "systemd",
+            "OPERATOR_NAME",
+            "a\tb",
+            "OPERATOR_NAME must be one line of UTF-8, without control characters.",
+        ),
         ("systemd", "BASE_URL", "https://id.example/", "BASE_URL must be an origin such as"),
         ("systemd", "BASE_URL", "http://id.example", "BASE_URL must be an origin such as"),
         ("kubernetes", "OPERATOR_HELP", "Help@operator.example", "OPERATOR_HELP must be an e-mail address"),
@@ -144,7 +150,26 @@ def test_nothing_is_overwritten_and_no_secret_printed(setup: Setup, tmp_path: Pa
         ("compose", "OPERATOR_NAME", "A$AP", "OPERATOR_NAME has a $, a # after a space"),
         ("compose", "OPERATOR_NAME", "We are # 1", "OPERATOR_NAME has a $, a # after a space"),
         ("compose", "OPERATOR_NAME", "'Us'", "OPERATOR_NAME has a $, a # after a space"),
-        ("systemd", "lower", "x", "A line of "),
+        (
+            "systemd",
+            "OPERATOR_NAME",
+            '"Example Ltd"',
+            "OPERATOR_NAME must be a name of at most 100 characters",
+        ),
+        ("systemd", "OPERATOR_NAME", "S\udcf6hne", "OPERATOR_NAME must be one line of UTF-8"),
+        ("systemd", "lower", "x", "Line 8 of "),
+        (
+            "compose",
+            "KEY_SEALING_KEYS_FILE",
+            "/run/keys",
+            "Nothing was written. KEY_SEALING_KEYS and KEY_SEALING_KEYS_FILE are both set",
+        ),
+        (
+            "kubernetes",
+            "DATABASE_URL_FILE",
+            "/run/url",
+            "Nothing was written. DATABASE_URL and DATABASE_URL_FILE are both set",
+        ),
         # What only the settings know: refused after the answers were taken.
         ("systemd", "IDENTITY_VALIDITY_DAYS", "0", "Nothing was written. IDENTITY_VALIDITY_DAYS must be"),
         ("systemd", "BASE_URL", "https://192.0.2.1", "Nothing was written. DEFAULT_FROM_EMAIL must be"),
