@@ -150,7 +150,7 @@ class OperationsAdmin(ModelAdmin):
         )
         if settings.OPERATOR_SECOND_FACTOR:
             form.fields[CODE] = forms.CharField(
-                label=_t("New code of your second factor"),
+                label=_t("New code of your app, or a recovery code"),
                 help_text=_t("After single sign-on, first set up a second factor at /admin/second-factor/."),
                 max_length=30,
                 widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
