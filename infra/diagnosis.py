@@ -126,7 +126,7 @@ def _row(query: str) -> tuple[Any, ...]:
 
 
 CHECKS: dict[str, Check] = {
-    "database": (database, "see clock, then DatabaseAway and DatabaseRefusesWrites in docs/reference.md"),
+    "database": (database, "see clock, or DatabaseAway and DatabaseRefusesWrites in docs/reference.md"),
     "disk": (disk, "make room there"),
     "tls": (tls, "let this machine reach BASE_URL; renew its certificate, with its chain; reload nginx"),
     "audit_record": (audit_record, "see docs/operators.md, “Audit record”"),

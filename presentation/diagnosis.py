@@ -64,6 +64,6 @@ def client_secrets(now: datetime) -> tuple[State, str]:
 
 
 CHECKS: dict[str, Check] = {
-    "presentation": (presentation, "let this machine reach BASE_URL, or see docs/operate.md, “The doctor”"),
+    "presentation": (presentation, "see docs/operate.md, “The doctor”, or let this machine reach BASE_URL"),
     "client_secrets": (client_secrets, "ask these relying parties to replace it (docs/operators.md)"),
 }
