@@ -84,7 +84,7 @@ def _series(text: str) -> Iterator[tuple[str, float]]:
 @pytest.mark.parametrize("words", ["check rules rules.yml", "test rules rules_test.yml"])
 def test_promtool_accepts_the_rules_and_their_tests_pass(words: str) -> None:
     run = subprocess.run(
-        [str(promtool()), *words.split()], cwd=FOLDER, capture_output=True, text=True, timeout=60
+        [str(promtool()), *words.split()], cwd=FOLDER, capture_output=True, text=True, timeout=180
     )
 
     assert run.returncode == 0, run.stdout + run.stderr
