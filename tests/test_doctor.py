@@ -68,7 +68,8 @@ def _publish(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
 
 @pytest.fixture
 def well(monkeypatch: pytest.MonkeyPatch, settings: Any, signing_key: Any) -> None:
-    """A service in which every check passes."""
+    """A service, and no sandbox, in which every check passes."""
+    settings.ENVIRONMENT_BANNER = ""
     settings.AUDIT_FOLDER = "/nowhere"
     runs.record(runs.BACKUP, now=timezone.now())
 
@@ -117,6 +118,10 @@ def test_machines_read_json(settings: Any) -> None:
     assert facts["at"].endswith("Z")
     assert [each["check"] for each in facts["checks"] if each["state"] != "ok"] == ["audit_record"]
     assert all(bool(each["todo"]) == (each["state"] != "ok") for each in facts["checks"])
+
+
+def test_a_sandbox_signs_no_record(settings: Any) -> None:
+    assert (found("audit_record").state, settings.AUDIT_FOLDER) == (OK, "")
 
 
 @pytest.mark.usefixtures("well")
