@@ -77,7 +77,11 @@ def test_every_receipt_is_saved_with_names_and_no_values(
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [("shared", "<dd>Shared"), ("not shared", "<dd>Not shared"), ("not delivered", "<dd>You said yes, but nothing")],
+    [
+        ("shared", "<dd>Shared"),
+        ("not shared", "<dd>Not shared"),
+        ("not delivered", "<dd>You said yes, but nothing"),
+    ],
 )
 def test_anybody_sees_that_a_statement_is_genuine_and_what_it_says(
     holder: Client, alice: Wallet, statement_key: StatementKey, answer: str, said: str
