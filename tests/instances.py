@@ -5,6 +5,7 @@ sockets, starts the commands of the units with LISTEN_FDS and NOTIFY_SOCKET, and
 `systemctl` that `deploy/restart` finds in PATH hands its words over to it.
 """
 
+import io
 import os
 import re
 import shlex
@@ -12,6 +13,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tarfile
 import tempfile
 from collections.abc import Mapping
 from contextlib import suppress
@@ -21,7 +23,7 @@ from threading import Thread
 from typing import Any, Self
 
 ROOT = Path(__file__).resolve().parent.parent
-UNITS = ROOT / "deploy" / "systemd"
+PREVIOUS = "2c2e00e"  # version 0.2.0, the oldest and the newest release that people upgrade from
 LONGEST = 400  # seconds; a longer wait never ends
 # Descriptor 3 and the process id of the program itself, which systemd passes (sd_listen_fds(3)).
 AS_SYSTEMD = """
@@ -37,12 +39,22 @@ exec curl --silent --show-error --fail --max-time 300 --data "$*" http://127.0.0
 _collected: dict[Path, tempfile.TemporaryDirectory[str]] = {}
 
 
-def commands(unit: str) -> list[list[str]]:
+def commands(unit: str, code: Path = ROOT) -> list[list[str]]:
     """The commands that a shipped unit starts, with this Python in place of the release's own."""
-    text = (UNITS / unit).read_text()
+    text = (code / "deploy" / "systemd" / unit).read_text()
     found = [shlex.split(line) for line in re.findall(r"^ExecStart=(.+)$", text, re.M)]
     programs = {"python": [sys.executable], "gunicorn": [sys.executable, "-m", "gunicorn"]}
     return [[*programs[Path(program).name], *words] for program, *words in found]
+
+
+def previous(folder: Path) -> Path:
+    """The code of the previous version, out of git. Raises LookupError without its history."""
+    packed = subprocess.run(["git", "archive", PREVIOUS], cwd=ROOT, capture_output=True)
+    if packed.returncode:
+        raise LookupError(f"could not run without the commit {PREVIOUS} in git")
+    with tarfile.open(fileobj=io.BytesIO(packed.stdout)) as archive:
+        archive.extractall(folder, filter="data")
+    return folder
 
 
 class Instances:
@@ -52,14 +64,21 @@ class Instances:
     `said` has all commands that systemctl was given.
     """
 
-    def __init__(self, folder: Path, releases: Mapping[str, Path], environment: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        releases: Mapping[str, Path],
+        environment: Mapping[str, str],
+        *,
+        instances: int = 2,
+    ) -> None:
         self.folder, self.environment = folder, dict(environment)
         self.said: list[str] = []
         (folder / "releases").mkdir()
         for name, code in releases.items():
             self._install(folder / "releases" / name, code)
         (folder / "current").symlink_to(f"releases/{next(iter(releases))}")
-        self.sockets = [socket.create_server(("127.0.0.1", 0), backlog=2048) for _ in range(2)]
+        self.sockets = [socket.create_server(("127.0.0.1", 0), backlog=2048) for _ in range(instances)]
         self.ports = sorted(held.getsockname()[1] for held in self.sockets)
         self.held = {held.getsockname()[1]: held for held in self.sockets}
         self.running: dict[int, subprocess.Popen[bytes]] = {}
@@ -114,7 +133,7 @@ class Instances:
         self.running[port] = subprocess.Popen(
             [sys.executable, "-c", AS_SYSTEMD, str(held.fileno()), *command],
             cwd=(self.folder / "current").resolve(),
-            env=self.environment | self._state() | {"NOTIFY_SOCKET": address},
+            env=self.environment | self.state() | {"NOTIFY_SOCKET": address},
             stdout=self.log,
             stderr=self.log,
             pass_fds=[held.fileno()],
@@ -162,15 +181,15 @@ class Instances:
             subprocess.run(collect, cwd=folder, env=environment, check=True, timeout=LONGEST)
         (folder / "var").symlink_to(_collected[known].name)
 
-    def _state(self) -> dict[str, str]:
-        """A release's own `var`. Here its code stands elsewhere, so it has to be told."""
+    def state(self) -> dict[str, str]:
+        """The variable of a release's own `var`. Here its code stands elsewhere, so it has to be told."""
         return {"STATE_DIRECTORY": str((self.folder / "current").resolve() / "var")}
 
     def _run(self, command: list[str]) -> bool:
         ended = subprocess.run(
             command,
             cwd=(self.folder / "current").resolve(),
-            env=self.environment | self._state(),
+            env=self.environment | self.state(),
             stdout=self.log,
             stderr=self.log,
             timeout=LONGEST,

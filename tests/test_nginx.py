@@ -299,12 +299,15 @@ def test_while_no_instance_answers_programs_get_the_error_that_the_service_itsel
 
 
 class Server(ThreadingTCPServer):
-    """An instance that reads each request and then either says 204 or is killed; `seen` counts requests."""
+    """An instance that reads each request and then either says 204 or is killed; `seen` counts requests.
+
+    `says` is another status that it says.
+    """
 
     daemon_threads = True
 
-    def __init__(self, *, dies: bool) -> None:
-        self.dies, self.seen = dies, 0
+    def __init__(self, *, dies: bool, says: str = "204 No Content") -> None:
+        self.dies, self.says, self.seen = dies, says, 0
         super().__init__(("127.0.0.1", 0), Exchange)
 
 
@@ -317,7 +320,7 @@ class Exchange(StreamRequestHandler):
         self.rfile.read(int(length[1]) if length else 0)
         self.server.seen += 1
         if not self.server.dies:
-            self.wfile.write(b"HTTP/1.1 204 No Content\r\nConnection: close\r\n\r\n")
+            self.wfile.write(f"HTTP/1.1 {self.server.says}\r\nConnection: close\r\n\r\n".encode())
 
 
 # Parameters that may stand in a log: what is public, and the IDs of rows, which are of no use to others.
@@ -352,6 +355,7 @@ def test_no_secret_of_any_address_is_logged(tmp_path: Path) -> None:
         assert written.count(f"GET {before}(secret)") == 2
 
 
+@pytest.mark.parametrize("dies", [True, False])
 @pytest.mark.parametrize(
     ("method", "path", "sent_again"),
     [
@@ -365,11 +369,11 @@ def test_no_secret_of_any_address_is_logged(tmp_path: Path) -> None:
         ("POST", "/verifiable-credentials/v1/presentation/par", False),
     ],
 )
-def test_when_an_instance_dies_over_a_request_only_what_does_no_harm_goes_to_the_next(
-    method: str, path: str, sent_again: bool, tmp_path: Path
+def test_when_an_instance_dies_over_a_request_or_has_no_database_only_what_does_no_harm_goes_to_the_next(
+    dies: bool, method: str, path: str, sent_again: bool, tmp_path: Path
 ) -> None:
     port = free_port()
-    with Server(dies=True) as dying, Server(dies=False) as other:
+    with Server(dies=dies, says="503 Service Unavailable") as dying, Server(dies=False) as other:
         for server in (dying, other):
             Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         with proxy(tmp_path, port, dying.server_address[1], other.server_address[1]):

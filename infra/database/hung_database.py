@@ -29,6 +29,7 @@ from infra.waiting import most_in_all
 log = structlog.get_logger(__name__)
 
 SHORT = 2.0  # seconds for which every thread may wait
+TAKEOVER = 5.0  # seconds for which requests wait until one of several hosts accepts writes
 PROBE_INTERVAL = 1.0  # seconds between two probes
 PROMPT = 1.0  # seconds; a refusal within this time shows that the server answers
 PROBE_TIMEOUT = 3  # seconds that a probe may take
@@ -37,6 +38,7 @@ _thread = threading.local()  # `seconds`: the limit of this thread; `probes`: Tr
 _long_waits = threading.BoundedSemaphore(most_in_all())  # held by threads that wait longer than SHORT
 _state = threading.Lock()  # guards the next two
 _probing = False  # whether a thread probes the database
+_away_since = 0.0  # on the monotonic clock: since when no connection succeeds; 0 if the last one did
 _is_hung = False  # whether the last probe got no answer
 
 
@@ -117,12 +119,29 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
         raise psycopg.OperationalError("All other threads are waiting for the database already.")
     try:
         options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
-        return _bind(connect({**params, "options": options} if options else params))
+        return _bind(_when_taken_over(connect, {**params, "options": options} if options else params))
     except psycopg.errors.ConnectionTimeout:
         _start_probe()
         raise
     finally:
         _long_waits.release()
+
+
+def _when_taken_over(connect: Any, params: dict[str, Any]) -> Any:
+    """Connects. If DATABASE_URL names several hosts, one may be about to take over: tries again for a while.
+
+    Once no host has taken over in time, later requests fail at once, so that they do not occupy the threads.
+    """
+    global _away_since
+    _away_since = _away_since or monotonic()
+    end = _away_since + min(TAKEOVER, _thread.seconds) if "," in str(params.get("host")) else 0.0
+    while monotonic() < end:
+        with suppress(psycopg.OperationalError):
+            found, _away_since = connect(params), 0.0
+            return found
+        sleep(0.1)
+    found, _away_since = connect(params), 0.0
+    return found
 
 
 def _limited(gen: Any, raw: Any, seconds: float) -> Any:

@@ -174,6 +174,49 @@ def test_a_connection_of_a_request_has_the_limits_and_what_the_address_says_wins
         connection.settings_dict["OPTIONS"] = options
 
 
+@pytest.fixture
+def hosts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
+    """DATABASE_URL names two hosts. Each try takes from the list whether one of them accepts writes."""
+    accepts: list[bool] = []
+
+    def connects(**params: Any) -> Any:
+        if not accepts.pop(0):
+            raise psycopg.OperationalError("session is read-only")
+        return connect(**params | {"host": host})
+
+    connection.close()
+    connect, host = psycopg.connect, connection.get_connection_params().get("host")
+    monkeypatch.setitem(connection.settings_dict, "HOST", "one,two")
+    monkeypatch.setattr(psycopg, "connect", connects)
+    yield accepts
+    connection.close()
+    hung_database._away_since = 0.0
+
+
+def test_while_one_host_takes_over_from_another_a_request_waits(hosts: list[bool]) -> None:
+    hosts += [False, False, True]
+    with bounded(30):
+        ask("SELECT 1")
+    assert hosts == []
+
+
+def test_when_no_host_takes_over_requests_fail_and_later_ones_at_once(
+    hosts: list[bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(hung_database, "TAKEOVER", 0.25)
+    hosts += [False] * 20
+    with bounded(30), pytest.raises(OperationalError):
+        ask("SELECT 1")
+    assert len(hosts) < 19
+    hosts[:] = [False, True, False, True]
+    with bounded(30), pytest.raises(OperationalError):
+        ask("SELECT 1")
+    with bounded(30):
+        ask("SELECT 1")
+        connection.close()
+        ask("SELECT 1")  # it waits again
+
+
 def test_a_server_that_takes_no_connection_is_given_up_after_the_timeout(monkeypatch: Any) -> None:
     def times_out(params: Any) -> None:
         raise psycopg.errors.ConnectionTimeout("connection timeout expired")

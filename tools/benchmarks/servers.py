@@ -152,12 +152,17 @@ class Work:
     """A Python process whose last line of output is its result."""
 
     def __init__(
-        self, command: Sequence[str], environment: Mapping[str, str], *, patience: float = 120
+        self,
+        command: Sequence[str],
+        environment: Mapping[str, str],
+        *,
+        patience: float = 120,
+        code: Path = ROOT,
     ) -> None:
         self.command, self.patience = command, patience  # in seconds
         self.process = subprocess.Popen(
             [sys.executable, *command],
-            cwd=ROOT,
+            cwd=code,
             env={**environment, "PATH": os.environ["PATH"]},
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

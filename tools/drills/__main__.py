@@ -11,16 +11,18 @@ from tools.drills import changes, databases, killed, mail, surroundings, table  
 from tools.drills.drill import DRILLS, Result
 from tools.drills.failover import failover
 from tools.drills.place import place
+from tools.drills.upgrade import upgrade
 
-FAILOVER = "failover"  # runs alone: it needs more packages, has several results and a table of its own
+# These run alone: they need more packages, have several results and tables of their own.
+ALONE = {"failover": failover, "upgrade": upgrade}
 
 
 def run(names: list[str]) -> list[Result]:
     """The results of these drills, in order."""
     results = []
     with place() as where:
-        if names == [FAILOVER]:
-            return failover(where)
+        if len(names) == 1 and names[0] in ALONE:
+            return ALONE[names[0]](where)
         for name in names:
             began = time.monotonic()
             results.append(DRILLS[name](where))
@@ -36,7 +38,7 @@ def short() -> list[Result]:
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.drills", description=__doc__)
-    parser.add_argument("names", nargs="*", help=f"{FAILOVER}, or some of: {', '.join(DRILLS)}")
+    parser.add_argument("names", nargs="*", help=f"{' or '.join(ALONE)}, or some of: {', '.join(DRILLS)}")
     parser.add_argument("--write", action="store_true", help="write the table into docs/faults.md")
     parser.add_argument("--short", action="store_true", help="one short drill, to see that drills run")
     chosen = parser.parse_args()
@@ -47,7 +49,7 @@ def main() -> int:
         return 1
     print(table.markdown(results))
     if chosen.write:
-        table.write(results, f" NAMES={FAILOVER}" if chosen.names == [FAILOVER] else "")
+        table.write(results, f" NAMES={chosen.names[0]}" if chosen.names and chosen.names[0] in ALONE else "")
     if left := children(os.getpid()):
         print(f"These processes were left behind: {left}", file=sys.stderr)
     return 0 if not left and all(result.count.sound for result in results) else 1

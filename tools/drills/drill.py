@@ -98,9 +98,10 @@ def under_load(
         crowd.wait_for(after)
     if crowd.failed:
         raise RuntimeError(f"the drill itself failed: {crowd.failed}") from crowd.failed[0]
-    watch.count = reckon(crowd.flows, where.url, where.party(), lambda url: _document(where, url))
+    watch.count = reckon(crowd.flows, where.url, where.party(), lambda url: document(where, url))
 
 
-def _document(where: Installation, url: str) -> Answer:
+def document(where: Installation, url: str) -> Answer:
+    """What nginx answers to a request for this address."""
     with Window(where.proxy.port, {}, host=f"{HOST}:{where.place.port}") as window:
         return window.get(url.removeprefix(where.place.origin))

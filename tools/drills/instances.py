@@ -98,19 +98,13 @@ class Instance:
 class Proxy:
     """nginx with deploy/nginx.conf in front of the instances, with the paths and ports of a drill."""
 
-    def __init__(
-        self, folder: Path, port: int, instances: Sequence[Instance], logs: Path | None = None
-    ) -> None:
-        self.folder, self.port = folder, port
+    def __init__(self, folder: Path, port: int, ports: Sequence[int], logs: Path | None = None) -> None:
+        self.folder, self.port, self._ports, self._logs = folder, port, ports, logs
         folder.mkdir()
         made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost"
         files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
         subprocess.run([*made.split(), *files], check=True, capture_output=True)
-        shipped = (ROOT / "deploy" / "nginx.conf").read_text()
-        text = configuration(shipped, folder, port, [one.port for one in instances])
-        if logs:
-            text = re.sub(r"(access_log|error_log) \S+\.log", rf"\1 {logs}", text)
-        (folder / "site.conf").write_text(text)
+        self.configure(ROOT)
         kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
         paths = " ".join(f"{kind}_temp_path {folder / kind};" for kind in kinds)
         user = "user root; " if os.geteuid() == 0 else ""  # www-data could not write here
@@ -119,6 +113,14 @@ class Proxy:
             f"events {{}}\nhttp {{ {paths} include {folder}/site.conf; }}\n"
         )
         self.process: subprocess.Popen[bytes] | None = None
+
+    def configure(self, code: Path) -> None:
+        """Takes over the nginx.conf of this code. An nginx that runs needs a SIGHUP then."""
+        shipped = (code / "deploy" / "nginx.conf").read_text()
+        text = configuration(shipped, self.folder, self.port, self._ports)
+        if self._logs:
+            text = re.sub(r"(access_log|error_log) \S+\.log", rf"\1 {self._logs}", text)
+        (self.folder / "site.conf").write_text(text)
 
     def __enter__(self) -> Self:
         command = [str(nginx()), "-p", str(self.folder), "-c", str(self.folder / "nginx.conf")]

@@ -114,7 +114,7 @@ def mail(place: Place) -> Result:
         with (
             installation(place, changes=server.environment) as where,
             sender(where),
-            _newcomers(where, server) as newcomers,
+            newcomers(where, server, NEWCOMERS) as came,
             under_load(where, 4) as watch,
         ):
             watch.fault()
@@ -130,7 +130,7 @@ def mail(place: Place) -> Result:
     ratio = silent / usual
     figures = f"returning holders {silent * 1000:.0f} ms, with a mail server {usual * 1000:.0f} ms"
     result.target(ratio <= MOST, f"{figures} ({ratio:.2f} ×)")
-    result.said.append(_said_of(newcomers))
+    result.said.append(said_of(came))
     return result
 
 
@@ -159,7 +159,8 @@ def sender(where: Installation) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _newcomers(where: Installation, mail: Mail) -> Iterator[list[Flow]]:
+def newcomers(where: Installation, mail: Mail, count: int) -> Iterator[list[Flow]]:
+    """Newcomers come one after the other during the block; the list grows."""
     flows: list[Flow] = []
     over = Event()
 
@@ -169,7 +170,7 @@ def _newcomers(where: Installation, mail: Mail) -> Iterator[list[Flow]]:
         while not over.wait(0.2):
             flows.append(person.present())
 
-    threads = [Thread(target=come, args=(number,), daemon=True) for number in range(NEWCOMERS)]
+    threads = [Thread(target=come, args=(number,), daemon=True) for number in range(count)]
     for thread in threads:
         thread.start()
     try:
@@ -180,7 +181,8 @@ def _newcomers(where: Installation, mail: Mail) -> Iterator[list[Flow]]:
             thread.join(60)
 
 
-def _said_of(flows: list[Flow]) -> str:
+def said_of(flows: list[Flow]) -> str:
+    """How these newcomers fared."""
     signed_in = sum(flow.outcome is Outcome.ANSWERED for flow in flows)
     told = sum(flow.outcome is Outcome.GOES_ON for flow in flows)
     stuck = len(flows) - signed_in - told

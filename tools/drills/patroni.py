@@ -121,6 +121,12 @@ class Patroni:
         request = urllib.request.Request(f"http://127.0.0.1:{leader.rest}/switchover", body, method="POST")
         urllib.request.urlopen(request, timeout=LONGEST).close()
 
+    def restart_postgresql(self, role: str) -> None:
+        """Does what `patronictl restart` does with one server, as after an update of its packages."""
+        url = f"http://127.0.0.1:{self.member(role).rest}/restart"
+        urllib.request.urlopen(urllib.request.Request(url, b"{}", method="POST"), timeout=LONGEST).close()
+        self.until_whole()
+
     def member(self, role: str) -> Member:
         """The server with this role."""
         return next(member for member in self.members if member.role() == role)
@@ -145,7 +151,7 @@ class Patroni:
 def cluster(owner: Cluster) -> Iterator[Patroni]:
     """A whole cluster. Raises MissingProgramError."""
     if not (shutil.which("patroni") and shutil.which("etcd")):
-        raise MissingProgramError("The drill `failover` needs Debian’s patroni and etcd-server.")
+        raise MissingProgramError("This drill needs Debian’s patroni and etcd-server.")
     found = Patroni(owner)
     try:
         found.start(found.members[0])

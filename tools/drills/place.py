@@ -168,7 +168,8 @@ def installation(
             running.append(instance)
         for instance in running:
             instance.wait()
-        proxy = stack.enter_context(Proxy(folder / "nginx", place.port, running, nginx_logs))
+        ports = [instance.port for instance in running]
+        proxy = stack.enter_context(Proxy(folder / "nginx", place.port, ports, nginx_logs))
         yield Installation(place, url, facts or place.facts, running, proxy, environment)
 
 
