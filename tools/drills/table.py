@@ -47,8 +47,8 @@ def cells(result: Result) -> tuple[str, ...]:
 
 def markdown(results: Sequence[Result]) -> str:
     """The table in Markdown."""
-    rows = [HEADINGS, ("---", *("--:" for _ in HEADINGS[1:-1]), "---"), *(cells(one) for one in results)]
-    return "\n".join(f"| {' | '.join(row)} |" for row in rows)
+    heading, *rows = (f"| {' | '.join(row)} |" for row in (HEADINGS, *map(cells, results)))
+    return "\n".join([heading, f"|---|{'--:|' * len(HEADINGS[1:-1])}---|", *rows])
 
 
 def written(text: str, results: Sequence[Result], day: date, names: str = "") -> str:

@@ -11,7 +11,7 @@ import signal
 import ssl
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from time import monotonic
@@ -26,7 +26,7 @@ from tools.drills.drill import AFTER, WARM, Result, document
 from tools.drills.instances import Proxy
 from tools.drills.mail import Mail, newcomers, said_of
 from tools.drills.patroni import Patroni, cluster
-from tools.drills.people import Flow
+from tools.drills.people import Outcome
 from tools.drills.place import HOLDERS, Installation, Place, database
 from tools.drills.reckoning import reckon
 
@@ -35,6 +35,7 @@ PAUSE = 0.2  # seconds between two presentations of a person, so that instances 
 WORKER = "presentation-worker.service"
 OLD_UNITS = ("presentation-emails.service", "presentation-webhooks.service")
 OLD_TIMERS = ("rotate_signing_keys", "sweep_identity_verifications", "clear_expired", "send_share_emails")
+NEWCOMERS = 2
 LIMIT = {"REQUESTS_PER_CLIENT": "3000"}  # newcomers come from few addresses
 ENVIRONMENT = {OLD: LIMIT | {"SIGN_IN_EMAILS_PER_CLIENT": "3000"}, NEW: LIMIT}  # 0.3.0 refuses that name
 
@@ -154,7 +155,7 @@ class Site:
 
 
 def upgrade(place: Place) -> list[Result]:
-    """One result for each step, and one for all of them together."""
+    """One result, of all steps."""
     try:
         old = previous(place.folder / "before")
     except LookupError as error:
@@ -163,7 +164,7 @@ def upgrade(place: Place) -> list[Result]:
     mail.start()
     try:
         with cluster(place.cluster) as servers, _site(place, servers, old, mail.environment) as site:
-            return _under_load(site, mail)
+            return [_under_load(site, mail)]
     finally:
         mail.stop()
 
@@ -202,40 +203,31 @@ def _filled(place: Place, servers: Patroni, old: Path) -> tuple[str, dict[str, A
     return url, facts | {"root": der, "holders": holders}
 
 
-def _under_load(site: Site, mail: Mail) -> list[Result]:
-    steps: list[tuple[str, Callable[[], None]]] = [
-        (f"upgrade: web and worker from {OLD} to {NEW}", site.up),
-        ("upgrade: PostgreSQL is restarted on the standbys", site.standbys),
-        ("upgrade: `patronictl switchover`, and the former primary is restarted", site.primary),
-        (f"upgrade: web and worker back to {OLD}", site.back),
-    ]
+def _under_load(site: Site, mail: Mail) -> Result:
+    steps = (
+        ("web and worker", site.up),
+        ("standbys", site.standbys),
+        ("switchover and former primary", site.primary),
+        ("back", site.back),
+    )
+    took: list[str] = []
     site.timers()
-    began: list[float] = []
-    lasted: list[float] = []
-    with site.where.crowd(pause=PAUSE) as crowd, newcomers(site.where, mail, 2) as came:
+    with site.where.crowd(pause=PAUSE) as crowd, newcomers(site.where, mail, NEWCOMERS) as came:
         for name, step in steps:
-            began.append(monotonic())
             crowd.wait_for(WARM)
-            before = monotonic()
+            began, before = monotonic(), len(crowd.flows)
             step()
-            lasted.append(monotonic() - before)
-            print(f"{name} ({lasted[-1]:.0f} s)", file=sys.stderr, flush=True)
+            took.append(f"{name} {monotonic() - began:.0f} s")
             crowd.wait_for(AFTER)
+            troubled = sum(not flow.clean for flow in crowd.flows[before:])
+            print(f"{took[-1]}, {troubled} flows met trouble", file=sys.stderr, flush=True)
     if crowd.failed:
         raise RuntimeError(f"the drill itself failed: {crowd.failed}") from crowd.failed[0]
-    results = []
-    for (name, _), since, until, seconds in zip(
-        steps, [0.0, *began[1:]], [*began[1:], float("inf")], lasted, strict=True
-    ):
-        here, new = ([flow for flow in flows if since <= flow.begun < until] for flows in (crowd.flows, came))
-        results.append(_result(site.where, name, here, new))
-        results[-1].said.append(f"{seconds:.0f} s")
-    return [*results, _result(site.where, "upgrade: all of it", crowd.flows, came)]
-
-
-def _result(where: Installation, name: str, flows: list[Flow], came: list[Flow]) -> Result:
-    result = Result(name, reckon(flows, where.url, where.party(), lambda url: document(where, url)))
-    troubled = result.count.flows - result.count.clean
-    result.target(troubled == 0, f"{troubled} flows met trouble")
-    result.target(all(flow.clean for flow in came), said_of(came))
+    where = site.where
+    count = reckon(crowd.flows, where.url, where.party(), lambda url: document(where, url))
+    result = Result(f"a cluster from {OLD} to {NEW}, and back", count)
+    result.target(count.clean == count.flows, f"{count.flows - count.clean} flows met trouble")
+    signed_in = all(flow.outcome is Outcome.ANSWERED and not flow.server_errors for flow in came)
+    result.target(signed_in, said_of(came))
+    result.said.append(", ".join(took))
     return result
