@@ -47,10 +47,9 @@ def compare_first_connection(sender: Any, connection: Any, **_: Any) -> None:
     try:
         compare(connection)
     except (ForeignDatabaseError, Error) as error:
-        if isinstance(error, Error) and means_no_table(error):
-            return
-        connection.close()  # Django would keep it, and run the next statement on it
-        raise
+        if not (isinstance(error, Error) and means_no_table(error)):
+            connection.close()  # Django would keep it, and run the next statement on it
+            raise
 
 
 def refuse_foreign_database(*, within: float = 5) -> None:
@@ -87,5 +86,4 @@ def write(sender: Any, using: str, apps: Any = apps, **_: Any) -> None:
 
 
 def _location(connection: Any) -> tuple[str, ...]:
-    named = connection.settings_dict
-    return tuple(str(named[name]) for name in ("HOST", "PORT", "NAME"))
+    return tuple(str(connection.settings_dict[name]) for name in ("HOST", "PORT", "NAME"))

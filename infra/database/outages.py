@@ -22,9 +22,8 @@ def means_away(error: BaseException | None) -> bool:
         # SQLite raises the same class for a locked file and for a missing table.
         code = getattr(driver, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return isinstance(error, OperationalError) and code != sqlite3.SQLITE_ERROR
-    if getattr(driver, "sqlstate", None) in _ALSO_AWAY:
-        return True
-    return isinstance(error, OperationalError | InterfaceError)
+    lost = isinstance(error, OperationalError | InterfaceError)
+    return lost or getattr(driver, "sqlstate", None) in _ALSO_AWAY
 
 
 def means_no_table(error: Error) -> bool:

@@ -11,6 +11,7 @@ import signal
 import ssl
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -30,7 +31,8 @@ from tools.drills.people import Outcome
 from tools.drills.place import HOLDERS, Installation, Place, database
 from tools.drills.reckoning import reckon
 
-OLD, NEW = "0.2.0", "0.3.0"
+OLD = "0.2.0"
+NEW: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 PAUSE = 0.2  # seconds between two presentations of a person, so that instances start while people present
 WORKER = "presentation-worker.service"
 OLD_UNITS = ("presentation-emails.service", "presentation-webhooks.service")
@@ -43,7 +45,7 @@ ENVIRONMENT = {OLD: LIMIT | {"SIGN_IN_EMAILS_PER_CLIENT": "3000"}, NEW: LIMIT}  
 class Machine(Instances):
     """One machine with an instance, and the units that run in the background there.
 
-    `shared` is of both releases' environment; `changes` are the lines that an upgrade changes.
+    `shared` is the part of the environment that both releases have.
     """
 
     def __init__(self, folder: Path, releases: Mapping[str, Path], shared: Mapping[str, str]) -> None:
