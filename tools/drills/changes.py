@@ -21,8 +21,7 @@ def rolling(place: Place) -> Result:
         watch.mended()
     count = watch.counted()
     result = Result(f"rolling restart of two instances, {ROUNDS} times", count)
-    troubled = count.flows - count.clean
-    result.target(troubled == 0, f"{troubled} flows met trouble")
+    result.untroubled()
     result.said.append(f"slowest flow {watch.slowest():.1f} s")
     return result
 
@@ -41,8 +40,7 @@ def reloaded(place: Place) -> Result:
         watch.mended()
     count = watch.counted()
     result = Result("systemctl reload (SIGHUP) of both instances", count)
-    troubled = count.flows - count.clean
-    result.target(troubled == 0, f"{troubled} flows met trouble")
+    result.untroubled()
     return result
 
 
@@ -59,6 +57,5 @@ def rotation(place: Place) -> Result:
     tokens = [flow.token for flow in watch.crowd.flows if flow.token]
     kids = {read_jwt(token.split("~")[0]).header["kid"] for token in tokens}
     result.target(len(kids) == 2, f"{len(kids)} keys signed, and every answer was verified")
-    troubled = count.flows - count.clean
-    result.target(troubled == 0, f"{troubled} flows met trouble")
+    result.untroubled()
     return result

@@ -26,6 +26,11 @@ class Result:
     def target(self, met: bool, text: str) -> None:
         (self.said if met else self.missed).append(text)
 
+    def untroubled(self) -> None:
+        """A target: every flow is clean."""
+        if troubled := self.count.flows - self.count.clean:
+            self.missed.append(f"{troubled} flows met trouble")
+
 
 Drill = Callable[..., Result]  # of a `Place`
 DRILLS: dict[str, Drill] = {}

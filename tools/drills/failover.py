@@ -79,8 +79,8 @@ def _taken_over(name: str, servers: Patroni, watch: Watch, writes: "Writes") -> 
 
 
 def _unnoticed(name: str, watch: Watch, writes: "Writes") -> Result:
-    result = Result(name, count := watch.counted())
-    result.target(count.clean == count.flows, f"{count.flows - count.clean} flows met trouble")
+    result = Result(name, watch.counted())
+    result.untroubled()
     result.said.append(f"{writes.gap(watch.began):.1f} s without a write")
     return result
 

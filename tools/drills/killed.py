@@ -29,8 +29,7 @@ def worker(place: Place, *, kills: int = 6, people: int = 8, instances: int = 2,
         watch.mended()
     count = watch.counted()
     result = Result(f"kill -9 of a worker, {kills} times", count)
-    troubled = count.flows - count.clean
-    result.target(troubled == 0, f"{troubled} flows met trouble")
+    result.untroubled()
     return result
 
 

@@ -130,7 +130,7 @@ def mail(place: Place) -> Result:
     ratio = silent / usual
     figures = f"returning holders {silent * 1000:.0f} ms, with a mail server {usual * 1000:.0f} ms"
     result.target(ratio <= MOST, f"{figures} ({ratio:.2f} ×)")
-    result.said.append(said_of(came))
+    result.said.append(_said_of(came))
     return result
 
 
@@ -181,8 +181,7 @@ def newcomers(where: Installation, mail: Mail, count: int) -> Iterator[list[Flow
             thread.join(60)
 
 
-def said_of(flows: list[Flow]) -> str:
-    """How these newcomers fared."""
+def _said_of(flows: list[Flow]) -> str:
     signed_in = sum(flow.outcome is Outcome.ANSWERED for flow in flows)
     told = sum(flow.outcome is Outcome.GOES_ON for flow in flows)
     stuck = len(flows) - signed_in - told

@@ -26,8 +26,7 @@ def log_disk(place: Place) -> Result:
         watch.mended()
     count = watch.counted()
     result = Result("the disk for logs is full, also during a restart", count)
-    troubled = count.flows - count.clean
-    result.target(troubled == 0, f"{troubled} flows met trouble")
+    result.untroubled()
     return result
 
 
