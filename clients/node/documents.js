@@ -5,7 +5,7 @@ import { attempt, readJson, Unavailable } from "./jose.js";
 // attackers can invent these.
 const LONGEST = 2 ** 23, LONGEST_KEPT = 3600, AT_MOST_EVERY = 30;
 
-/** Status, text and `max-age` (RFC 9111 §5.2.2.1) of the response within five seconds. No redirect is followed. */
+/** Status, text and headers of the response within five seconds. No redirect is followed. */
 export async function send(address, request = {}, fetcher = fetch) {
   try {
     const limits = { redirect: /** @type {const} */ ("manual"), signal: AbortSignal.timeout(5000) };
@@ -15,7 +15,7 @@ export async function send(address, request = {}, fetcher = fetch) {
       text += part;
       if (text.length > LONGEST) throw new RangeError();
     }
-    return { status, text, maxAge: Number(/\bmax-age=(\d+)/.exec(headers.get("cache-control") ?? "")?.[1] ?? 60) };
+    return { status, text, headers };
   } catch (cause) { throw new Unavailable(`${address} cannot be read (${Object(cause).name})`, { cause }); }
 }
 
@@ -29,8 +29,9 @@ export function cached(fetcher) {
   return async (address, anew = false) => {
     const now = performance.now() / 1000, last = kept.get(address);
     if (last && now < (anew ? last.anewFrom : last.freshUntil)) return last.text;
-    const { status, text, maxAge } = await send(address, {}, fetcher);
+    const { status, text, headers } = await send(address, {}, fetcher);
     if (status !== 200) throw new Unavailable(`${address} answered with status ${status}`);
+    const maxAge = Number(/\bmax-age=(\d+)/.exec(headers.get("cache-control") ?? "")?.[1] ?? 60); // RFC 9111 §5.2.2.1
     if (kept.size >= 100) kept.clear();
     kept.set(address, { text, freshUntil: now + Math.min(maxAge, LONGEST_KEPT), anewFrom: now + AT_MOST_EVERY });
     return text;

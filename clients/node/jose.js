@@ -11,13 +11,15 @@ const utf8 = new TextDecoder("utf-8", { fatal: true });
 /** The person or the service said no, so nobody is verified. */
 export class Denied extends Error {
   name = "Denied";
-  /** @param {unknown} code @param {unknown} [description] */
-  constructor(code, description = "") {
+  /** @param {unknown} code @param {unknown} [description] @param {string | null} [requestId] */
+  constructor(code, description = "", requestId = "") {
     super(`${code}: ${description}`.replace(/[^\x20-\x7e]/g, "").slice(0, 400)); // no line break forges a log
     /** The `error` of OAuth 2.0, such as `access_denied`. */
     this.code = String(code).replace(/[^a-z_]/g, "").slice(0, 64);
     /** Explains it to a developer; only the characters of RFC 6749 §4.1.2.1. */
     this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 300);
+    /** Of a pushed request, to be found in the sandbox by your application's requests, and by the operator. */
+    this.reference = String(requestId).replace(/[^0-9a-f]/g, "").slice(0, 8).toUpperCase();
   }
 }
 
@@ -59,10 +61,14 @@ export function decode(text) {
   return octets;
 }
 
-/** The value of a JSON text: an object, or what `fits` demands. */
+// How many names a JSON text has, which are strings before a colon. `JSON.parse` keeps only one of two that are equal.
+const names = (json) => json.match(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g)?.filter((each) => each.endsWith(":")).length;
+
+/** The value of a JSON text in which no object has a name twice: an object, or what `fits` demands. */
 export function readJson(text, fits = isObject) {
-  const found = attempt(() => JSON.parse(utf8.decode(Buffer.from(text))), new Rejected("structure", "it is not JSON"));
-  demand(fits(found), "structure", "a part is JSON of another kind");
+  const error = new Rejected("structure", "it is not JSON of this kind, or an object has a name twice");
+  const json = attempt(() => utf8.decode(Buffer.from(text)), error), found = attempt(() => JSON.parse(json), error);
+  if (!fits(found) || attempt(() => names(JSON.stringify(found)), error) !== names(json)) throw error;
   return found;
 }
 

@@ -1,5 +1,7 @@
 // Drives the installed library for Node.js: reads a command a line, and prints an answer a line.
+import { readFileSync } from "node:fs";
 import { createInterface } from "node:readline";
+import { isDeepStrictEqual } from "node:util";
 import * as library from "credential-presentation";
 import { fieldsOf, holder } from "credential-presentation/testing";
 
@@ -29,6 +31,22 @@ const commands = {
   },
   finish: async ({ pending, fields }) => told(await wallet.finish(camel(pending), fields)),
   verify: async ({ vp_token, ...expected }) => told(await wallet.verify(vp_token, camel(expected))),
+  // What each case of the file is refused for; "" where the answer and its archive are accepted.
+  async vectors({ file }) {
+    const refused = {};
+    for (const [name, { wallet: facts, pending, fields }] of Object.entries(JSON.parse(readFileSync(file, "utf8")))) {
+      try {
+        commands.open(facts);
+        const { claims, archive } = await commands.finish({ pending, fields });
+        const archived = await library.verifyArchive(archive, facts.root);
+        refused[name] = isDeepStrictEqual(archived.claims, [claims]) ? "" : "another archive";
+      } catch (error) {
+        if (!["Rejected", "Unavailable"].includes(error.name)) throw error;
+        refused[name] = error.check ?? "unavailable";
+      }
+    }
+    return refused;
+  },
   archive: async ({ document, root }) => snake(await library.verifyArchive(document, root)),
   webhook: ({ headers, body, secrets }) => library.readWebhook(headers, Buffer.from(body), ...secrets),
   state_of: ({ fields }) => library.stateOf(fields),
@@ -50,7 +68,7 @@ for await (const line of createInterface({ input: process.stdin })) {
     answer = { answer: await commands[name](command) };
   } catch (error) {
     if (!["Denied", "Rejected", "Unavailable"].includes(error.name)) throw error;
-    answer = { error: error.name, code: error.code ?? error.check ?? "", text: `${error} ${error.description ?? ""}` };
+    answer = { error: error.name, code: error.code ?? error.check ?? "", text: `${error} ${error.reference ?? ""}` };
   }
   console.log(JSON.stringify(answer));
 }

@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from pathlib import Path
 from typing import Any
 
 import credential_presentation as library
@@ -32,6 +33,21 @@ class Driver:
 
     def verify(self, vp_token: Any, **expected: Any) -> dict[str, Any]:
         return self.told(self.wallet.verify(vp_token, **expected))
+
+    def vectors(self, file: str) -> dict[str, str]:
+        """What each case of the file is refused for; "" where the answer and its archive are accepted."""
+        return {name: self.refused(**case) for name, case in json.loads(Path(file).read_text()).items()}
+
+    def refused(self, wallet: Any, pending: Any, fields: Any, failing: Any) -> str:
+        try:
+            self.open(**wallet)
+            found = self.finish(pending, fields)
+            archived = self.archive(found["archive"], wallet["root"])
+        except library.Rejected as error:
+            return error.check
+        except library.Unavailable:
+            return "unavailable"
+        return "" if archived["claims"] == [found["claims"]] else "another archive"
 
     def told(self, result: library.Result) -> dict[str, Any]:
         assert not any(str(value) in repr(result) for value in result.claims.values())
@@ -63,6 +79,6 @@ for line in sys.stdin:
     try:
         answer = {"answer": getattr(driver, command.pop("do"))(**command)}
     except (library.Denied, library.Rejected, library.Unavailable) as error:
-        kind, text = type(error).__name__, f"{error} {getattr(error, 'description', '')}"
+        kind, text = type(error).__name__, f"{error} {getattr(error, 'reference', '')}"
         answer = {"error": kind, "code": getattr(error, "code", getattr(error, "check", "")), "text": text}
     print(json.dumps(answer), flush=True)

@@ -5,17 +5,20 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import cryptography
 import flask
+import pytest
 
-from tests.fixtures import NODE_PACKAGES
-from tests.project_copy import ROOT
+from tests.project_copy import NODE_PACKAGES, ROOT
 
 HERE = Path(__file__).parent
+LANGUAGES = ["python", "node"]
+HOME, MAIL = "https://shop.example/callback", "sam@example.org"
 
 
 class RefusedError(Exception):
@@ -63,6 +66,15 @@ class Installed:
         return Library(process, language)
 
 
+def refusal(call: Callable[..., Any], *words: Any, **arguments: Any) -> tuple[str, str]:
+    """The exception of the library, and its code or check."""
+    with pytest.raises(RefusedError) as refused:
+        call(*words, **arguments)
+    for private in ("Alice", "Müller", MAIL, "Weinkühler"):
+        assert private not in refused.value.text
+    return refused.value.kind, refused.value.code
+
+
 def clean() -> dict[str, str]:
     """An environment in which Python finds nothing of this project."""
     return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
@@ -92,5 +104,5 @@ def install(folder: Path) -> Installed:
     (node / "package.json").write_text('{"private": true, "type": "module"}')
     run("npm", "install", "--silent", "--offline", "--ignore-scripts", tarball, cwd=node)
     for name in ("express", "typescript", "@types"):
-        (node / "node_modules" / name).symlink_to(NODE_PACKAGES / name)
+        (node / "node_modules" / name).symlink_to(ROOT / NODE_PACKAGES / name)
     return Installed(built, python, node)

@@ -1,5 +1,6 @@
 """What both packages of the client libraries have in common, and what they may not have."""
 
+import ast
 import json
 import re
 import sys
@@ -46,6 +47,28 @@ def test_texts_and_examples_are_short() -> None:
         assert len((folder / "README.md").read_text().splitlines()) <= 70
     for path in (ROOT / "docs" / "examples").glob("*_shop.*"):
         assert len(path.read_text().splitlines()) <= 60, path
+
+
+def test_the_libraries_are_small() -> None:
+    """At most 550 and 350 lines of code: no blank lines, comments and documentation."""
+    python, node = 0, 0
+    for path in SOURCE.glob("*.py"):
+        text = path.read_text()
+        documented = {
+            line
+            for found in ast.walk(ast.parse(text))
+            if isinstance(found, ast.Module | ast.ClassDef | ast.FunctionDef) and ast.get_docstring(found)
+            for line in range(found.body[0].lineno, (found.body[0].end_lineno or 0) + 1)
+        }
+        python += sum(
+            bool(line.strip()) and not line.strip().startswith("#") and number not in documented
+            for number, line in enumerate(text.splitlines(), 1)
+        )
+    for path in NODE.glob("*.js"):
+        text = re.sub(r"/\*\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
+        node += sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines())
+    assert python <= 550
+    assert node <= 350
 
 
 def test_documents_are_cached_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:

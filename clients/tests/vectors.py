@@ -2,6 +2,7 @@
 
 import json
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from cryptography import x509
@@ -18,6 +19,8 @@ from tests.forgery import (
     WRONG_CHAINS,
     Forger,
     Tampering,
+    certificate,
+    new_key,
 )
 
 CLAIMS = ["given_name", "family_name", "age_equal_or_over.18"]
@@ -58,12 +61,82 @@ def case(forger: Forger, tampering: Tampering, failing: list[str]) -> dict[str, 
     }
 
 
+def nested(depth: int) -> Any:
+    return {"a": nested(depth - 1)} if depth else 1
+
+
+def issued(failing: list[str], **payload: Any) -> dict[str, Any]:
+    """A genuine presentation of a token with this payload too."""
+    return case(Forger(), Tampering([], issue=lambda _h, said, _s: said.update(payload)), failing)
+
+
+def certified(failing: list[str], *, middle: bool = False, host: str = "wallet.example") -> dict[str, Any]:
+    """A presentation whose key is certified for a host, perhaps by a lower authority."""
+    forger, key = Forger(), new_key()
+    issuing = ("Issuing CA", forger.issuing_key)
+    above, issuer = [forger.issuing, forger.root], issuing
+    if middle:
+        forger.issuing = certificate(*issuing, ("Root", forger.root_key), authority=True)
+        above = [certificate("Below", key, issuing, authority=True), forger.issuing, forger.root]
+        issuer = ("Below", key)
+    leaf = certificate("Signer", forger.signing_key, issuer, authority=False, host=host)
+    forger.publish([leaf, *above])
+    return case(forger, HONEST["as asked"], failing)
+
+
+def around(honest: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    """The same presentation in other forms, and for other sessions."""
+    token = honest["fields"]["vp_token"]
+    pendings: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "a request of two hours ago": ({"begun": NOW - 8000}, ["state"]),
+        "more was disclosed": ({"claims": CLAIMS[:2]}, ["claims"]),
+        "a claim is missing": ({"claims": [*CLAIMS, "nationalities"]}, ["claims"]),
+        "an optional claim is missing": ({"claims": [*CLAIMS, "nationalities?"]}, []),
+    }
+    fields: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "as an object": ({"vp_token": json.dumps({"basic": [token]}), "iss": BASE_URL}, []),
+        "another state": ({"vp_token": token, "state": "t" * 32}, ["state"]),
+        "no state": ({"vp_token": token, "state": None}, ["state"]),
+        "another issuer": ({"vp_token": token, "iss": "https://evil.example"}, ["iss"]),
+        "nothing": ({}, ["structure"]),
+        "two presentations": ({"vp_token": json.dumps({"a": [token, token]})}, ["structure"]),
+        "an object of texts": ({"vp_token": json.dumps({"a": token})}, ["structure"]),
+        "an object with a name twice": (
+            {"vp_token": f'{{"a": ["{token}"], "a": ["{token}"]}}'},
+            ["structure"],
+        ),
+        "broken JSON": ({"vp_token": "{"}, ["structure"]),
+        "too long": ({"vp_token": token + "~" * 70_000}, ["structure"]),
+        "encrypted, unasked": ({"response": "a.b.c.d.e"}, ["encryption"]),
+    }
+    return {
+        name: honest | {"pending": honest["pending"] | change, "failing": failing}
+        for name, (change, failing) in pendings.items()
+    } | {
+        name: honest | {"fields": {"state": STATE} | sent, "failing": failing}
+        for name, (sent, failing) in fields.items()
+    }
+
+
 @cache
 def vectors() -> dict[str, dict[str, Any]]:
-    """The cases by name."""
+    """The attack table by name, and what it has no place for."""
     found = {name: case(Forger(), each, each.failing) for name, each in (HONEST | TAMPERINGS).items()}
     for name, (chain, check) in WRONG_CHAINS.items():
         forger = Forger()
         forger.publish(chain(forger))
         found[f"chain: {name}"] = case(forger, Tampering([]), [check])
-    return found
+    found["a list that is not there"]["failing"] = ["unavailable"]  # that is no forgery
+    others = {
+        "chain: three authorities": certified([], middle=True),
+        "chain: for another host": certified(["certificate-chain"], host="other.example"),
+        "a claim beside the disclosures": issued(["disclosures-form"], given_name="Alice"),
+        "nested": issued(["disclosures-form", "claims"], deep=nested(40)),
+        "nested deeply": issued(["disclosures-form", "claims"], deep=nested(400)),
+    }
+    return found | others | around(found["as asked"])
+
+
+def write(file: Path) -> None:
+    """The one file of vectors, from which the libraries of every language read the cases."""
+    file.write_text(json.dumps(vectors()))

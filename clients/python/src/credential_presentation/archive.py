@@ -8,7 +8,7 @@ from credential_presentation.jose import Jwt, certified_key, digest, read_object
 from credential_presentation.verification import Pending, Presentation, verify
 
 PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
-LONGEST, MOST = 4_000_000, 100  # characters of a document, and strings of a part
+MOST = 100  # strings of a part
 
 
 @dataclass(frozen=True, repr=False)
@@ -31,7 +31,6 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
 
     All is checked at one time: that of the service's statement or, without one, of the newest signature.
     """
-    demand(len(document) <= LONGEST, "structure", "the document is too long")
     parts, trusted = read_object(document), read_root(root)
     for part in map(parts.get, PARTS):
         fits = isinstance(part, list) and len(part) <= MOST and all(isinstance(text, str) for text in part)

@@ -3,6 +3,7 @@
 import time
 import urllib.request
 from collections.abc import Callable
+from email.message import Message
 from http.client import HTTPException
 from typing import Any
 
@@ -29,8 +30,8 @@ class _AsItIs(urllib.request.HTTPErrorProcessor):
 _opener = urllib.request.build_opener(_AsItIs)
 
 
-def send(address: str, body: bytes | None = None, **headers: str) -> tuple[int, str, str]:
-    """Status, text and `Cache-Control` of the response. Raises `Unavailable` if there is none in time."""
+def send(address: str, body: bytes | None = None, **headers: str) -> tuple[int, str, Message]:
+    """Status, text and headers of the response. Raises `Unavailable` if there is none in time."""
     until, received = time.monotonic() + TIMEOUT, b""
     try:
         request = urllib.request.Request(address, body, headers)  # noqa: S310 - the address is configured
@@ -39,17 +40,17 @@ def send(address: str, body: bytes | None = None, **headers: str) -> tuple[int, 
                 received += chunk
                 if len(received) > LONGEST or time.monotonic() > until:
                     raise OSError
-        return response.status, received.decode(), response.headers.get("Cache-Control", "")
+        return response.status, received.decode(), response.headers
     except (OSError, ValueError, HTTPException) as error:
         raise Unavailable(f"{address} cannot be read ({type(error).__name__})") from error
 
 
 def fetch(address: str) -> tuple[str, float]:
     """A document, and for how many seconds it may be kept (RFC 9111 §5.2.2.1)."""
-    status, text, cache_control = send(address)
+    status, text, headers = send(address)
     if status != 200:
         raise Unavailable(f"{address} answered with status {status}")
-    parts = dict(part.strip().partition("=")[::2] for part in cache_control.split(","))
+    parts = dict(part.strip().partition("=")[::2] for part in headers.get("Cache-Control", "").split(","))
     return text, float(parts["max-age"]) if parts.get("max-age", "").isdecimal() else 60
 
 

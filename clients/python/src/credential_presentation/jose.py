@@ -20,6 +20,7 @@ from cryptography.hazmat.primitives.kdf.concatkdf import ConcatKDFHash
 from credential_presentation.errors import Rejected, demand
 
 LONGEST_RESPONSE, MOST = 131_072, 5  # characters of an encrypted answer, and certificates below the root
+PublicKey = ec.EllipticCurvePublicKey
 UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.ExtensionNotFound)
 # What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
 CONTEXT = b"\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0"
@@ -86,15 +87,14 @@ class Jwt:
         self.header, self.payload = read_object(decode(parts[0])), read_object(decode(parts[1]))
         self.signed, self.signature = f"{parts[0]}.{parts[1]}".encode(), decode(parts[2])
 
-    def verify(self, key: ec.EllipticCurvePublicKey, typ: str, check: str, *others: str) -> None:
+    def verify(self, key: PublicKey, typ: str, check: str, of_type: str = "", of_alg: str = "") -> None:
         """Verifies type and signature; ES256 is the only algorithm that is accepted.
 
-        `check` names what fails, and `others` what fails if it is the type or the algorithm.
+        `check` names what fails; `of_type` and `of_alg` if it is the type or the algorithm.
         """
-        of_type, of_algorithm = others or (check, check)
-        demand(self.header.get("typ") == typ, of_type, f"it is not of the type {typ}")
+        demand(self.header.get("typ") == typ, of_type or check, f"it is not of the type {typ}")
         es256 = self.header.get("alg") == "ES256" and "crit" not in self.header
-        demand(es256, of_algorithm, "alg is not ES256")
+        demand(es256, of_alg or check, "alg is not ES256")
         r, s = (int.from_bytes(half, "big") for half in (self.signature[:32], self.signature[32:]))
         try:
             key.verify(utils.encode_dss_signature(r, s), self.signed, ec.ECDSA(hashes.SHA256()))
@@ -102,7 +102,7 @@ class Jwt:
             raise Rejected(check, "the signature does not verify") from None
 
 
-def public_key(jwk: object, check: str) -> ec.EllipticCurvePublicKey:
+def public_key(jwk: object, check: str) -> PublicKey:
     """The public key of a JWK on the curve P-256 (RFC 7518 §6.2.1)."""
     if not isinstance(jwk, dict) or (jwk.get("kty"), jwk.get("crv")) != ("EC", "P-256") or "d" in jwk:
         raise Rejected(check, "there is no public key on the curve P-256")
@@ -147,7 +147,7 @@ def read_root(pem: str | bytes) -> x509.Certificate:
     return x509.load_pem_x509_certificate(pem.encode() if isinstance(pem, str) else pem)
 
 
-def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> ec.EllipticCurvePublicKey:
+def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> PublicKey:
     """The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host.
 
     RFC 5280 §6.
@@ -167,10 +167,8 @@ def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> 
         names = chain[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         named, key = {str(name.value) for name in names}, chain[0].public_key()
     except (*UNREADABLE, InvalidSignature):
-        raise Rejected(
-            check, "a certificate is unreadable or not issued by the next; is the root right?"
-        ) from None
+        raise Rejected(check, "a certificate was not issued by the next; is the root right?") from None
     demand(urlsplit(issuer).hostname in named, check, "the certificate is for another host")
-    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
+    if not isinstance(key, PublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise Rejected("certificate-key", "the key is not on the curve P-256")
     return key

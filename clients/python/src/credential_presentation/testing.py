@@ -5,12 +5,14 @@ import time
 from urllib.parse import parse_qsl, urlsplit
 
 from credential_presentation.documents import parsed, send
-from credential_presentation.errors import Unavailable
+from credential_presentation.errors import Denied, Unavailable
 
 
-def holder(url: str, **choices: object) -> str | None:
-    """The address to which the browser would be redirected, or None where a person would stay on a page.
+def holder(url: str, **choices: object) -> str:
+    """The address to which the browser would be redirected.
 
+    Raises `Denied` where a person would stay on a page, as with a request that was answered before; its
+    `description` has the words of the page.
     `url` comes from `Wallet.request`. `choices` are the other members that the sandbox knows, such as
     `persona="under-18"`, `decision="decline"` and `optional=["nationalities"]`.
     """
@@ -19,14 +21,16 @@ def holder(url: str, **choices: object) -> str | None:
     for _ in range(100):
         status, text, _ = send(address, body, **{"Content-Type": "application/json"})
         if status == 200:
-            found = parsed(address, text)["redirect_to"]
-            return None if found is None else str(found)
+            found = parsed(address, text)
+            if target := found.get("redirect_to"):
+                return str(target)
+            raise Denied("no_redirect", found.get("page"))
         if status != 503:  # 503: other calls for this person are being answered
             break
         time.sleep(0.2)
     raise Unavailable(f"{address} answered with status {status}: {text[:500]}")
 
 
-def fields_of(address: str | None) -> dict[str, str]:
+def fields_of(address: str) -> dict[str, str]:
     """The fields that the page at your callback would post: those in the fragment of its address."""
-    return dict(parse_qsl(urlsplit(address or "").fragment))
+    return dict(parse_qsl(urlsplit(address).fragment))

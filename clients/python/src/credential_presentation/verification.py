@@ -135,7 +135,7 @@ def _disclosed(given: Presentation) -> dict[str, Any]:
 
 def _check_claims(claims: Mapping[str, Any], requested: Sequence[str]) -> None:
     """Exactly the requested claims are there; only those with a question mark may be missing."""
-    found, paths = [f"{leaf}." for leaf in _leaves(claims)], [f"{each.rstrip('?')}." for each in requested]
+    found, paths = list(_leaves(claims)), [f"{each.rstrip('?')}." for each in requested]
     for claim, path in zip(requested, paths, strict=True):
         there = claim.endswith("?") or any(leaf.startswith(path) for leaf in found)
         demand(there, "claims", f"{claim} is missing")
@@ -144,11 +144,10 @@ def _check_claims(claims: Mapping[str, Any], requested: Sequence[str]) -> None:
 
 
 def _leaves(claims: Mapping[str, Any], above: str = "") -> Iterator[str]:
+    """The path of each value, with a dot after each name."""
     for name, value in claims.items():
-        if isinstance(value, Mapping) and value:
-            yield from _leaves(value, f"{above}{name}.")
-        else:
-            yield f"{above}{name}"
+        path = f"{above}{name}."
+        yield from _leaves(value, path) if isinstance(value, Mapping) and value else [path]
 
 
 def _check_binding(given: Presentation, request: Pending, now: float) -> None:
