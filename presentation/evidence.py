@@ -2,6 +2,7 @@
 
 It has what was verified, and a statement with the hash of every part, the time and the verdict. It proves
 what the operator said. That the person was who they said they were, and the status that day, is its word.
+The archive of a client library has the same parts, and no statement.
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,13 +59,16 @@ def document(
 def checked(content: bytes, root: x509.Certificate) -> dict[str, Any]:
     """What the statement in a document says, after all of it was checked offline, except the operator's word.
 
-    Raises EvidenceError.
+    Without a statement, what one would say of the presentations, but no `checks`. Raises EvidenceError.
     """
     try:
-        parts, statement = _read(content)
-        stated = statements.read_offline(statement, TYP, root=root, longest=_STATEMENT)
-        if stated.get("sha256") != _hashes(parts):
-            raise EvidenceError("the statement is about other parts")
+        parts = _read(content)
+        if "statement" in parts:
+            stated = statements.read_offline(parts["statement"], TYP, root=root, longest=_STATEMENT)
+            if stated.get("sha256") != _hashes(parts):
+                raise EvidenceError("the statement is about other parts")
+        else:
+            stated = _unstated(parts)
         if stated.get("valid") is True:
             _repeat(parts, stated, root)
     except (StrictJsonError, StatementError, SdJwtError, JwsError, StatusUnknownError) as error:
@@ -72,36 +76,50 @@ def checked(content: bytes, root: x509.Certificate) -> dict[str, Any]:
     return stated
 
 
+def _unstated(parts: Mapping[str, list[str]]) -> dict[str, Any]:
+    """For whom the presentations were made, unverified, and the time of the newest signature."""
+    presented = [parsing.parse(one) for one in parts["presentations"]]
+    if not presented:
+        raise EvidenceError("no presentation")
+    signed = [_payload(each) for each in (*(one.key_binding for one in presented), *parts["status_lists"])]
+    facts = {name: signed[0].get(name) for name in ("aud", "nonce")}
+    iat = max(signed, key=statements.time_of)["iat"]
+    return facts | {"iss": _payload(presented[0].jwt).get("iss"), "iat": iat, "valid": True}
+
+
+def _payload(token: str) -> dict[str, Any]:
+    return decode_segment(take_apart(token, longest=statuses.LONGEST).payload_segment)
+
+
 def _hashes(parts: Mapping[str, list[str]]) -> dict[str, list[str]]:
     return {name: [digest(text) for text in parts[name]] for name in PARTS}
 
 
-def _read(content: bytes) -> tuple[dict[str, list[str]], str]:
+def _read(content: bytes) -> dict[str, Any]:
     if len(content) > LONGEST:
         raise EvidenceError(f"longer than {LONGEST} bytes")
     found = strict_json.read(content)
-    if not isinstance(found, dict) or not isinstance(found.get("statement"), str):
-        raise EvidenceError("no statement")
+    if not isinstance(found, dict) or not isinstance(found.get("statement", ""), str):
+        raise EvidenceError("no evidence")
     for name in PARTS:
         texts = found.get(name)
         if not isinstance(texts, list) or len(texts) > MOST or not all(isinstance(one, str) for one in texts):
             raise EvidenceError(f"{name} is not a list of at most {MOST} strings")
-    return found, found["statement"]
+    return found
 
 
 def _repeat(parts: Mapping[str, list[str]], stated: Mapping[str, Any], root: x509.Certificate) -> None:
-    """Verifies the signatures, bindings and statuses again, at the time of the statement."""
+    """Verifies the signatures, bindings and statuses again, at the time that is stated."""
     at = statements.time_of(stated)
     lists = {}
     for text in parts["status_lists"]:
         read = statements.read_offline(text, token.TYP, root=root, longest=statuses.LONGEST, at=at)
         lists[str(read.get("sub"))] = read
-    left = set(parts["transaction_data"])
+    left = {*parts["transaction_data"], *parts["certificates"]}
     for one in parts["presentations"]:
-        binding = take_apart(parsing.parse(one).key_binding)
-        hashes = decode_segment(binding.payload_segment).get("transaction_data_hashes")
+        presented = parsing.parse(one)
+        hashes = _payload(presented.key_binding).get("transaction_data_hashes")
         data = [each for each in parts["transaction_data"] if digest(each) in (hashes or ())]
-        left -= set(data)
         claims = verification.verify(
             one,
             issuer_key=lambda header: statements.vouched_for(header, stated.get("iss"), root=root, at=at),
@@ -114,5 +132,6 @@ def _repeat(parts: Mapping[str, list[str]], stated: Mapping[str, Any], root: x50
         of_it = lists.get(str(place.get("uri")))
         if claims["iss"] != stated["iss"] or not of_it or statuses.status_in(of_it, place, at):
             raise EvidenceError("a presentation is not what the statement says")
+        left -= {*data, *take_apart(presented.jwt).header["x5c"]}
     if left:
-        raise EvidenceError("no presentation is bound to some of the transaction data")
+        raise EvidenceError("no presentation is bound to some of the transaction data or certificates")

@@ -26,7 +26,7 @@ const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in cons
  */
 /**
  * A verified presentation. `archive` returns its evidence as a JSON document, which `verifyArchive` checks years later.
- * It has no signed statement, which the service's own tool, `manage.py verify_evidence`, demands.
+ * It is the `evidence` of the service's verification, but without the service's signed statement.
  * @typedef {{ claims: Record<string, any>, vpToken: string, archive: () => string }} Result
  */
 /**

@@ -3,13 +3,17 @@
 import json
 import re
 from datetime import UTC, datetime
+from io import StringIO
+from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from django.core.management import call_command
 from django.utils import timezone
 
 from clients.tests.packages import HOME, MAIL, Library, RefusedError, refusal
+from infra.moments import moment
 from presentation.models import RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from presentation.scopes import catalogue
@@ -157,11 +161,28 @@ def test_the_evidence_of_openid_connect_is_verified(
     assert refusal(library, "verify", **expected | {"nonce": "another"}) == ("Rejected", "kb-nonce")
 
 
-def test_the_evidence_of_the_service_is_the_same_document_with_its_statement(opened: Any, root: str) -> None:
+def by_the_service(document: str, root: str, folder: Path) -> str:
+    """What `manage.py verify_evidence` says about the document."""
+    files = {folder / "document.json": document, folder / "root.pem": root}
+    for file, text in files.items():
+        file.write_text(text)
+    out, (archived, trusted) = StringIO(), map(str, files)
+    call_command("verify_evidence", archived, root=trusted, stdout=out)
+    return out.getvalue()
+
+
+def at(found: dict[str, Any]) -> str:
+    return moment(datetime.fromtimestamp(found["time"], UTC))
+
+
+def test_archive_and_evidence_are_one_document_which_library_and_service_check(
+    opened: Any, root: str, tmp_path: Path
+) -> None:
     party = shop(grants=["presentation:verify"])
     library = opened(party)
     answer = asked(library, transaction_data=[PAYMENT])
-    kept = json.loads(finish(library, answer)["archive"])
+    archive = finish(library, answer)["archive"]
+    kept = json.loads(archive)
     data = answer["pending"]["transaction_data"]
     body = {"nonce": answer["pending"]["nonce"], "transaction_data": data, "evidence": True}
     evidence = answered(verify(party, {"vp_token": answer["fields"]["vp_token"], **body}))["evidence"]
@@ -172,6 +193,14 @@ def test_the_evidence_of_the_service_is_the_same_document_with_its_statement(ope
     stated = library("archive", document=json.dumps(evidence), root=root)
     assert (stated["stated"], stated["client_id"]) == (True, party.client_id)
     assert stated["time"] == read_jwt(evidence["statement"]).payload["iat"]
+    archived = library("archive", document=archive, root=root)
+    same = ("issuer", "client_id", "nonce", "claims")
+    assert [archived[name] for name in same] == [stated[name] for name in same]
+    assert not archived["stated"]
+    said = by_the_service(json.dumps(evidence), root, tmp_path)
+    assert f"stated for {party.client_id} on {at(stated)}: valid." in said
+    said = by_the_service(archive, root, tmp_path)
+    assert f"was presented to {party.client_id} and was valid on {at(archived)}, when" in said
     for part in ("transaction_data", "certificates", "status_lists"):
         other = evidence | {part: [*evidence[part], evidence[part][0]]}
         assert refusal(library, "archive", document=json.dumps(other), root=root) == ("Rejected", "statement")

@@ -2,6 +2,7 @@
 
 import json
 import subprocess
+import zlib
 from base64 import b64decode
 from collections.abc import Callable
 from contextlib import nullcontext, suppress
@@ -29,7 +30,9 @@ from joserfc.jws import JWSRegistry
 from jwcrypto.jwk import JWK
 from sd_jwt.verifier import SDJWTVerifier
 
+from infra import base64url
 from keys.certificates import authority
+from keys.issuer_key import active_issuer_key
 from keys.models import Authority, SigningKey, StatementKey
 from keys.rotation import due_steps
 from keys.rotation.states import State, in_state
@@ -46,7 +49,7 @@ from tests.presentation.test_verification import NONCE, answered, verify
 from tests.relying_party import read_jwt
 from wallet.models import StatusEntry, StatusList, Wallet
 from wallet.sd_jwt.issuance import digest
-from wallet.status_lists import changes
+from wallet.status_lists import changes, token
 
 pytestmark = pytest.mark.django_db
 Evidence = dict[str, Any]
@@ -232,6 +235,50 @@ def test_any_other_part_or_certificate_is_noticed(given_evidence: Evidence, root
         checked(of(given_evidence), foreign)
 
 
+def unstated(document: Evidence) -> Evidence:
+    """What the client libraries archive."""
+    return {name: document[name] for name in evidence.PARTS}
+
+
+def test_an_archive_without_a_statement_is_checked_by_its_own_signatures(
+    given_evidence: Evidence, root: x509.Certificate, tmp_path: Path, bank: RelyingParty
+) -> None:
+    found = checked(of(unstated(given_evidence)), root)
+
+    newest = read_jwt(given_evidence["presentations"][0].rpartition("~")[2]).payload["iat"]
+    assert (found["aud"], found["nonce"], found["iat"]) == (bank.client_id, NONCE, newest)
+    assert "checks" not in found
+    wrong = {name: [*given_evidence[name], "AAAA"] for name in evidence.PARTS}
+    wrong |= {"presentations": [forged(given_evidence)], "status_lists": []}
+    for name, other in wrong.items():
+        with pytest.raises(EvidenceError):
+            checked(of(unstated(given_evidence) | {name: other}), root)
+    with pytest.raises(EvidenceError, match="no presentation"):
+        checked(of(unstated(given_evidence) | {"presentations": []}), root)
+    file, trusted, out = tmp_path / "archive.json", tmp_path / "root.pem", StringIO()
+    file.write_bytes(of(unstated(given_evidence)))
+    trusted.write_bytes(root.public_bytes(Encoding.PEM))
+    call_command("verify_evidence", str(file), root=str(trusted), stdout=out)
+    assert out.getvalue().startswith("Genuine, without a statement. ")
+    assert f"was presented to {bank.client_id} and was valid on " in out.getvalue()
+    assert "Not proven: that http" in out.getvalue()
+
+
+def test_an_archive_is_judged_at_the_time_of_its_newest_signature(
+    given_evidence: Evidence, root: x509.Certificate
+) -> None:
+    """A newer list is evidence of a later moment, for which the holder signed too early."""
+    said = read_jwt(given_evidence["status_lists"][0]).payload
+    packed = zlib.decompress(base64url.decode(said["status_list"]["lst"]))
+    number, key = int(said["sub"].rpartition("/")[2]), active_issuer_key(now=timezone.now())
+    bound = read_jwt(given_evidence["presentations"][0].rpartition("~")[2]).payload["iat"]
+    for seconds, expected in ((299, nullcontext()), (301, pytest.raises(EvidenceError, match="just now"))):
+        later = datetime.fromtimestamp(bound + seconds, UTC)
+        lists = [token.signed(number, packed, issuer_key=key, now=later)]
+        with expected:
+            checked(of(unstated(given_evidence) | {"status_lists": lists}), root)
+
+
 def restated(document: Evidence, **facts: Any) -> Evidence:
     """The document with a statement of the service that says something else: its word alone is not enough."""
     from keys import statements
@@ -330,9 +377,9 @@ def test_joserfc_and_sd_jwt_of_pypi_check_it(given_evidence: Evidence, bank: Rel
 
     registry = JWSRegistry()
     registry.max_header_length = 8192  # of joserfc 512, which x5c exceeds
-    for token in (given_evidence["statement"], *given_evidence["status_lists"]):
+    for signed in (given_evidence["statement"], *given_evidence["status_lists"]):
         assert jws.deserialize_compact(
-            token, ECKey.import_key(key_of(token)), algorithms=["ES256"], registry=registry
+            signed, ECKey.import_key(key_of(signed)), algorithms=["ES256"], registry=registry
         )
     stated = read_jwt(given_evidence["statement"]).payload
     for one in given_evidence["presentations"]:

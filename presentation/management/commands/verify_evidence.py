@@ -10,16 +10,22 @@ from infra.moments import moment
 from keys.statements import time_of
 from presentation.evidence import LONGEST, EvidenceError, checked
 
+STATED = "Genuine. {iss} stated for {aud} on {at}: {verdict}."
+UNSTATED = (
+    "Genuine, without a statement. What {iss} issued was presented to {aud} and was {verdict} on {at}, when "
+    "the newest signature was made. Not proven: that {iss} verified it."
+)
+
 
 class Command(BaseCommand):
     help = (
-        "Check the evidence that the verification endpoint of a service gave, with the root certificate of "
-        "that service. Needs neither network nor database."
+        "Check the evidence that the verification endpoint of a service gave, or the archive of a client "
+        "library, with the root certificate of that service. Needs neither network nor database."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("file", help="the JSON document, the member `evidence` of the answer")
+        parser.add_argument("file", help="the JSON document: the member `evidence`, or the archive")
         parser.add_argument("--root", metavar="FILE", required=True, help="the root certificate, PEM")
 
     def handle(self, *args: Any, file: str, root: str, **options: Any) -> None:
@@ -33,9 +39,8 @@ class Command(BaseCommand):
             raise CommandError(f"{root} is no certificate.") from error
         except EvidenceError as error:
             raise CommandError(f"Not genuine: {error}.") from error
+        said = STATED if "checks" in stated else UNSTATED
         verdict = "valid" if stated["valid"] else "NOT valid"
-        self.stdout.write(
-            f"Genuine. {stated['iss']} stated for {stated['aud']} on {moment(time_of(stated))}: {verdict}."
-        )
-        for check in stated["checks"]:
+        self.stdout.write(said.format(**stated, at=moment(time_of(stated)), verdict=verdict))
+        for check in stated.get("checks", ()):
             self.stdout.write("  ".join(check.values()))

@@ -139,6 +139,20 @@ MUTANTS = (
         f"{_OF_EVIDENCE}::test_a_verdict_that_the_signatures_do_not_bear_out_is_refused",
     ),
     mutant(
+        "evidence: an archive has certificates of nobody",
+        _EVIDENCE,
+        '{*parts["transaction_data"], *parts["certificates"]}',
+        '{*parts["transaction_data"]}',
+        f"{_OF_EVIDENCE}::test_an_archive_without_a_statement_is_checked_by_its_own_signatures",
+    ),
+    mutant(
+        "evidence: an archive of any time",
+        _EVIDENCE,
+        'iat = max(signed, key=statements.time_of)["iat"]',
+        'iat = min(signed, key=statements.time_of)["iat"]',
+        f"{_OF_EVIDENCE}::test_an_archive_is_judged_at_the_time_of_its_newest_signature",
+    ),
+    mutant(
         "evidence: a file of any length",
         _EVIDENCE,
         "if len(content) > LONGEST:",

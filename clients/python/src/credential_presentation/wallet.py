@@ -43,7 +43,7 @@ class Result:
     def archive(self) -> str:
         """The evidence as a JSON document that `verify_archive` checks years later, without a network.
 
-        The service's own tool, `manage.py verify_evidence`, demands a signed statement, which this has not.
+        It is the `evidence` of the service's verification, but without the service's signed statement.
         """
         return json.dumps(self.evidence)
 
