@@ -29,7 +29,6 @@ TYP = "verification-statement+jwt"
 PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
 LONGEST = 4_000_000  # bytes of a document
 MOST = 100  # strings of one part
-_STATEMENT = 65_536  # characters
 
 
 class EvidenceError(Exception):
@@ -64,7 +63,7 @@ def checked(content: bytes, root: x509.Certificate) -> dict[str, Any]:
     try:
         parts = _read(content)
         if "statement" in parts:
-            stated = statements.read_offline(parts["statement"], TYP, root=root, longest=_STATEMENT)
+            stated = statements.read_offline(parts["statement"], TYP, root=root, longest=65_536)
             if stated.get("sha256") != _hashes(parts):
                 raise EvidenceError("the statement is about other parts")
         else:
@@ -78,13 +77,11 @@ def checked(content: bytes, root: x509.Certificate) -> dict[str, Any]:
 
 def _unstated(parts: Mapping[str, list[str]]) -> dict[str, Any]:
     """For whom the presentations were made, unverified, and the time of the newest signature."""
-    presented = [parsing.parse(one) for one in parts["presentations"]]
-    if not presented:
-        raise EvidenceError("no presentation")
+    presented = [parsing.parse(one) for one in parts["presentations"] or [""]]  # none is refused like ""
     signed = [_payload(each) for each in (*(one.key_binding for one in presented), *parts["status_lists"])]
+    iss, iat = _payload(presented[0].jwt).get("iss"), max(signed, key=statements.time_of)["iat"]
     facts = {name: signed[0].get(name) for name in ("aud", "nonce")}
-    iat = max(signed, key=statements.time_of)["iat"]
-    return facts | {"iss": _payload(presented[0].jwt).get("iss"), "iat": iat, "valid": True}
+    return facts | {"iss": iss, "iat": iat, "valid": True}
 
 
 def _payload(token: str) -> dict[str, Any]:

@@ -26,11 +26,12 @@ class SelfRegistration(InternalRow):
 class Step(InternalRow):
     """One response to a request of a self-registered relying party, or one test webhook (see `desk`).
 
-    It has no value of the request or the answer, except what `sentence` names, such as an unknown scope.
+    It has no value of the request or the answer, except what `sentence` names, such as an unknown scope or an
+    address that is not registered.
     """
 
     relying_party = models.ForeignKey(RelyingParty, on_delete=models.CASCADE, related_name="+")
-    interaction = models.UUIDField(null=True, editable=False)
+    interaction = models.UUIDField(null=True, editable=False)  # before it begins, a pushed request's digest
     at = models.DateTimeField(editable=False, db_index=True)
     reference = models.CharField(max_length=8, editable=False)  # as error pages show it
     route = models.CharField(max_length=40, editable=False)  # a key of `recording.STEPS`, or of an errand

@@ -10,12 +10,14 @@ from contextlib import suppress
 from datetime import timedelta
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
+from uuid import UUID
 
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse
 from django.utils import timezone
 
 from infra import log_context, runs
+from infra.sealing import sha256_hex
 from keys.jws import JwsError, decode_segment
 from presentation.machine_errors import MachineError
 from presentation.models import Interaction, RelyingParty
@@ -58,10 +60,16 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
         if about := _about(request, kwargs, facts):
             said = _members(response)
             step = Step(reference=facts.get("reference", ""), route=route, at=timezone.now())
-            step.relying_party_id, step.interaction = about
+            party, begun = step.relying_party_id, step.interaction = about
+            if handle := said.get("request_uri") or request.GET.get("request_uri"):
+                push = UUID(sha256_hex(handle)[:32])  # in place of the interaction, until that begins
+                step.interaction = begun or push
+                Step.objects.filter(relying_party=party, interaction=push).update(interaction=begun or push)
             step.method, step.status = str(request.method)[:7], response.status_code
             step.error = getattr(refused, "error", said.get("error", ""))[:60]
-            step.sentence = re.sub(r"\S+@\S+", "…", str(refused or said.get("error_description", "")))[:300]
+            sentence = str(refused or said.get("error_description", ""))
+            sent = (request.GET.dict() | request.POST.dict()).get(sentence.partition(" must equal")[0])
+            step.sentence = re.sub(r"\S+@\S+", "…", f"{sentence}; sent: {sent}" if sent else sentence)[:300]
             step.answer = ", ".join(f"{name} ({len(value)})" for name, value in said.items())[:300]
             keep(step)
 

@@ -10,6 +10,7 @@ from django.utils.safestring import mark_safe
 
 from infra.reading import only_read
 from sandbox.guide.document import Document, rendered
+from sandbox.self_service import developer_sign_in, self_registrations
 
 GUIDE = "integrate"
 PAGES = (GUIDE, "openid-connect", "protocol", "transaction-data", "credential-status")
@@ -17,15 +18,23 @@ PAGES = (GUIDE, "openid-connect", "protocol", "transaction-data", "credential-st
 
 @only_read
 def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
-    """One page of the guide; 404 if `name` is not one of `PAGES`."""
+    """One page of the guide; 404 if `name` is not one of `PAGES`.
+
+    The code has the developer's own client ID: of the application that `client_id` names, or of the newest.
+    """
     if name not in PAGES:
         raise Http404
     document = _document(name, settings.BASE_URL)
+    owner, want = developer_sign_in.current(request), request.GET.get("client_id")
+    own = self_registrations.registered_by(owner) if owner else ()
+    party = min(own, key=lambda each: each.client_id != want, default=None)
+    html = document.html.replace("your-client-id", party.client_id) if party else document.html
     # Safe: `rendered` escapes all text and adds only its own tags.
     facts = {
         "title": document.title,
         "contents": [(anchor, mark_safe(title)) for anchor, title in document.contents],  # noqa: S308
-        "html": mark_safe(document.html),  # noqa: S308
+        "html": mark_safe(html),  # noqa: S308
+        "party": party,
         "is_guide": name == GUIDE,
     }
     return render(request, "developer/guide.html", facts)

@@ -10,11 +10,8 @@ from infra.moments import moment
 from keys.statements import time_of
 from presentation.evidence import LONGEST, EvidenceError, checked
 
-STATED = "Genuine. {iss} stated for {aud} on {at}: {verdict}."
-UNSTATED = (
-    "Genuine, without a statement. What {iss} issued was presented to {aud} and was {verdict} on {at}, when "
-    "the newest signature was made. Not proven: that {iss} verified it."
-)
+UNSTATED = """Genuine. What {iss} issued was presented to {aud} and was {verdict} on {at}, its last signature.
+Not proven: that {iss} verified it, because there is no statement."""
 
 
 class Command(BaseCommand):
@@ -39,7 +36,7 @@ class Command(BaseCommand):
             raise CommandError(f"{root} is no certificate.") from error
         except EvidenceError as error:
             raise CommandError(f"Not genuine: {error}.") from error
-        said = STATED if "checks" in stated else UNSTATED
+        said = "Genuine. {iss} stated for {aud} on {at}: {verdict}." if "checks" in stated else UNSTATED
         verdict = "valid" if stated["valid"] else "NOT valid"
         self.stdout.write(said.format(**stated, at=moment(time_of(stated)), verdict=verdict))
         for check in stated.get("checks", ()):

@@ -3,6 +3,7 @@
 import re
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.test import Client
@@ -29,6 +30,7 @@ from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 ALL_REQUESTS = f"{HOME}requests/"
+PUSH = "/verifiable-credentials/v1/presentation/par"
 TOLD = "https://bank.example/told"
 
 
@@ -67,6 +69,42 @@ def test_a_refusal_has_the_sentence_the_parameter_and_its_rule(
 
     assert (found.get("Refused with"), found["Because"], found["Parameter"]) == expected
     assert len(found["Its rule"]) > 20
+
+
+@pytest.mark.parametrize("pushed", [False, True])
+def test_an_address_that_is_not_registered_is_shown_with_those_that_are(
+    client: Client, developer: Client, own: RelyingParty, pushed: bool
+) -> None:
+    values = asked(own, redirect_uri="https://bank.example/callback/?a=alice@example.org")
+    if pushed:
+        push(client, own, values)
+    else:
+        client.get(PATH, values)
+
+    found = facts(text(developer.get(desk_of(own))))
+
+    assert found["Because"].endswith("character for character; sent: …")
+    assert found["Registered"] == own.redirect_uris.get().uri
+
+
+def push(client: Client, party: RelyingParty, values: dict[str, str]) -> Any:
+    secret = client_secrets.rotate(party, now=timezone.now()).text
+    form, kind = urlencode(values), "application/x-www-form-urlencoded"
+    return client.post(PUSH, form, kind, headers=basic(party.client_id, secret))
+
+
+def test_a_pushed_request_and_what_became_of_it_are_one(
+    holder: Client, developer: Client, own: RelyingParty
+) -> None:
+    first = push(holder, own, asked(own)).json()["request_uri"]
+    second = push(holder, own, asked(own, nonce="n" * 30)).json()["request_uri"]
+    holder.get(PATH, {"client_id": own.client_id, "request_uri": second})
+
+    page = text(developer.get(desk_of(own)))
+
+    assert page.count('aria-labelledby="step-') == 2
+    assert first != second
+    assert steps(interaction=Interaction.objects.get().id) == [("push", 201), ("authorize", 200)]
 
 
 def test_the_rule_is_that_of_the_endpoint_which_refused(

@@ -148,8 +148,8 @@ MUTANTS = (
     mutant(
         "evidence: an archive of any time",
         _EVIDENCE,
-        'iat = max(signed, key=statements.time_of)["iat"]',
-        'iat = min(signed, key=statements.time_of)["iat"]',
+        "max(signed, key=statements.time_of)",
+        "min(signed, key=statements.time_of)",
         f"{_OF_EVIDENCE}::test_an_archive_is_judged_at_the_time_of_its_newest_signature",
     ),
     mutant(
