@@ -1,10 +1,11 @@
-// A shop with Express: npm install express credential-presentation, set the variables below, and run this file.
+// A shop with Express: npm install express, begin as docs/integrate.md says, and run this file.
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CALLBACK, Denied, Rejected, Unavailable, Wallet } from "credential-presentation";
 import express from "express";
 
-const { WALLET_URL, CLIENT_ID, CLIENT_SECRET: secret, WALLET_ROOT, SHOP_URL = "http://127.0.0.1:5000" } = process.env;
+const { WALLET_URL = "http://localhost:8000", WALLET_ROOT = "root.pem" } = process.env;
+const { CLIENT_ID, CLIENT_SECRET: secret, SHOP_URL = "http://127.0.0.1:5000" } = process.env;
 const root = readFileSync(WALLET_ROOT, "utf8"); // the certificate's file, from the operator
 const wallet = new Wallet(WALLET_URL, CLIENT_ID, `${SHOP_URL}/callback`, { root, secret });
 const sessions = new Map(); // on the server; in production a table

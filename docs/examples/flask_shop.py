@@ -1,4 +1,4 @@
-"""A shop: pip install flask credential-presentation, set the variables, flask --app flask_shop run."""
+"""A shop: pip install flask, begin as docs/integrate.md says, then flask --app flask_shop run."""
 
 import os
 import secrets
@@ -8,9 +8,10 @@ from flask import Flask, redirect, request, send_from_directory, session
 
 from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
 
-SHOP, ROOT = os.environ.get("SHOP_URL", "http://127.0.0.1:5000"), Path(os.environ["WALLET_ROOT"])
-url, client_id, secret = map(os.environ.get, ("WALLET_URL", "CLIENT_ID", "CLIENT_SECRET"))
-wallet = Wallet(url, client_id, f"{SHOP}/callback", root=ROOT.read_text(), secret=secret)
+SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")
+url, root = os.environ.get("WALLET_URL", "http://localhost:8000"), os.environ.get("WALLET_ROOT", "root.pem")
+client_id, secret = os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]
+wallet = Wallet(url, client_id, f"{SHOP}/callback", root=Path(root).read_text(), secret=secret)
 sessions = {}  # on the server; in production a table
 app = Flask(__name__)
 app.config |= {"SESSION_COOKIE_SAMESITE": "Lax", "SESSION_COOKIE_SECURE": SHOP.startswith("https")}
@@ -18,6 +19,7 @@ app.config["SECRET_KEY"] = secrets.token_bytes(32)
 POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 HOME = '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
+app.add_url_rule("/", view_func=lambda: HOME)
 
 
 @app.after_request
@@ -25,9 +27,6 @@ def with_headers(response):
     response.headers["Content-Security-Policy"] = f"{POLICY}; require-trusted-types-for 'script'"
     response.headers.update({"Referrer-Policy": "same-origin", "Cache-Control": "no-store"})
     return response
-
-
-app.add_url_rule("/", view_func=lambda: HOME)
 
 
 @app.get("/start")

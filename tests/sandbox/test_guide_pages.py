@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 from sandbox.guide.document import rendered
 from sandbox.guide.views import PAGES
 from tests.journeys.test_self_service import look
+from tests.sandbox.desk.conftest import registered_by
+from tests.sandbox.test_self_service import HOME, signed_in
 
 pytestmark = pytest.mark.slow
 
@@ -108,6 +110,43 @@ def test_nothing_is_left_of_the_address_that_the_files_have(
     assert html.count("https://sandbox.example:8443") >= source.count("localhost:8000")
     for local in ("localhost:8000", "{base_url}", "wallet.example"):
         assert local not in html
+
+
+def test_the_code_has_the_developers_own_client_id(db: None) -> None:
+    older, newer = registered_by(name="Older <b>"), registered_by()
+    foreign = registered_by("other@shop.example", "Foreign Shop")
+    developer = signed_in()
+
+    def shown(**query: str) -> str:
+        return Reader(developer.get(GUIDE, query).content.decode()).text
+
+    for party, query in (
+        (newer, {}),
+        (older, {"client_id": older.client_id}),
+        (newer, {"client_id": foreign.client_id}),
+        (newer, {"client_id": "\0"}),
+    ):
+        found = shown(**query)
+        assert f"export CLIENT_ID={party.client_id} CLIENT_SECRET=your-client-secret" in found
+        assert f"The code has the client ID of {party.name}." in found
+        assert foreign.client_id not in found
+    stranger = Reader(page(GUIDE)).text
+    assert "export CLIENT_ID=your-client-id" in stranger
+    assert "Register your own application" in stranger
+    assert (
+        f"{GUIDE}?client_id={older.client_id}" in developer.get(f"{HOME}{older.client_id}/").content.decode()
+    )
+
+
+@pytest.mark.browser
+def test_the_own_client_id_is_copied(service: Any, page: Any) -> None:
+    party = registered_by()
+    cookies = signed_in().cookies.values()
+    page.context.add_cookies([{"name": it.key, "value": it.value, "url": service.url} for it in cookies])
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.goto(service.url + GUIDE)
+    page.locator("pre", has_text="CLIENT_ID=").first.locator("+ button").click()
+    assert f"CLIENT_ID={party.client_id} " in page.evaluate("navigator.clipboard.readText()")
 
 
 def test_code_keeps_the_variables_that_have_the_address(db: None, settings: Any) -> None:
