@@ -200,7 +200,7 @@ def test_archive_and_evidence_are_one_document_which_library_and_service_check(
     said = by_the_service(json.dumps(evidence), root, tmp_path)
     assert f"stated for {party.client_id} on {at(stated)}: valid." in said
     said = by_the_service(archive, root, tmp_path)
-    assert f"was presented to {party.client_id} and was valid on {at(archived)}, its" in said
+    assert f"was shown to {party.client_id}, valid on {at(archived)}. Not" in said
     for part in ("transaction_data", "certificates", "status_lists"):
         other = evidence | {part: [*evidence[part], evidence[part][0]]}
         assert refusal(library, "archive", document=json.dumps(other), root=root) == ("Rejected", "statement")

@@ -260,7 +260,7 @@ def test_an_archive_without_a_statement_is_checked_by_its_own_signatures(
     trusted.write_bytes(root.public_bytes(Encoding.PEM))
     call_command("verify_evidence", str(file), root=str(trusted), stdout=out)
     assert out.getvalue().startswith("Genuine. What http")
-    assert f"was presented to {bank.client_id} and was valid on " in out.getvalue()
+    assert f"was shown to {bank.client_id}, valid on " in out.getvalue()
     assert "Not proven: that http" in out.getvalue()
 
 

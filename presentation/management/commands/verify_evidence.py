@@ -10,8 +10,7 @@ from infra.moments import moment
 from keys.statements import time_of
 from presentation.evidence import LONGEST, EvidenceError, checked
 
-UNSTATED = """Genuine. What {iss} issued was presented to {aud} and was {verdict} on {at}, its last signature.
-Not proven: that {iss} verified it, because there is no statement."""
+UNSTATED = "Genuine. What {iss} issued was shown to {aud}, valid on {at}. Not proven: that {iss} verified it."
 
 
 class Command(BaseCommand):
