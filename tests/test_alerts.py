@@ -56,9 +56,8 @@ def scraped(client: Client) -> str:
 def fires(alert: str, before: str, after: str, folder: Path) -> bool:
     """Whether the alert fires within an hour after the scrapes went from `before` to `after`."""
     (rule,) = [rule for rule in RULES if rule["alert"] == alert]
-    earlier = dict(_series(before, rule["expr"]))
-    series = _series(after, rule["expr"])
-    values = {name: f"{earlier.get(name, '_')}x60 {value}x60" for name, value in series}
+    earlier = dict(_series(before, rule))
+    values = {name: f"{earlier.get(name, '_')}x60 {value}x60" for name, value in _series(after, rule)}
     firing = f'group(max_over_time(ALERTS{{alertname="{alert}", alertstate="firing"}}[1h]))'
     test = {
         "interval": "1m",
@@ -75,10 +74,10 @@ def fires(alert: str, before: str, after: str, folder: Path) -> bool:
     return run.returncode == 0
 
 
-def _series(text: str, expression: str) -> Iterator[tuple[str, float]]:
-    """The series that the expression names, and their values."""
+def _series(text: str, rule: dict[str, Any]) -> Iterator[tuple[str, float]]:
+    """The series that the rule names, and their values."""
     for family in text_string_to_metric_families(text):
-        for sample in [sample for sample in family.samples if sample.name in expression]:
+        for sample in [sample for sample in family.samples if sample.name in rule["expr"]]:
             labels = {**sample.labels, "instance": "a", "job": "presentation"}
             written = ", ".join(f"{name}={json.dumps(value)}" for name, value in labels.items())
             yield f"{sample.name}{{{written}}}", sample.value

@@ -19,9 +19,7 @@ from tools.benchmarks.table import Row
 def cluster() -> Iterator[Cluster]:
     """A PostgreSQL for the provider; nothing is left running."""
     before = children(os.getpid())
-    bindir = binaries()
-    assert bindir
-    running = Cluster(bindir)
+    running = Cluster(binaries())
     yield running
     running.stop()
     assert children(os.getpid()) == before

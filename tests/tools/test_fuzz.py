@@ -30,8 +30,7 @@ def test_faults_of_the_service_are_found_and_one_can_be_repeated_by_its_number()
     assert re.search(r"a redirect to an address.*\n  again: ", done.stdout), done.stdout[-5000:]
 
     again = fuzz(*words, "--scenario", found[1]).stdout
-    assert "status 500" in again
-    assert "a redirect to an address" not in again
+    assert ("status 500" in again, "a redirect to an address" in again) == (True, False)
 
 
 def nobody(environ: object, start_response: object) -> list[bytes]:
