@@ -23,6 +23,8 @@ def begin() -> None:
     _tables[:] = sorted(connection.introspection.django_table_names(only_existing=True, include_views=False))
     _as_migrated.update({table: _rows(table) for table in _with_rows()})
     TransactionTestCase._fixture_teardown = lambda _: empty()
+    # Django would connect again after each test, and a new server process reads the catalogue of all tables.
+    TransactionTestCase._should_reload_connections = lambda _: False
 
 
 def empty() -> None:

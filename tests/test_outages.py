@@ -110,7 +110,7 @@ def facts(environment: dict[str, str]) -> dict[str, Any]:
         return json.loads(filling.done())
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def service(environment: dict[str, str], facts: dict[str, Any]) -> Iterator[Service]:
     with WarmSite("config.wsgi", environment, ready=JWKS) as site:
         yield Service(site, facts)
@@ -350,15 +350,9 @@ def test_a_refused_write_is_counted_and_the_instance_is_not_ready_while_it_still
     assert service.presents().startswith(service.facts["redirect_uri"]), "no restart is needed"
 
 
-def test_requests_have_limits_and_commands_have_none(
-    environment: dict[str, str], facts: dict[str, Any]
-) -> None:
+def test_requests_have_limits_and_commands_have_none(service: Service, environment: dict[str, str]) -> None:
     """The server ends a request's wait for a lock before the client closes the connection."""
-    with (
-        WarmSite("config.wsgi", environment, ready=JWKS) as site,
-        psycopg.connect(environment["DATABASE_URL"]) as locker,
-    ):
-        service = Service(site, facts)
+    with psycopg.connect(environment["DATABASE_URL"]) as locker:
         locker.execute("LOCK TABLE consent_consent IN ACCESS EXCLUSIVE MODE")
         refused = service.ask("/wallet/history/")
         locker.rollback()

@@ -15,7 +15,7 @@ from django.utils import timezone
 from infra import second_factors
 from infra.outbound.calls import Outbound
 from presentation.models import Interaction, RelyingParty
-from tests.barriers import TARGET_SIZE, assert_no_barriers
+from tests.barriers import CONTRAST, EVERY_RULE, TARGET_SIZE, assert_no_barriers
 from tests.consent.questions import put
 from tests.journeys.test_passkeys import Device
 from tests.operators.test_second_factor import SECRET, code
@@ -25,12 +25,12 @@ from tests.presentation.webhooks import deliver, waiting
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
-def look(page: Any, name: str) -> None:
+def look(page: Any, name: str, rules: dict[str, Any] = EVERY_RULE) -> None:
     """Checks the page for accessibility; takes a screenshot if SCREENSHOTS names a folder."""
     page.get_by_role("main").wait_for()
     if folder := os.environ.get("SCREENSHOTS"):
         page.screenshot(path=f"{folder}/admin-{name}.png", full_page=True)
-    assert_no_barriers(page)
+    assert_no_barriers(page, rules)
 
 
 @pytest.fixture
@@ -235,6 +235,7 @@ def lists(live_server: Any, page: Any, alice: Any, signing_key: Any) -> Iterator
 def test_every_link_that_filters_a_list_is_large_enough_and_has_a_name(
     lists: Any, page: Any, scheme: Any, width: int
 ) -> None:
+    rules = CONTRAST if scheme == "dark" else EVERY_RULE
     page.emulate_media(color_scheme=scheme)
     page.set_viewport_size({"width": width, "height": 900})
     filtered = 0
@@ -243,7 +244,7 @@ def test_every_link_that_filters_a_list_is_large_enough_and_has_a_name(
         found = visited.locator(TARGETS).evaluate_all(MEASURED)
         assert all(name and side >= SMALLEST for name, side, _filter in found), (model, found)
         filtered += any(is_filter for _name, _side, is_filter in found)
-        look(visited, f"list-{model._meta.model_name}-{scheme}-{width}")
+        look(visited, f"list-{model._meta.model_name}-{scheme}-{width}", rules)
     assert filtered >= 6
 
 

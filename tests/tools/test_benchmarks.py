@@ -6,26 +6,32 @@ from collections.abc import Iterator
 import psycopg
 import pytest
 
+from tests.pgcluster import Cluster, binaries
 from tools.benchmarks import provider
 from tools.benchmarks.browsers import Browser
 from tools.benchmarks.bursts import Contender, Ratio, alternate
-from tools.benchmarks.servers import servers
+from tools.benchmarks.servers import create
 from tools.benchmarks.sites import children
 from tools.benchmarks.table import Row
 
 
 @pytest.fixture
-def nothing_left_running() -> Iterator[None]:
+def cluster() -> Iterator[Cluster]:
+    """A PostgreSQL for the provider; nothing is left running."""
     before = children(os.getpid())
-    yield
+    running = Cluster(binaries())
+    yield running
+    running.stop()
     assert children(os.getpid()) == before
 
 
 @pytest.mark.postgresql
 @pytest.mark.node_provider
-@pytest.mark.usefixtures("nothing_left_running")
-def test_node_oidc_provider_asks_for_consent_in_every_flow_and_keeps_its_state_in_postgresql() -> None:
-    with servers() as where, provider.Provider(where) as server:
+def test_node_oidc_provider_asks_for_consent_in_every_flow_and_keeps_its_state_in_postgresql(
+    cluster: Cluster,
+) -> None:
+    create(cluster, "provider")
+    with provider.Provider(cluster) as server:
         (holder,) = provider.provider_holders(server, 1)
         with Browser(server.port, holder.cookies) as browser:
             for number in (1, 2):
@@ -34,7 +40,7 @@ def test_node_oidc_provider_asks_for_consent_in_every_flow_and_keeps_its_state_i
                 assert browser.requests == 4 * number  # authorize, page, confirm, resume
         with Browser(server.port) as stranger, pytest.raises(RuntimeError, match="403"):
             stranger.give(holder.request(), holder.yes)
-        database = where.cluster.url.replace("/postgres?", "/provider?")
+        database = cluster.url.replace("/postgres?", "/provider?")
         with psycopg.connect(database) as connection:
             codes = connection.execute(
                 "SELECT count(*) FROM state WHERE kind = 'AuthorizationCode'"

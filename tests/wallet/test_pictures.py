@@ -5,6 +5,7 @@ import struct
 import subprocess
 import sys
 import zlib
+from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 from threading import Event, Thread
@@ -101,13 +102,6 @@ def costly(size: int = 6300, more: int = 1640) -> bytes:
     return progressive[:-2] + b"\xff\xda\0\x08\x01\x01\0\x01\x3f\0" * more + progressive[-2:]
 
 
-def several(first: Image.Image, *others: Image.Image) -> bytes:
-    """An MPO, which phones write with the extension of JPEG."""
-    written = BytesIO()
-    first.save(written, "MPO", save_all=True, append_images=others)
-    return written.getvalue()
-
-
 def animated() -> bytes:
     written = BytesIO()
     frames = [Image.new("RGB", (400, 400), colour) for colour in ("red", "blue")]
@@ -116,29 +110,28 @@ def animated() -> bytes:
 
 
 @pytest.mark.parametrize(
-    ("data", "code"),
+    ("make", "code"),
     [
-        (b"", "format"),
-        (b"\0" * 50_000_000, "too_long"),
-        (b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "format"),
-        (b"%!PS-Adobe-3.0 EPSF-3.0\n", "format"),
-        (b"%PDF-1.7\n", "format"),
-        (b"\0\0\0\x18ftypheic" + b"\0" * 100, "heic"),
-        (picture(kind="GIF", mode="P"), "format"),
-        (picture(kind="TIFF"), "format"),
-        (picture(kind="BMP"), "format"),
-        (picture()[:2000], "format"),
-        (picture((200, 900)), "too_small"),
-        (png(30_000, 30_000), "too_large"),
-        (png(6000, 5000), "too_large"),
-        (animated(), "format"),
-        (costly(), "too_costly"),
+        (lambda: b"", "format"),
+        (lambda: b"\0" * 50_000_000, "too_long"),
+        (lambda: b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "format"),
+        (lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n", "format"),
+        (lambda: b"%PDF-1.7\n", "format"),
+        (lambda: b"\0\0\0\x18ftypheic" + b"\0" * 100, "heic"),
+        (lambda: picture(kind="GIF", mode="P"), "format"),
+        (lambda: picture(kind="TIFF"), "format"),
+        (lambda: picture(kind="BMP"), "format"),
+        (lambda: picture()[:2000], "format"),
+        (lambda: picture((200, 900)), "too_small"),
+        (lambda: png(30_000, 30_000), "too_large"),
+        (lambda: png(6000, 5000), "too_large"),
+        (animated, "format"),
+        (costly, "too_costly"),
     ],
-    ids=lambda value: value if isinstance(value, str) else f"{len(value)} bytes",
 )
-def test_everything_else_is_refused_with_a_reason(data: bytes, code: str) -> None:
+def test_everything_else_is_refused_with_a_reason(make: Callable[[], bytes], code: str) -> None:
     with pytest.raises(PictureError) as refused:
-        cleaned(data)
+        cleaned(make())
     assert refused.value.code == code
 
 
@@ -159,9 +152,10 @@ def test_a_damaged_picture_is_refused_or_comes_out_clean(seed: int, kind: str) -
 
 def test_of_a_file_with_several_pictures_the_first_is_taken() -> None:
     colours = [Image.new("RGB", (size, size), name) for size, name in ((800, "green"), (400, "blue"))]
-    data = several(*colours)
-    assert read(data).format == "MPO"
-    found = read(cleaned(data))
+    written = BytesIO()
+    colours[0].save(written, "MPO", save_all=True, append_images=colours[1:])  # as phones do, named .jpeg
+    assert read(written.getvalue()).format == "MPO"
+    found = read(cleaned(written.getvalue()))
     assert found.size == (800, 800)
     assert found.getpixel((400, 400)) == pytest.approx((0, 128, 0), abs=3)
 

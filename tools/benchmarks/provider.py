@@ -5,9 +5,9 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlencode
 
+from tests.pgcluster import Cluster
 from tools.benchmarks.browsers import ORIGIN, Browser
 from tools.benchmarks.flows import Holder
-from tools.benchmarks.servers import Servers
 from tools.benchmarks.sites import Server
 
 FOLDER = Path(__file__).parent / "node"
@@ -20,11 +20,11 @@ ANSWER = f"{REDIRECT_URI}?code="
 
 
 class Provider(Server):
-    """One running provider."""
+    """One running provider, with the database `provider` of the cluster."""
 
-    def __init__(self, servers: Servers) -> None:
+    def __init__(self, cluster: Cluster) -> None:
         def command(listener: int) -> list[str]:
-            where = [str(servers.cluster.root), "provider"]
+            where = [str(cluster.root), "provider"]
             return [
                 str(NODE),
                 str(FOLDER / "provider.mjs"),

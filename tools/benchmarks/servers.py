@@ -50,7 +50,7 @@ class Servers:
     @contextmanager
     def copy_of_service(self, name: str) -> Iterator[Prepared]:
         """The service on a copy of its database as it is now; nothing may be connected to that."""
-        _create(self.cluster, name, template="service")
+        create(self.cluster, name, template="service")
         environment = {**self.service.environment, "DATABASE_URL": _database(self.cluster, name)}
         try:
             yield replace(self.service, environment=environment)
@@ -97,7 +97,7 @@ def servers() -> Iterator[Servers]:
 def _prepared(cluster: Cluster, folder: Path) -> tuple[Prepared, Prepared]:
     """Prepares the databases of both servers in parallel."""
     for name in ("service", "toolkit", "provider"):
-        _create(cluster, name)
+        create(cluster, name)
     ours = _service_environment(cluster, folder)
     # Measured as production, but prepared as a sandbox, whose authority certifies the signing key.
     sandbox = {**ours, "ENVIRONMENT": "sandbox"}
@@ -137,7 +137,7 @@ def _service_environment(cluster: Cluster, folder: Path) -> dict[str, str]:
     }
 
 
-def _create(cluster: Cluster, name: str, template: str = "template1") -> None:
+def create(cluster: Cluster, name: str, template: str = "template1") -> None:
     with psycopg.connect(cluster.url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         # The cluster of the tests does not wait for the log of a commit; an operator's does.

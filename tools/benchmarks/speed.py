@@ -47,7 +47,7 @@ def run(servers: Servers, *, bursts: int, size: int) -> list[Row]:
             contender(servers, toolkit, toolkit_holders(servers.toolkit)),
         ]
         if provider.INSTALLED:
-            node = stack.enter_context(provider.Provider(servers))
+            node = stack.enter_context(provider.Provider(servers.cluster))
             peers.append(PROVIDER)
             contenders.append(contender(servers, node, provider.provider_holders(node, HOLDERS)))
         else:

@@ -49,8 +49,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--seed", default=secrets.token_hex(4), help="printed, so that a run can be repeated")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))
     parser.add_argument("--scenario", type=int, help="run only this scenario")
-    parser.add_argument("--only", default="", help="scenarios of this name only")
-    parser.add_argument("--fault", default="nothing", help="break the service on purpose: see `faults`")
+    parser.add_argument("--only", default="", help="scenarios of these names only")
+    parser.add_argument("--fault", default="nothing", help="break the service on purpose: names of `faults`")
     asked = parser.parse_args()
     if asked.scenario is not None:
         asked.count, asked.processes = 1, 1

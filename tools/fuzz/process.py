@@ -73,7 +73,8 @@ def begin(fault: str) -> tuple[Gateway, "Dataset"]:
     call_command("migrate", verbosity=0, interactive=False)
     from tools.fuzz import dataset, faults
 
-    faults.FAULTS[fault]()
+    for name in fault.split(","):
+        faults.FAULTS[name]()
     built = dataset.build()
     return Gateway(config.wsgi.application), built
 
