@@ -11,7 +11,7 @@ import presentation.endpoints
 import presentation.metadata
 import presentation.views
 import wallet.account.what_is_kept
-import wallet.credential.endpoints
+import wallet.credential.type_metadata
 import wallet.status_lists.endpoints
 from config import health, views
 from config.metrics import metrics
@@ -26,7 +26,7 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/oauth-authorization-server": presentation.metadata.discovery,
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
     "openid-connect/jwks": keys.endpoints.jwks,
-    "credential-types/identity/v1": wallet.credential.endpoints.credential_type,
+    "credential-types/identity/v1": wallet.credential.type_metadata.published,
     "statements/jwks": keys.endpoints.statement_jwks,
     "trust/root.pem": keys.endpoints.root_pem,
     "trust/root.der": keys.endpoints.root_der,

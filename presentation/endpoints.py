@@ -28,7 +28,7 @@ from presentation.machine_errors import (
     UnavailableError,
 )
 from presentation.openid_connect import codes
-from presentation.relying_parties.authentication import credentials_grant
+from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
 from presentation.requests.carriers import posted_form, pushed_requests
@@ -106,7 +106,7 @@ class TokenView(MachineView):
         form = self.form(request)
         by_code = form.get("grant_type") == codes.GRANT_TYPE
         return Response(
-            (codes.exchange if by_code else credentials_grant.grant)(
+            (codes.exchange if by_code else access_tokens.grant)(
                 form,
                 request.headers.get("Authorization", ""),
                 network_address=browser.address(request._request),
