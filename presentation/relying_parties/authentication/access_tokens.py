@@ -16,7 +16,7 @@ from infra.limits import Limit
 from keys import key_set
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
-from presentation.machine_errors import InvalidTokenError, MachineError, RefusedRequestError, UnavailableError
+from presentation.machine_errors import InvalidTokenError, MachineError, UnavailableError
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY, ClientJwtError, times
 
@@ -106,9 +106,8 @@ def grant(
     relying_party = authenticate(form, authorization, now=now)
     PER_CLIENT.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:
-        raise RefusedRequestError(
-            "unsupported_grant_type", f"grant_type must be {GRANT_TYPE} or authorization_code."
-        )
+        text = f"grant_type must be {GRANT_TYPE} or authorization_code."
+        raise MachineError(text, error="unsupported_grant_type")
     scopes = _scopes(form.get("scope", ""), relying_party.grants)
     try:
         return issue(relying_party.client_id, scopes, now=now)
@@ -121,8 +120,8 @@ def _scopes(asked: str, granted: list[str]) -> list[str]:
     """The granted scopes that the request asks for; all of them if it names none."""
     if not granted:
         no_scope = "This client was granted no scope. Its operator can do that."
-        raise RefusedRequestError("unauthorized_client", no_scope)
+        raise MachineError(no_scope, error="unauthorized_client")
     chosen = list(dict.fromkeys(asked.split(" "))) if asked else granted
     if not set(chosen) <= set(granted):
-        raise RefusedRequestError("invalid_scope", "A scope is unknown or not granted to this client.")
+        raise MachineError("A scope is unknown or not granted to this client.", error="invalid_scope")
     return chosen

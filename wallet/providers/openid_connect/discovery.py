@@ -79,7 +79,7 @@ class Discovery:
     def __init__(self, calls: Calls, issuer: str, *, loopback: bool) -> None:
         self._calls, self._issuer, self._loopback = calls, issuer, loopback
         self._metadata = Kept(self._read_metadata)
-        self._keys = Kept(self._read_keys)
+        self._keys = Kept(lambda: KeySet(self._calls.document(self.metadata().jwks_uri)))
 
     def metadata(self) -> Metadata:
         """The provider's metadata. Raises ProviderError, also for the metadata of another issuer."""
@@ -97,6 +97,3 @@ class Discovery:
     def _read_metadata(self) -> Metadata:
         document = self._calls.document(metadatas.address_of(self._issuer))
         return metadatas.parse(document, issuer=self._issuer, loopback=self._loopback)
-
-    def _read_keys(self) -> KeySet:
-        return KeySet(self._calls.document(self.metadata().jwks_uri))

@@ -11,7 +11,6 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from infra.strict_json import StrictJsonError
-from wallet.credential.evidence import Assurance
 from wallet.providers.contract import (
     Check,
     Find,
@@ -189,16 +188,9 @@ def claims_request(settings: Settings, metadata: Metadata) -> dict[str, Any]:
 def _verification(settings: Settings, metadata: Metadata, framework: str) -> dict[str, Any]:
     """What is asked of `verification`; what is not named there is not given (Identity Assurance §5.4)."""
     asked: dict[str, Any] = {"trust_framework": {"value": framework}, "time": None}
-    asked["assurance_level"] = _levels(
-        [each for each in settings.accepted if each.trust_framework == framework]
-    )
+    levels = [each.level for each in settings.accepted if each.trust_framework == framework]
+    asked["assurance_level"] = {"values": levels} if all(levels) else None  # if not every level will do
     kinds = [kind for kind in settings.evidence if metadata.evidence is None or kind in metadata.evidence]
     if kinds:
         asked["evidence"] = [{"type": {"value": kind}, **_DETAILS[kind]} for kind in kinds]
     return asked
-
-
-def _levels(accepted: list[Assurance]) -> dict[str, Any] | None:
-    """A condition on the level, unless every level of the framework will do."""
-    levels = [each.level for each in accepted]
-    return {"values": levels} if all(levels) else None
