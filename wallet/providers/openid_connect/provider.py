@@ -1,6 +1,5 @@
 """The provider: sends the browser to an OpenID provider, and redeems the code that it brings back."""
 
-import hashlib
 import json
 import re
 from datetime import datetime
@@ -10,6 +9,7 @@ import structlog
 from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
+from infra.sealing import sha256_hex
 from infra.strict_json import StrictJsonError
 from wallet.providers.contract import (
     Check,
@@ -65,14 +65,14 @@ class OpenIDConnect(Provider):
         address, begun = self._flow.begin(_redirect_uri(check), claims=claims, pushed=self._settings.pushed)
         state = begun.pop("state")
         memory = {**begun, "issuer": metadata.issuer, "names_issuer": metadata.names_issuer}
-        return Started(address, reference=_digest(state), memory=memory)
+        return Started(address, reference=sha256_hex(state), memory=memory)
 
     def receive(self, message: Message, find: Find, *, now: datetime) -> Received:
         """Handles the browser's return, and requests for the public keys of this service."""
         if not message.from_browser:
             return self._keys(message)
         state = message.query.get("state", "")
-        check = find(_digest(state)) if _STATE.fullmatch(state) else None
+        check = find(sha256_hex(state)) if _STATE.fullmatch(state) else None
         if check is None:
             raise MessageRefusedError("The state is unknown.")
         try:
@@ -151,10 +151,6 @@ class OpenIDConnect(Provider):
 
 def _redirect_uri(check: Check) -> str:
     return f"{check.messages_url}return/"
-
-
-def _digest(state: str) -> str:
-    return hashlib.sha256(state.encode()).hexdigest()
 
 
 _DETAILS: dict[str, dict[str, Any]] = {
