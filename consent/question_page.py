@@ -30,8 +30,7 @@ from consent.question import Requester
 from infra.paths import path_with_id
 from infra.templatetags.moments import clock, moment
 from wallet.credential import claims, credentials
-from wallet.credential.claim_previews import ClaimPreview
-from wallet.credential.claims import ClaimPath
+from wallet.credential.claims import ClaimPath, ClaimPreview
 from wallet.credential.together import Answer, Fact
 from wallet.deadlines import Deadline
 from wallet.models import Credential

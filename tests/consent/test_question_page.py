@@ -28,7 +28,7 @@ from infra.paths import path_with_id
 from tests.consent.questions import ACME, WIRE, put
 from tests.consent.shown import values_on
 from tests.people import DETAILS
-from wallet.credential import claim_previews, claims
+from wallet.credential import claims
 from wallet.credential.claims import CLAIMS, ClaimPath, Identity
 from wallet.credential.evidence import Assurance, Verification
 from wallet.deadlines import Deadline
@@ -106,7 +106,7 @@ def questions(draw: st.DrawFn) -> Question:
     return Question(
         consent=consent,
         transactions=(),
-        claims=tuple(claim_previews.preview(identity, paths, today=NOW.date())),
+        claims=tuple(claims.preview(identity, paths, today=NOW.date())),
         optional=draw(some),
         last_shared_at=shared,
         new=draw(some) if shared else frozenset(),
@@ -154,7 +154,7 @@ def question_with(**changes: Any) -> Question:
     paths = changes.pop("paths", [("given_name",), ("family_name",), ("nationalities",)])
     parts: dict[str, Any] = {
         "transactions": (),
-        "claims": tuple(claim_previews.preview(identity, paths, today=NOW.date())),
+        "claims": tuple(claims.preview(identity, paths, today=NOW.date())),
         "optional": frozenset(),
         "last_shared_at": NOW - timedelta(days=9),
         "new": frozenset(),

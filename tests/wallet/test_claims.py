@@ -11,7 +11,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from tests.people import DETAILS, evidence_of
-from wallet.credential import claim_previews, claims, details
+from wallet.credential import claims, details
 from wallet.credential.claims import CLAIMS, Identity, IdentityError
 from wallet.credential.evidence import Assurance
 
@@ -218,7 +218,7 @@ def test_an_identity_does_not_show_in_logs():
 
 
 def test_people_read_words_not_codes():
-    shown = {".".join(path): str(claim_previews.display(path, WHOLE, today=TODAY)) for path in CLAIMS}
+    shown = {".".join(path): str(claims.display(path, WHOLE, today=TODAY)) for path in CLAIMS}
     assert shown == {
         "given_name": "Ada",
         "family_name": "Lovelace",
@@ -250,23 +250,23 @@ def test_people_read_words_not_codes():
 def test_a_country_is_called_what_the_language_of_the_page_calls_it():
     german = Identity("Ada", "Lovelace", date(1990, 1, 1), ("DE", "AT"))
     with translation.override("de"):
-        assert claim_previews.display(("nationalities",), german, today=TODAY) == "Deutschland und Österreich"
+        assert claims.display(("nationalities",), german, today=TODAY) == "Deutschland und Österreich"
     with translation.override(None):
-        assert claim_previews.display(("nationalities",), german, today=TODAY) == "Germany and Austria"
+        assert claims.display(("nationalities",), german, today=TODAY) == "Germany and Austria"
     with translation.override("tlh"):  # a language without names of countries
-        assert claim_previews.display(("nationalities",), german, today=TODAY) == "Germany and Austria"
+        assert claims.display(("nationalities",), german, today=TODAY) == "Germany and Austria"
 
 
 def test_a_code_that_is_no_country_is_shown_as_it_is():
     unknown = Identity("Ada", "Lovelace", date(1990, 1, 1), ("QQ", "IE"))
-    assert claim_previews.display(("nationalities",), unknown, today=TODAY) == "QQ and Ireland"
+    assert claims.display(("nationalities",), unknown, today=TODAY) == "QQ and Ireland"
 
 
 def test_several_nationalities_are_called_so():
     one = Identity("Ada", "Lovelace", date(1990, 1, 1), ("GB",))
     paths = [("nationalities",), ("given_name",)]
     labels = {
-        identity: [str(shown.label) for shown in claim_previews.preview(identity, paths, today=TODAY)]
+        identity: [str(shown.label) for shown in claims.preview(identity, paths, today=TODAY)]
         for identity in (ADA, one)
     }
     assert labels == {ADA: ["Nationalities", "Given name"], one: ["Nationality", "Given name"]}
@@ -274,8 +274,8 @@ def test_several_nationalities_are_called_so():
 
 def test_what_a_person_does_not_have_is_said():
     single = Identity("", "Suharto", date(1990, 1, 1))
-    assert str(claim_previews.display(("given_name",), single, today=TODAY)) == "(none)"
-    assert str(claim_previews.display(("nationalities",), single, today=TODAY)) == "(none)"
+    assert str(claims.display(("given_name",), single, today=TODAY)) == "(none)"
+    assert str(claims.display(("nationalities",), single, today=TODAY)) == "(none)"
     assert claims.values(single, today=TODAY)["given_name"] == ""
 
 

@@ -19,7 +19,7 @@ from infra.sealing import SealError, seal_column, unseal_column
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
-from wallet.credential import claim_previews, claims, together
+from wallet.credential import claims, together
 from wallet.credential.claims import ClaimPath, Identity
 from wallet.credential.evidence import Assurance
 from wallet.credential.together import Answer, Fact
@@ -122,14 +122,12 @@ def holds(credential: Credential, identity: Identity) -> bool:
     return _identity(credential) == identity
 
 
-def preview(
-    credential: Credential, paths: Sequence[ClaimPath], *, today: date
-) -> list[claim_previews.ClaimPreview]:
+def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) -> list[claims.ClaimPreview]:
     """What presenting `paths` would disclose, in the same order.
 
     Raises CredentialNotUsableError and SealError.
     """
-    return claim_previews.preview(_identity(credential), _requested(paths, credential), today=today)
+    return claims.preview(_identity(credential), _requested(paths, credential), today=today)
 
 
 def full_name(credential: Credential) -> str:
@@ -138,11 +136,11 @@ def full_name(credential: Credential) -> str:
     return f"{identity.given_name} {identity.family_name}".strip()
 
 
-def own_values(credential: Credential, *, today: date) -> list[claim_previews.ClaimPreview]:
+def own_values(credential: Credential, *, today: date) -> list[claims.ClaimPreview]:
     """The values that holders see of their own identity: not those that follow from others, nor those of the
     identity check. Raises SealError."""
     identity = _identity(credential)
-    return claim_previews.preview(identity, [*claims.ORIGINAL, *claims.held_details(identity)], today=today)
+    return claims.preview(identity, [*claims.ORIGINAL, *claims.held_details(identity)], today=today)
 
 
 def adds_up(
