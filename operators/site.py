@@ -65,7 +65,7 @@ class ServiceAdminSite(AdminSite):
     def register(self, model_or_iterable: Any, admin_class: Any = None, **options: Any) -> None:
         """Gives every list, also those of Django's own models, the class that handles unusable filters.
 
-        Every change and every look goes into the audit record (`operators.audited`).
+        Every change and every look goes into the audit record.
         """
         own = {"get_changelist": lambda admin, request, **kwargs: CarefulChangeList, **options}
         super().register(model_or_iterable, audited(admin_class), **own)
