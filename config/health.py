@@ -64,7 +64,7 @@ def ready(request: HttpRequest) -> JsonResponse:
 class Readiness:
     """Runs checks at most once a second in one thread of the process. Safe for threads."""
 
-    def __init__(self, checks: dict[str, Callable[[], None]]) -> None:
+    def __init__(self, checks: dict[str, Callable[[], object]]) -> None:
         """Takes the checks by name, in the order in which they run; a check that fails raises."""
         self._checks = checks
         self._lock = Lock()
@@ -105,11 +105,6 @@ class Readiness:
         return True
 
 
-def _database() -> None:
-    """The database answers, and belongs to this environment."""
-    compare(connection)
-
-
 def migrations() -> None:
     """All migrations of this release are applied; those of a newer release may be as well."""
     applied = set(MigrationRecorder(connection).migration_qs.values_list("app", "name"))
@@ -123,28 +118,18 @@ def _newest_migrations() -> frozenset[tuple[str, str]]:
     return frozenset(MigrationLoader(None, ignore_no_migrations=True).graph.leaf_nodes())
 
 
-def _signing_key() -> None:
-    """A signing key is active, can be opened, and its chain is valid."""
-    active_issuer_key(now=now())
-
-
 def _database_writes() -> None:
     """The database has refused no write of this process lately."""
     if refused_writes.seen_lately():
         raise FailedCheckError
 
 
-def _static_files() -> None:
-    """The files that every page refers to are collected."""
-    staticfiles_storage.url("style.css")
-
-
 readiness = Readiness(
     {
-        "database": _database,
+        "database": lambda: compare(connection),  # it answers, and belongs to this environment
         "database_writes": _database_writes,
         "migrations": migrations,
-        "signing_key": _signing_key,
-        "static_files": _static_files,
+        "signing_key": lambda: active_issuer_key(now=now()),  # it opens, and its chain is valid
+        "static_files": lambda: staticfiles_storage.url("style.css"),  # they are collected
     }
 )

@@ -24,11 +24,9 @@ from infra.gauges import gauges
 from infra.mail.metrics import email_metrics
 from infra.runs import run_metrics
 from keys.metrics import key_metrics
-from presentation.abuse import abuse_metrics
 from presentation.machine_errors import for_machines
-from presentation.overdue_clearing import clearing_metrics
+from presentation.metrics import abuse_metrics, clearing_metrics, webhook_metrics
 from presentation.relying_parties.authentication.client_secrets import secret_metrics
-from presentation.webhooks.metrics import webhook_metrics
 from wallet.metrics import identity_metrics
 
 _BUCKETS = [*map(str, BOUNDS), "+Inf"]

@@ -11,13 +11,14 @@ import presentation.endpoints
 import presentation.metadata
 import presentation.views
 import wallet.account.what_is_kept
-import wallet.credential.endpoints
+import wallet.credential.type_metadata
 import wallet.status_lists.endpoints
 from config import health, views
 from config.metrics import metrics
 from consent import requester_pages
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
+from presentation.relying_parties import views as relying_party_pages
 
 # Public documents. `config.wsgi` answers them without Django; the routes are for other servers and tests.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
@@ -26,7 +27,7 @@ PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
     ".well-known/oauth-authorization-server": presentation.metadata.discovery,
     ".well-known/jwt-vc-issuer": presentation.metadata.credential_issuer,
     "openid-connect/jwks": keys.endpoints.jwks,
-    "credential-types/identity/v1": wallet.credential.endpoints.credential_type,
+    "credential-types/identity/v1": wallet.credential.type_metadata.published,
     "statements/jwks": keys.endpoints.statement_jwks,
     "trust/root.pem": keys.endpoints.root_pem,
     "trust/root.der": keys.endpoints.root_der,
@@ -54,12 +55,8 @@ urlpatterns = [
         presentation.views.delivery,
         name="delivery",
     ),
-    path("relying-parties/<str:client_id>/logo", presentation.views.logo, name="relying_party_logo"),
-    path(
-        "relying-parties/<str:client_id>/begin-again/",
-        presentation.views.begin_again,
-        name="begin_again",
-    ),
+    path("relying-parties/<str:client_id>/logo", relying_party_pages.logo, name="relying_party_logo"),
+    path("relying-parties/<str:client_id>/begin-again/", relying_party_pages.begin_again, name="begin_again"),
     path(f"{PRESENTATION}/verify", presentation.endpoints.verify, name="verify"),
     path(f"{PRESENTATION}/outcome", presentation.endpoints.outcome, name="outcome"),
     path("openid-connect/userinfo", presentation.endpoints.user_info, name="userinfo"),

@@ -9,6 +9,7 @@ from django.utils.translation import ngettext
 
 from consent import decisions
 from consent.models import Consent, Report
+from infra.moments import years_before
 from infra.retention import Clearing, Due, ForPeople, expired, pages, table
 
 UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
@@ -81,14 +82,6 @@ def old_transactions(now: datetime) -> list[Due]:
     before = years_before(now, settings.TRANSACTION_RETENTION_YEARS)
     rows = Consent.objects.filter(asked_at__lte=before, sealed_transactions__isnull=False)
     return [Due(rows, "asked_at", before)]
-
-
-def years_before(now: datetime, years: int) -> datetime:
-    """`now` so many calendar years earlier; 28 February where that year has no 29 February."""
-    try:
-        return now.replace(year=now.year - years)
-    except ValueError:
-        return now.replace(year=now.year - years, day=28)
 
 
 # A question to which another table refers is kept until the reference is gone.

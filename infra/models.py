@@ -69,9 +69,8 @@ class Allowance(InternalRow):
     count = models.PositiveIntegerField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
-    class Meta:
+    class Meta(InternalRow.Meta):
         db_table = "wallet_allowance"  # this model was once in `wallet`
-        default_permissions = []
 
 
 class LastRun(InternalRow):
@@ -100,11 +99,10 @@ class DatabaseMark(InternalRow):
     marked_at = models.DateTimeField(_("marked"), editable=False)
     only = models.BooleanField(default=True, editable=False)  # one row at most, by constraint
 
-    class Meta:
+    class Meta(InternalRow.Meta):
         db_table = "keys_databasemark"  # this model was once in `keys`
         verbose_name = _("database mark")
         verbose_name_plural = _("database marks")
-        default_permissions = []  # not shown in the admin
         constraints = [
             models.UniqueConstraint(fields=["only"], name="keys_one_database_mark"),
             models.CheckConstraint(condition=Q(only=True), name="keys_database_mark_is_the_only"),

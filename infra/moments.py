@@ -1,7 +1,10 @@
 """The format of times for operators and machines, and of durations. Pure."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
+from typing import TypeVar
+
+Day = TypeVar("Day", bound=date)
 
 
 def moment(when: datetime) -> str:
@@ -29,3 +32,11 @@ def from_words(text: str) -> timedelta:
     """The duration that `in_words` wrote."""
     parts = re.findall(r"(\d+) (\w+?)s?\b", text)
     return sum((timedelta(**{f"{unit}s": int(count)}) for count, unit in parts), timedelta(0))
+
+
+def years_before(day: Day, years: int) -> Day:
+    """The same day so many calendar years earlier; 28 February where that year has no 29 February."""
+    try:
+        return day.replace(year=day.year - years)
+    except ValueError:
+        return day.replace(year=day.year - years, day=28)

@@ -19,7 +19,8 @@ def key_metrics() -> Iterator[GaugeMetricFamily]:
     moment = now()
     keys = list(SigningKey.objects.exclude(state=State.WITHDRAWN))
     withdrawn = SigningKey.objects.filter(state=State.WITHDRAWN).count()
-    yield _states(Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys))
+    counts = Counter({State.WITHDRAWN: withdrawn}) + Counter(key.state for key in keys)
+    yield gauges("signing_keys", "Signing keys by state.", "state", {s.value: counts[s] for s in State})
     kinds = (kind._default_manager.exclude(state=State.WITHDRAWN) for kind in in_use())
     yield _certificates([key for rows in kinds for key in rows], moment)
     yield from _steps(moment)
@@ -33,10 +34,6 @@ def _spare(moment: datetime) -> GaugeMetricFamily:
     if settings.SIGNING_KEY_SPARE:
         family.add_metric([], 1.0 if all(spare(now=moment, kind=kind) for kind in in_use()) else 0.0)
     return family
-
-
-def _states(counts: Counter[str]) -> GaugeMetricFamily:
-    return gauges("signing_keys", "Signing keys by state.", "state", {s.value: counts[s] for s in State})
 
 
 def _certificates(keys: list[Key], moment: datetime) -> GaugeMetricFamily:

@@ -9,11 +9,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import structlog
 from django.apps import apps
 from django.db.models import BinaryField, Count, Model, QuerySet
 from django.db.models.functions import Substr
 
-from infra.sealing import MARK, marks
+from infra.retention import pages
+from infra.sealing import MARK, SealError, marks, seal, unseal
 
 
 @dataclass(frozen=True)
@@ -59,3 +61,31 @@ def sealed_columns() -> Iterator[SealedColumn]:
     for model in sorted(apps.get_models(), key=lambda model: model._meta.label):
         for name, pattern in sorted(getattr(model, "SEALED", {}).items()):
             yield SealedColumn(model, name, pattern)
+
+
+BATCH = 200
+
+log = structlog.get_logger(__name__)
+
+
+def reseal(column: SealedColumn, *, size: int = BATCH) -> Iterator[tuple[int, list[str]]]:
+    """Moves the column's values, one batch per step: how many, and why others cannot be opened and stay.
+
+    A conditional update moves each value, so a value that another process changes or deletes meanwhile is
+    left alone. A run can be stopped at any point; the next run moves the remaining values.
+    """
+    for page in pages(column.waiting(), by="pk", batch=size):
+        moved, refused = 0, []
+        for pk, sealed in page.values_list("pk", column.name):
+            try:
+                moved += _move(column, pk, bytes(sealed))
+            except SealError as error:
+                refused.append(str(error))
+        log.info("resealed", column=str(column), moved=moved, refused=len(refused))
+        yield moved, refused
+
+
+def _move(column: SealedColumn, pk: object, sealed: bytes) -> int:
+    context = column.context(pk)
+    unchanged = column.model._base_manager.filter(pk=pk, **{column.name: sealed})
+    return unchanged.update(**{column.name: seal(unseal(sealed, context=context), context=context)})

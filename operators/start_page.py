@@ -111,7 +111,14 @@ def _webhooks(now: datetime) -> Panel:
     failing = failing.filter(Q(failing_since__isnull=False) | is_gone).order_by("failing_since")
     found, count = list(failing[:SHOWN]), failing.count()
     given_up = WebhookEvent.objects.filter(state=WebhookEvent.State.GIVEN_UP).count()
-    rows = [Row(_of_endpoint(one, now), _events(one.relying_party.client_id), urgent=True) for one in found]
+    rows = [
+        Row(
+            _of_endpoint(one, now),
+            _list("presentation_webhookevent", q=one.relying_party.client_id),
+            urgent=True,
+        )
+        for one in found
+    ]
     if given_up:
         address = _list("presentation_webhookevent", state__exact=WebhookEvent.State.GIVEN_UP.value)
         text = ngettext(
@@ -215,10 +222,6 @@ def _doctor(now: datetime) -> Panel:
 
 def _list(name: str, **filters: str) -> str:
     return f"{reverse(f'admin:{name}_changelist')}?{urlencode(filters)}"
-
-
-def _events(client_id: str) -> str:
-    return _list("presentation_webhookevent", q=client_id)
 
 
 # The permissions, one of which is enough, and the panel.

@@ -28,7 +28,7 @@ from presentation.machine_errors import (
     UnavailableError,
 )
 from presentation.openid_connect import codes
-from presentation.relying_parties.authentication import credentials_grant
+from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
 from presentation.requests.carriers import posted_form, pushed_requests
@@ -104,15 +104,9 @@ class TokenView(MachineView):
     def post(self, request: Request) -> Response:
         """Issues an access token (RFC 6749 §4.4.2), or exchanges a code (§4.1.3)."""
         form = self.form(request)
-        by_code = form.get("grant_type") == codes.GRANT_TYPE
-        return Response(
-            (codes.exchange if by_code else credentials_grant.grant)(
-                form,
-                request.headers.get("Authorization", ""),
-                network_address=browser.address(request._request),
-                now=timezone.now(),
-            )
-        )
+        grant = codes.exchange if form.get("grant_type") == codes.GRANT_TYPE else access_tokens.grant
+        authorization, address = request.headers.get("Authorization", ""), browser.address(request._request)
+        return Response(grant(form, authorization, network_address=address, now=timezone.now()))
 
 
 class PushView(MachineView):
@@ -122,13 +116,11 @@ class PushView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Stores the request and returns its handle (RFC 9126 §2.2)."""
-        handle = pushed_requests.push(
-            self.form(request),
-            request.headers.get("Authorization", ""),
-            network_address=browser.address(request._request),
-            now=timezone.now(),
+        authorization, address = request.headers.get("Authorization", ""), browser.address(request._request)
+        now, form = timezone.now(), self.form(request)
+        return Response(
+            pushed_requests.push(form, authorization, network_address=address, now=now), status=201
         )
-        return Response(handle, status=201)
 
 
 class VerifyView(MachineView):

@@ -52,13 +52,6 @@ class MachineError(Exception):
         return {"error": self.error, "error_description": self.description}
 
 
-class RefusedRequestError(MachineError):
-    """Wrong in another way, with its own code (RFC 6749 §5.2, RFC 9126 §2.3)."""
-
-    def __init__(self, error: str, description: str) -> None:
-        super().__init__(description, error=error)
-
-
 class InvalidClientError(MachineError):
     """The client is not authenticated. The text does not help an attacker to guess what was wrong."""
 

@@ -22,7 +22,9 @@ from wallet.models import Wallet
 
 def send_due(*, now: datetime, batch: int = 500) -> int:
     """Put the e-mails that are due into the outbox, and return their number."""
-    _drop_late(now=now)
+    late = now - decisions.EMAIL_DUE_FOR
+    granted = Consent.objects.filter(email_due=True, decision=Consent.Decision.GRANTED)
+    granted.filter(decided_at__lte=late).update(email_due=False)
     sent = 0
     for consent in _due(now=now).order_by("decided_at")[:batch]:
         jobs.next_batch()
@@ -50,13 +52,6 @@ def _due(*, now: datetime) -> QuerySet[Consent]:
         wallet__closed_at=None,
         wallet__share_emails=True,
     )
-
-
-def _drop_late(*, now: datetime) -> None:
-    late = Consent.objects.filter(
-        email_due=True, decision=Consent.Decision.GRANTED, decided_at__lte=now - decisions.EMAIL_DUE_FOR
-    )
-    late.update(email_due=False)
 
 
 @transaction.atomic

@@ -6,21 +6,11 @@ from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db import transaction
-from django.http import (
-    Http404,
-    HttpRequest,
-    HttpResponse,
-    HttpResponseNotAllowed,
-    HttpResponseRedirect,
-    UnreadablePostError,
-)
-from django.shortcuts import get_object_or_404, render
+from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, UnreadablePostError
 from django.urls import reverse
 from django.utils import timezone, translation
-from django.views.decorators.cache import cache_control, never_cache
 from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
@@ -31,7 +21,6 @@ from infra import browser, languages, log_context
 from infra.database.prepared.reads import Joinable
 from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
-from infra.reading import only_read
 from infra.waiting import NoThreadFreeError
 from presentation import error_pages
 from presentation.errors import (
@@ -42,7 +31,6 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties.metadata import logos
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests import answers, interactions
 from presentation.requests.carriers.browsers import receive
@@ -239,28 +227,6 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     if onward := deliveries.onward(kept, now=now):
         return _redirect_to(onward)
     return error_pages.delivery(request, interaction, kept, now=now)
-
-
-@only_read
-@cache_control(public=True, max_age=3600)
-def logo(request: HttpRequest, client_id: str) -> HttpResponse:
-    """A relying party's logo. Served from here, so that no other server learns who sees a consent page."""
-    party = get_object_or_404(RelyingParty.objects.exclude(logo=b""), client_id=client_id)
-    logo = bytes(party.logo)
-    if not logos.is_shown(logo):
-        raise Http404
-    return HttpResponse(logo, content_type=logos.content_type(logo))
-
-
-@never_cache
-@only_read
-def begin_again(request: HttpRequest, client_id: str) -> HttpResponse:
-    """Redirects to its `initiate_login_uri` (OpenID Connect Core 1.0 §4), or names it if it has none."""
-    party = get_object_or_404(RelyingParty, client_id=client_id, state=RelyingParty.State.ACTIVE)
-    if not (address := party.initiate_login_uri):
-        return render(request, "presentation/begin_again.html", {"relying_party": party.name})
-    mark = "&" if "?" in address else "?"
-    return HttpResponseRedirect(f"{address}{mark}{urlencode(answers.issuer())}", status=303)
 
 
 def _asks_for_more_time(request: HttpRequest) -> bool:

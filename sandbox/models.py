@@ -73,6 +73,5 @@ class Letter(InternalRow):
     text = models.TextField(editable=False)
     sent_at = models.DateTimeField(editable=False)
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         indexes = [models.Index(fields=["recipient", "-id"], name="sandbox_newest_letter")]

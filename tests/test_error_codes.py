@@ -57,12 +57,10 @@ def raised_without_a_class() -> set[tuple[int, str]]:
     for path in (path for _, path in modules() if path.name != "pushed_requests.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if name not in ("MachineError", "RefusedRequestError"):
+            if name != "MachineError":
                 continue
             assert isinstance(node, ast.Call)
             facts = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
-            if name == "RefusedRequestError" and isinstance(node.args[0], ast.Constant):
-                facts["error"] = node.args[0].value
             found.add((facts.get("status", 400), facts.get("error", "invalid_request")))
     return found
 

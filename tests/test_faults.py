@@ -19,11 +19,10 @@ from keys.certificates.authority import authority
 from keys.endpoints import key_set
 from keys.issuer_key import signer_of
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.resealing import reseal
 from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action
 from keys.rotation.states import State, find, in_state
-from keys.sealed_columns import SealedColumn, sealed_columns
+from keys.sealed_columns import SealedColumn, reseal, sealed_columns
 from tests.processes import Commands, environment
 from tests.wallet.statuses import INVALID, VALID
 from tools.benchmarks.browsers import ORIGIN

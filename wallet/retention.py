@@ -14,7 +14,7 @@ from wallet.account.recovery import sweeping as recovery_sweeping
 from wallet.identity import erasure, pictures
 from wallet.passkeys import assertion
 from wallet.sign_in import known_browsers, sessions
-from wallet.status_lists import clearing
+from wallet.status_lists import upkeep
 
 
 def _after_the_identity() -> str:
@@ -255,8 +255,8 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "pictures": pictures.KEPT,
         "identity_kept": "IDENTITY_KEPT_DAYS",
         "attempts": erasure.ATTEMPTS_KEPT,
-        "sweeping": clearing.KEPT,
-        "closed_for": clearing.CLOSED_FOR,
+        "sweeping": upkeep.KEPT,
+        "closed_for": upkeep.CLOSED_FOR,
     },
     clear={
         "challenges": expired(models.PasskeyChallenge.objects.all()),
@@ -272,8 +272,8 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "documents": Clearing(erasure.erase_documents, erasure.replaced),
         "pictures": Clearing(pictures.clear, pictures.decided),
         "identity checks": Clearing(erasure.clear_attempts, erasure.old_attempts),
-        "presented credentials": Clearing(clearing.blank_ended, clearing.ended_entries),
-        "status lists": Clearing(clearing.retire_closed),  # say nothing of anybody; none is found quickly
+        "presented credentials": Clearing(upkeep.blank_ended, upkeep.ended_entries),
+        "status lists": Clearing(upkeep.retire_closed),  # say nothing of anybody; none is found quickly
     },
     people=PEOPLE,
 )

@@ -10,12 +10,6 @@ from django.conf import settings
 from django.core.exceptions import ImproperlyConfigured
 
 
-def is_behind_pooler(raw: Any) -> bool:
-    """Whether server and client have different process ids for this psycopg connection."""
-    row = raw.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
-    return bool(row[0] != raw.info.backend_pid)
-
-
 def refuse_unknown_pooler(connection: Any, **_: Any) -> None:
     """A receiver of `connection_created`; raises ImproperlyConfigured for a pooler that is not configured.
 
@@ -24,7 +18,10 @@ def refuse_unknown_pooler(connection: Any, **_: Any) -> None:
     raw = connection.connection
     if connection.vendor != "postgresql" or settings.DATABASE_POOLER != "none":
         return
-    if raw.prepare_threshold is None or not is_behind_pooler(raw):
+    if raw.prepare_threshold is None:
+        return
+    (backend,) = raw.execute("SELECT pg_backend_pid()", prepare=False).fetchone()
+    if backend == raw.info.backend_pid:
         return
     connection.close()
     raise ImproperlyConfigured(

@@ -91,7 +91,8 @@ def _in_order(certificates: list[x509.Certificate], public_key: bytes) -> list[x
 
 
 def _leaf(certificates: list[x509.Certificate], public_key: bytes) -> x509.Certificate:
-    fitting = [c for c in certificates if _key(c) == public_key]
+    der = Encoding.DER, PublicFormat.SubjectPublicKeyInfo
+    fitting = [c for c in certificates if c.public_key().public_bytes(*der) == public_key]
     if len(fitting) > 1:
         raise BrokenChainError(f"There are {len(fitting)} leaf certificates for this signing key. Send one.")
     if not fitting:
@@ -127,10 +128,6 @@ def _signed(child: x509.Certificate, parent: x509.Certificate) -> bool:
     except InvalidSignature:
         return False
     return True
-
-
-def _key(certificate: x509.Certificate) -> bytes:
-    return certificate.public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
 
 
 def _name(certificate: x509.Certificate) -> str:

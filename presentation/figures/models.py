@@ -25,8 +25,7 @@ class RequestCount(InternalRow):
     declined = models.PositiveIntegerField(editable=False)  # `access_denied`
     failed = models.PositiveIntegerField(editable=False)  # another error
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         constraints = [
             models.UniqueConstraint(
                 fields=["relying_party", "hour"], name="presentation_requests_counted_once"

@@ -24,13 +24,7 @@ from infra.limits import Limit
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import encode_segment, sign_segments
-from presentation.machine_errors import (
-    InvalidTokenError,
-    MachineError,
-    MissingTokenError,
-    RefusedRequestError,
-    UnavailableError,
-)
+from presentation.machine_errors import InvalidTokenError, MachineError, MissingTokenError, UnavailableError
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
 from presentation.openid_connect import contents
 from presentation.relying_parties.authentication.authentication import authenticate
@@ -97,14 +91,15 @@ def exchange(
 def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> dict[str, Any]:
     """As `exchange`, for a relying party that has proved who it is."""
     if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
-        raise RefusedRequestError("unauthorized_client", "This client is not registered for OpenID Connect.")
+        text = "This client is not registered for OpenID Connect."
+        raise MachineError(text, error="unauthorized_client")
     if "code" not in form:
         raise MachineError("code is missing.")
     digest = sha256_hex(form["code"])
     rows = AuthorizationCode.objects.filter(digest=digest, interaction__relying_party=party)
     row = rows.select_related("interaction").first()
     if row is None or (answer := _redeemable(row, form)) is None:
-        raise RefusedRequestError("invalid_grant", _NO_CODE)
+        raise MachineError(_NO_CODE, error="invalid_grant")
     access_token = secrets.token_urlsafe(32)
     # Before the code is used up, so that it still works once there is a key again.
     id_token = _id_token(answer, party, access_token, now=now)
@@ -116,7 +111,7 @@ def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> di
             decisions.note_delivered(row.interaction.consent_id)
     if not won:
         _end(digest)
-        raise RefusedRequestError("invalid_grant", _NO_CODE)
+        raise MachineError(_NO_CODE, error="invalid_grant")
     log.info("code_exchanged", client_id=party.client_id, interaction=str(row.interaction_id))
     lives = {"token_type": "Bearer", "expires_in": int(ACCESS_LIVES.total_seconds())}
     return {"access_token": access_token, **lives, "id_token": id_token, **answer["beside"]}

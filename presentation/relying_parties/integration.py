@@ -1,14 +1,13 @@
 """What the developer of a relying party needs first: the addresses, and a request to try."""
 
 import secrets
-from hashlib import sha256
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
 
-from infra import base64url
 from presentation import metadata
 from presentation.models import RelyingParty
+from wallet.sd_jwt.issuance import digest
 
 
 def addresses() -> dict[str, str]:
@@ -30,8 +29,7 @@ def requests_to_try(relying_party: RelyingParty, *, login_hint: str) -> list[str
 
 def of_openid_connect(scope: str, verifier: str) -> dict[str, str]:
     """What differs in a request of OpenID Connect; verifier: that of PKCE."""
-    challenge = base64url.encode(sha256(verifier.encode()).digest())
-    pkce = {"code_challenge": challenge, "code_challenge_method": "S256"}
+    pkce = {"code_challenge": digest(verifier), "code_challenge_method": "S256"}
     return {"response_type": "code", "scope": f"openid {scope}", **pkce}
 
 

@@ -45,7 +45,6 @@ from presentation.openid_connect import codes
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
-from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
 from presentation.requests.next_step import Match, NextStep, Step, next_step
@@ -116,7 +115,14 @@ def answer(
                 answer, code = _with_code(opened, presentation, binding.subject, session, now=now)
             else:
                 answer = with_tokens(presentations, match, party)
-            _close_with(answer, opened, address, code, now=now)
+            # In one transaction: its code, or the delivery of a posted answer, is stored with the end.
+            with transaction.atomic() if address.posted or code else nullcontext():
+                _close(row, Interaction.Outcome.TOKEN, now=now)
+                if code:  # nothing is shared before the code is exchanged
+                    code.save(force_insert=True)
+                    decisions.note_undelivered(consent.id, now=now)
+                if address.posted:
+                    deliveries.keep(row, address, answer, opened.request.recipient, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except InvalidRequestUriError:  # the handle was used
@@ -251,24 +257,6 @@ def what_to_present(
         )
         wanted.append(([path for path in claims if path in shared], binding))
     return wanted
-
-
-def _close_with(
-    answer: dict[str, str],
-    opened: OpenInteraction,
-    address: ReturnAddress,
-    code: AuthorizationCode | None = None,
-    *,
-    now: datetime,
-) -> None:
-    """Closes the interaction; in the same transaction stores its code, or the delivery of a posted answer."""
-    with transaction.atomic() if address.posted or code else nullcontext():
-        _close(opened.row, Interaction.Outcome.TOKEN, now=now)
-        if code and opened.row.consent:  # nothing is shared before the code is exchanged
-            code.save(force_insert=True)
-            decisions.note_undelivered(opened.row.consent.id, now=now)
-        if address.posted:
-            deliveries.keep(opened.row, address, answer, opened.request.recipient, now=now)
 
 
 def notifies(interaction: Interaction) -> bool:

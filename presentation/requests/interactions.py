@@ -165,7 +165,12 @@ def begin(
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
     if counted_by is not None:
-        _count_unauthenticated(browser, request.login_hint, counted_by, now=now)
+        try:
+            UNAUTHENTICATED.take(counted_by, now=now)
+        except LimitReachedError as limit:  # a browser that signed in with this address before is not refused
+            hint = request.login_hint
+            if not (hint and known_browsers.is_known(browser, hint, now=now)):
+                raise TemporarilyUnavailableError from limit
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = _text_of_scopes(parameters, party, scopes)
     opened = OpenInteraction(row, client.return_address, still_registered=True, is_new=True)
@@ -236,15 +241,3 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
     )
     row.keep(parameters)
     return row
-
-
-def _count_unauthenticated(browser: str, login_hint: str, network_address: str, *, now: datetime) -> None:
-    """Counts the request. A browser that signed in with this e-mail address before is never refused.
-
-    Without `login_hint` no browser is known.
-    """
-    try:
-        UNAUTHENTICATED.take(network_address, now=now)
-    except LimitReachedError as limit:
-        if not (login_hint and known_browsers.is_known(browser, login_hint, now=now)):
-            raise TemporarilyUnavailableError from limit

@@ -178,8 +178,7 @@ class Delivery(InternalRow):
     held_until = models.DateTimeField(null=True, editable=False)  # from `Retry-After` of the relying party
     delivered_at = models.DateTimeField(null=True, editable=False)
 
-    class Meta:
-        default_permissions = []
+    class Meta(InternalRow.Meta):
         constraints = [
             models.CheckConstraint(
                 condition=Q(delivered_at=None) | Q(sealed_body=b""),

@@ -1,6 +1,7 @@
 """The table of scopes."""
 
 import secrets
+from contextlib import suppress
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -124,11 +125,9 @@ def restore_basic(*, using: str, **_signal: Any) -> None:
         if Scope._meta.db_table not in connection.introspection.table_names(cursor):
             return  # `migrate` was called for another app
     row = Scope.objects.using(using).filter(urn=BASIC).first()
-    try:
+    with suppress(ScopeError):
         if row is not None and row.record == THE_BASIC_SCOPE:
             return
-    except ScopeError:
-        pass
     basic = THE_BASIC_SCOPE
     claims = {"required_claims": list(basic.required), "optional_claims": list(basic.optional)}
     Scope(urn=basic.urn, title=basic.title, **claims).save(using=using)

@@ -119,8 +119,9 @@ def _set(endpoint: WebhookEndpoint, **facts: object) -> bool:
 
 def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> int:
     """Sends the due events of one endpoint, until one fails; returns how many were taken."""
-    _drop_unwanted(endpoint.relying_party)
-    due = _waiting().filter(relying_party=endpoint.relying_party, due_at__lte=clock())
+    waiting = _waiting().filter(relying_party=endpoint.relying_party)
+    waiting.exclude(type__in=endpoint.relying_party.webhook_events).update(state=State.UNWANTED)
+    due = waiting.filter(due_at__lte=clock())
     delivered = 0
     for event in due.order_by("due_at")[:AT_ONCE]:
         if jobs.must_stop():
@@ -141,15 +142,9 @@ def _serve(endpoint: WebhookEndpoint, outbound: Outbound, clock: Clock) -> int:
         _set(endpoint, next_call_at=clock())
         return 0
     if endpoint.failures >= DOWN:  # it works again, so events need not wait any longer
-        _waiting().filter(relying_party=endpoint.relying_party).update(due_at=clock())
+        waiting.update(due_at=clock())
     _set(endpoint, next_call_at=clock(), failures=0, failing_since=None)
     return delivered
-
-
-def _drop_unwanted(relying_party: RelyingParty) -> None:
-    """Drops the waiting events of types that the relying party no longer wants."""
-    unwanted = _waiting().filter(relying_party=relying_party).exclude(type__in=relying_party.webhook_events)
-    unwanted.update(state=State.UNWANTED)
 
 
 def send(event: WebhookEvent, relying_party: RelyingParty, outbound: Outbound, now: datetime) -> Try:

@@ -39,7 +39,8 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     verification = own.filter(id=verification_id).first()
     if verification is None:
         raise Http404
-    if verification.state != State.STARTED or _was_picked(verification):
+    lately = PickedOutcome.objects.filter(verification=verification, picked_at__gte=verification.changed_at)
+    if verification.state != State.STARTED or lately.exists():  # since the person last began
         return see_other("wallet_identity_return", verification_id)
     form = OutcomeForm(request.POST or None)
     facts = {"form": form, "outcomes": OUTCOMES, "verification": verification}
@@ -62,12 +63,6 @@ def mailbox(request: HttpRequest) -> HttpResponse:
     """The e-mails for this browser."""
     letters = mailboxes.letters_for(request, now=timezone.now())
     return render(request, "sandbox/mailbox.html", {"letters": letters})
-
-
-def _was_picked(verification: IdentityVerification) -> bool:
-    """Whether something was picked since the person last began."""
-    picked = PickedOutcome.objects.filter(verification=verification, picked_at__gte=verification.changed_at)
-    return picked.exists()
 
 
 class OutcomeForm(forms.Form):

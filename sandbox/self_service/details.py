@@ -5,6 +5,7 @@ The model checks the rules that apply to all relying parties.
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from urllib.parse import SplitResult, urlsplit
 
 from django.conf import settings
 from django.core.exceptions import ValidationError
@@ -12,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.words import Words
 from presentation.models import RelyingParty
-from sandbox.self_service import assumed_names, own_addresses
+from sandbox.self_service import assumed_names
 
 MOST_URIS = 10  # of each kind
 
@@ -46,11 +47,11 @@ def _one(address: str) -> list[str]:
 def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Words | None:
     if len(addresses) > MOST_URIS:
         return _("Name at most 10.")
-    elsewhere = [address for address in addresses if not (local and own_addresses.is_local(address))]
+    elsewhere = [address for address in addresses if not (local and is_local(address))]
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return _nowhere_else(local) if elsewhere else None
     domain = owner.rpartition("@")[2]
-    is_own = all(own_addresses.is_under(address, domain) for address in elsewhere)
+    is_own = all(is_under(address, domain) for address in elsewhere)
     return None if is_own else _only_there(local)
 
 
@@ -73,3 +74,28 @@ def _only_there(local: bool) -> Words:
         "Use addresses on your own machine, such as http://127.0.0.1:5000/callback, or under the domain "
         "of your e-mail address. For others ask the operator."
     )
+
+
+LOOPBACK = ("127.0.0.1", "::1", "localhost")
+
+
+def is_local(uri: str) -> bool:
+    """Whether `uri` is on the machine of the browser that opens it."""
+    parts = _parts(uri)
+    return parts.scheme in ("http", "https") and (parts.hostname or "") in LOOPBACK
+
+
+def is_under(uri: str, domain: str) -> bool:
+    """Whether the host of `uri` is `domain` or below it."""
+    parts = _parts(uri)
+    host = parts.hostname or ""
+    if parts.scheme not in ("http", "https"):  # a reversed domain name (RFC 8252 §7.1)
+        host = ".".join(reversed(parts.scheme.split(".")))
+    return host == domain or host.endswith("." + domain)
+
+
+def _parts(uri: str) -> SplitResult:
+    try:
+        return urlsplit(uri)
+    except ValueError:
+        return urlsplit("")

@@ -21,8 +21,7 @@ from consent.blocks import Transaction
 from consent.models import Consent
 from consent.retention import erase_transactions, years_before
 from infra.sealing import SealError
-from keys.resealing import reseal
-from keys.sealed_columns import sealed_columns
+from keys.sealed_columns import reseal, sealed_columns
 from tests.consent.questions import HASH, WIRE, put
 from wallet.models import Wallet
 

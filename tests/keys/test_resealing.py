@@ -16,11 +16,10 @@ from infra.sealing import SealError, marks, seal, seal_column, unseal, unseal_co
 from keys.certificates.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.resealing import reseal
 from keys.rotation import due_steps, moves
 from keys.rotation.key_events import Action, shell_user
 from keys.rotation.states import State, in_state
-from keys.sealed_columns import SealedColumn, sealed_columns
+from keys.sealed_columns import SealedColumn, reseal, sealed_columns
 from wallet.credential.credentials import valid_credential
 from wallet.models import Wallet
 

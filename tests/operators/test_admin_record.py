@@ -9,7 +9,7 @@ from django.contrib.auth.models import Group, Permission, User
 from django.test import Client
 
 from infra.models import AuditLine
-from operators.audited import Audited
+from operators.site import Audited
 from presentation.models import RelyingParty
 from wallet.models import Wallet
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from infra.characters import is_legible
 from sandbox.self_service.assumed_names import MARK, marked, problem_with, unmarked
-from sandbox.self_service.own_addresses import is_local, is_under
+from sandbox.self_service.details import is_local, is_under
 
 REGISTERED = ["Acme Bank", "Corner Shop", "IBM", "美咲銀行"]
 

@@ -13,7 +13,7 @@ from django.utils import timezone
 from tests.wallet.conftest import together
 from tests.wallet.statuses import SAID, presented, small_lists
 from wallet.models import StatusEntry, StatusList, Wallet
-from wallet.status_lists import changes, clearing, upkeep
+from wallet.status_lists import changes, upkeep
 from wallet.status_lists.changes import Action
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -33,8 +33,8 @@ class Swept(NamedTuple):
 
 def sweep(*, batch: int = 2) -> Swept:
     now = timezone.now()
-    forgotten = clearing.blank_ended(now=now, batch=batch)
-    return Swept(forgotten, clearing.retire_closed(now=now, batch=batch))
+    forgotten = upkeep.blank_ended(now=now, batch=batch)
+    return Swept(forgotten, upkeep.retire_closed(now=now, batch=batch))
 
 
 def close(*, ago: timedelta) -> None:

@@ -11,7 +11,6 @@ from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
 from wallet.credential import credentials
-from wallet.credential.claims import ClaimPreview
 from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
 from wallet.decorators import for_signed_in, for_signed_in_302, see_other
@@ -42,7 +41,10 @@ def switch_share_emails(request: HttpRequest, session: HolderSession, now: datet
 def _card(wallet: Wallet, *, now: datetime) -> dict[str, Any]:
     credential: Credential | None = getattr(wallet, "credential", None)
     state, newest = _state(credential, now=now), attempts.latest(wallet)
-    shown = _shown(credential) if credential and state in (Validity.VALID, ENDING) else {}
+    shown: dict[str, Any] = {}
+    if credential and state in (Validity.VALID, ENDING):  # so it opens
+        shown = {"name": credentials.full_name(credential), "evidence": _evidence(credential)}
+        shown["values"] = credentials.own_values(credential, today=localdate())
     return {
         "here": "home",
         "signed_in_as": wallet.email,
@@ -61,16 +63,6 @@ def _state(credential: Credential | None, *, now: datetime) -> str:
     if state == Validity.VALID and credential and credential.expires_at <= now + ENDS_SOON:
         return ENDING
     return state.value
-
-
-def _shown(credential: Credential) -> dict[str, Any]:
-    """The name, the values and the evidence of an identity that opens."""
-    values: list[ClaimPreview] = credentials.own_values(credential, today=localdate())
-    return {
-        "name": credentials.full_name(credential),
-        "values": values,
-        "evidence": _evidence(credential),
-    }
 
 
 def _evidence(credential: Credential) -> dict[str, object] | None:

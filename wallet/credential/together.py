@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import date, timedelta
 
+from infra.moments import years_before
 from wallet.credential.claims import ClaimPath, Identity, age
 from wallet.credential.countries import country_name, members
 
@@ -74,10 +75,7 @@ def turning(answer: Answer) -> date:
 
 def last_birth(years: int, today: date) -> date:
     """The last date of birth of those who have reached an age on the day `today`."""
-    try:
-        return today.replace(year=today.year - years)
-    except ValueError:  # that year had no 29 February
-        return date(today.year - years, 2, 28)
+    return years_before(today, years)
 
 
 def singled_out(identity: Identity, answers: Collection[Answer]) -> set[str]:

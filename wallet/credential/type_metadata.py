@@ -12,6 +12,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
+from infra.published.documents import PublishedDocument
 from wallet.credential.claims import CLAIMS, GROUPS, ClaimPath, Text
 from wallet.credential.credentials import credential_type
 
@@ -76,3 +77,7 @@ def _display(member: str, text: Text, description: str) -> Iterator[dict[str, st
         if language != LOCALE.lower() and not isinstance(text, str):
             with override(language):
                 yield {"locale": language, member: str(text)}
+
+
+# It changes only with a new release.
+published = PublishedDocument(document, max_age=86_400, refresh_after=3_600, asks_database=False)

@@ -187,10 +187,14 @@ def _page(
     name, facts = _state_page(verification, wallet, now)
     if name == "start" and not page.offered(errand):  # its provider is gone
         name = "none"
+    credential: Credential | None = getattr(wallet, "credential", None)
     facts |= {
         "verification": verification,
         "provider": registry.by_name(verification.provider) if verification else None,
-        **_present(wallet, now),
+        "credential": credential,
+        "validity": validity(credential, now=now).value,
+        "last_day": credential and credentials.last_day(credential),
+        "kept_days": settings.IDENTITY_KEPT.days,
         "needs": claims.details_in_words(errand.details),
         "also_kept": claims.details_in_words(
             group for provider in page.offered(errand).values() for group in provider.details
@@ -198,17 +202,6 @@ def _page(
         "asks_for": claims.labels(map(claims.named, filter(claims.is_named, errand.asks_for))),
     }
     return page.show(request, f"identity_{name}", errand, wallet, **facts)
-
-
-def _present(wallet: Wallet, now: datetime) -> dict[str, Any]:
-    """Facts for the pages about the identity that the wallet has or had."""
-    credential: Credential | None = getattr(wallet, "credential", None)
-    return {
-        "credential": credential,
-        "validity": validity(credential, now=now).value,
-        "last_day": credential and credentials.last_day(credential),
-        "kept_days": settings.IDENTITY_KEPT.days,
-    }
 
 
 def _state_page(

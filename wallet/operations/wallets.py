@@ -46,10 +46,6 @@ def _is_open(wallet: Wallet) -> bool:
     return wallet.closed_at is None
 
 
-def _stays_open(wallet: Wallet) -> bool:
-    return _is_open(wallet) and wallet.closes_at is None
-
-
 OF_WALLETS = {
     "suspend": needs_reason(
         label=_("Suspend"),
@@ -74,7 +70,7 @@ OF_WALLETS = {
             "gets an e-mail now and when it is closed. Make sure that it is the holder who asks."
         ),
         run=_close,
-        suits=_stays_open,
+        suits=lambda wallet: _is_open(wallet) and wallet.closes_at is None,
         form=ClosingForm,
         details=_what_goes,
         irreversible=True,

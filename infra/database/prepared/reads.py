@@ -171,12 +171,8 @@ def _converter(step: Callable[..., Any], expression: Any) -> Callable[[Any], Any
     """The step by which Django converts the values of a column; plain JSON is read by orjson instead."""
     field = getattr(step, "__self__", None)
     if type(field) is JSONField and field.decoder is None:
-        return _from_json
+        return lambda text: None if text is None else orjson.loads(text)
     return lambda value: step(value, expression, connections[DEFAULT_DB_ALIAS])
-
-
-def _from_json(text: str | None) -> Any:
-    return None if text is None else orjson.loads(text)
 
 
 def _read(statement: "Composed | _Joined", values: Mapping[str, Any]) -> list[Any]:

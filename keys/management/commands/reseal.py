@@ -9,9 +9,8 @@ from django.db import IntegrityError, transaction
 from django.utils.timezone import now
 
 from keys.management.key_command import RecordedKeyCommand
-from keys.resealing import BATCH, reseal
 from keys.rotation.key_events import Action, record, shell_user
-from keys.sealed_columns import SealedColumn, sealed_columns
+from keys.sealed_columns import BATCH, SealedColumn, reseal, sealed_columns
 
 MAX_BATCH = 10_000
 

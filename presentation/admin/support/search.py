@@ -95,20 +95,13 @@ def _by_id(wanted: UUID) -> Found | None:
     if found := _of_requests(tuple(_requests().filter(id=wanted))):
         return found
     if event := WebhookEvent.objects.filter(id=wanted).first():
-        return _of_event(event)
+        # Of a revocation the request is not known: its subject is a place in a list, a ValueError for `find`.
+        return _of_requests(tuple(_requests().filter(id=UUID(event.subject))))
     for model, way in ((IdentityVerification, "wallet"), (Credential, "wallet"), (Recovery, "old")):
         owners = model.objects.filter(id=wanted).values(way)
         if wallet := _wallets().filter(id__in=owners).first():
             return Found(wallet)
     return None
-
-
-def _of_event(event: WebhookEvent) -> Found | None:
-    """The request of a webhook; of a revocation it is not known, because its subject is a place in a list."""
-    try:
-        return _of_requests(tuple(_requests().filter(id=UUID(event.subject))))
-    except ValueError:
-        return None
 
 
 def _of_requests(interactions: tuple[Interaction, ...]) -> Found | None:

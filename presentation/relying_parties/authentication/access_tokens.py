@@ -4,16 +4,20 @@
 """
 
 import uuid
+from collections.abc import Mapping
 from datetime import datetime, timedelta
 from functools import lru_cache
 from typing import Any
 
+import structlog
 from django.conf import settings
 
+from infra.limits import Limit
 from keys import key_set
-from keys.issuer_key import active_issuer_key
+from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
-from presentation.machine_errors import InvalidTokenError
+from presentation.machine_errors import InvalidTokenError, MachineError, UnavailableError
+from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY, ClientJwtError, times
 
 LIFETIME = timedelta(minutes=10)
@@ -81,3 +85,43 @@ def _check_times(claims: dict[str, Any], now: datetime) -> None:
 @lru_cache(maxsize=4)
 def _header(kid: str) -> str:
     return encode_segment({"alg": "ES256", "typ": _TYPE, "kid": kid})
+
+
+log = structlog.get_logger(__name__)
+
+GRANT_TYPE = "client_credentials"
+# Every request counts for its address, before any query. It counts for the client only after authentication,
+# so that an attacker cannot use up the limit of another client.
+PER_ADDRESS = Limit.from_settings("token_requests_of_address")
+PER_CLIENT = Limit.from_settings("token_requests_of_client")
+
+
+def grant(
+    form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
+) -> dict[str, Any]:
+    """The members of the answer (RFC 6749 §5.1); raises MachineError or LimitReachedError."""
+    PER_ADDRESS.take(network_address, now=now)
+    if "grant_type" not in form:
+        raise MachineError("grant_type is missing.")
+    relying_party = authenticate(form, authorization, now=now)
+    PER_CLIENT.take(relying_party.client_id, now=now)
+    if form["grant_type"] != GRANT_TYPE:
+        text = f"grant_type must be {GRANT_TYPE} or authorization_code."
+        raise MachineError(text, error="unsupported_grant_type")
+    scopes = _scopes(form.get("scope", ""), relying_party.grants)
+    try:
+        return issue(relying_party.client_id, scopes, now=now)
+    except CANNOT_SIGN as error:
+        log.exception("access_token_not_signed")
+        raise UnavailableError from error
+
+
+def _scopes(asked: str, granted: list[str]) -> list[str]:
+    """The granted scopes that the request asks for; all of them if it names none."""
+    if not granted:
+        no_scope = "This client was granted no scope. Its operator can do that."
+        raise MachineError(no_scope, error="unauthorized_client")
+    chosen = list(dict.fromkeys(asked.split(" "))) if asked else granted
+    if not set(chosen) <= set(granted):
+        raise MachineError("A scope is unknown or not granted to this client.", error="invalid_scope")
+    return chosen

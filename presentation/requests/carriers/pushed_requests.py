@@ -20,12 +20,7 @@ from presentation.errors import (
     ServerError,
     UntrustedRequestError,
 )
-from presentation.machine_errors import (
-    InsufficientScopeError,
-    MachineError,
-    RefusedRequestError,
-    UnavailableError,
-)
+from presentation.machine_errors import InsufficientScopeError, MachineError, UnavailableError
 from presentation.models import PushedRequest, RelyingParty
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.bearer import access_by
@@ -77,11 +72,11 @@ def push(
     except UntrustedRequestError as error:
         raise MachineError(error.hint) from error
     except RequestObjectError as error:
-        raise RefusedRequestError("invalid_request_object", str(error)) from error
+        raise MachineError(str(error), error="invalid_request_object") from error
     except KeysUnderWayError as error:
         raise UnavailableError(seconds=SOON) from error
     except AuthorizationError as error:
-        raise RefusedRequestError(error.error, error.description) from error
+        raise MachineError(error.description, error=error.error) from error
     row = PushedRequest(
         digest=sha256_hex(handle),
         client_id=party.client_id,

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.relying_parties.metadata.picture_size import size
+from presentation.relying_parties.metadata.logos import size
 
 TYPES = ("image/png", "image/jpeg", "image/webp")
 SIDES = st.integers(1, 2**31 - 1)

@@ -22,16 +22,16 @@ from wallet.credential.evidence import Assurance, EvidenceError
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import Failed, NeedsReview, NotHere, Verified
 from wallet.providers.openid_connect import (
-    authorization,
     findings,
     metadata,
     people,
+    provider,
     signed_tokens,
     verified_claims,
 )
 from wallet.providers.openid_connect import settings as settings_module
+from wallet.providers.openid_connect.discovery import KeySet
 from wallet.providers.openid_connect.findings import Told
-from wallet.providers.openid_connect.key_set import KeySet
 from wallet.providers.openid_connect.signed_tokens import Opened, TokenError
 from wallet.providers.openid_connect.verified_claims import ClaimsMissingError, TooLowError
 from wallet.providers.options import OptionError, Options
@@ -250,7 +250,7 @@ def test_details_are_read_where_the_provider_is_set_to_verify_them() -> None:
         "place_of_birth": {"locality": "Bonn", "country": "DE"},
     }
     found = metadata.parse(DOCUMENT, issuer="https://bank.example/", loopback=False)
-    asked = authorization.claims_request(both, found)["userinfo"]["verified_claims"]["claims"]
+    asked = provider.claims_request(both, found)["userinfo"]["verified_claims"]["claims"]
     assert asked.keys() >= {"address", "place_of_birth"}
 
 
@@ -311,9 +311,7 @@ def test_a_verification_is_never_recorded_for_a_time_to_come() -> None:
 
 def test_a_framework_without_levels_is_asked_for_without_one() -> None:
     found = metadata.parse(DOCUMENT, issuer="https://bank.example/", loopback=False)
-    asked = authorization.claims_request(
-        settings_with(assurance="de_aml, eidas high", evidence="none"), found
-    )
+    asked = provider.claims_request(settings_with(assurance="de_aml, eidas high", evidence="none"), found)
     aml, eidas = (each["verification"] for each in asked["userinfo"]["verified_claims"])
     assert aml == {"trust_framework": {"value": "de_aml"}, "time": None, "assurance_level": None}
     assert eidas["assurance_level"] == {"values": ["high"]}
@@ -321,7 +319,7 @@ def test_a_framework_without_levels_is_asked_for_without_one() -> None:
 
 def test_evidence_that_the_provider_does_not_have_is_not_asked_for() -> None:
     found = metadata.parse(DOCUMENT, issuer="https://bank.example/", loopback=False)
-    asked = authorization.claims_request(settings_with(evidence="document electronic_record"), found)
+    asked = provider.claims_request(settings_with(evidence="document electronic_record"), found)
     [kind] = asked["userinfo"]["verified_claims"]["verification"]["evidence"]
     assert kind["type"] == {"value": "document"}
 
@@ -329,7 +327,7 @@ def test_evidence_that_the_provider_does_not_have_is_not_asked_for() -> None:
 def test_without_userinfo_the_claims_are_asked_for_in_the_id_token() -> None:
     document = {name: value for name, value in DOCUMENT.items() if name != "userinfo_endpoint"}
     found = metadata.parse(document, issuer="https://bank.example/", loopback=False)
-    assert authorization.claims_request(settings_with(), found).keys() == {"id_token"}
+    assert provider.claims_request(settings_with(), found).keys() == {"id_token"}
 
 
 def test_an_unknown_error_is_the_provider_s_fault() -> None:

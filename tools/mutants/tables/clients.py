@@ -112,7 +112,7 @@ MUTANTS = (
     ),
     mutant(
         "access token: a scope that was not granted",
-        f"{_PACKAGE}/credentials_grant.py",
+        f"{_PACKAGE}/access_tokens.py",
         "    if not set(chosen) <= set(granted):",
         "    if not chosen:",
         f"{_TESTS}/test_token_endpoint.py::test_a_scope_that_is_not_granted_is_refused",

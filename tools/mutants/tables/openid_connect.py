@@ -186,7 +186,7 @@ MUTANTS = (
     mutant(
         "receipts: a code that nobody exchanged counts as shared",
         "presentation/requests/answers.py",
-        "            decisions.note_undelivered(opened.row.consent.id, now=now)\n",
+        "                    decisions.note_undelivered(consent.id, now=now)\n",
         "",
         f"{_OF}/test_codes.py::test_nothing_is_shared_before_the_code_is_exchanged",
     ),

@@ -10,9 +10,9 @@ _AGES = "presentation/requests/test_ages_a_year.py"
 MUTANTS = (
     mutant(
         "together: a birthday on 29 February",
-        _TOGETHER,
-        "return date(today.year - years, 2, 28)",
-        "return date(today.year - years, 3, 1)",
+        "infra/moments.py",
+        "return day.replace(year=day.year - years, day=28)",
+        "return day.replace(year=day.year - years, month=3, day=1)",
         f"{_TESTS}::test_whether_an_age_is_reached_depends_on_the_last_birth_date",
     ),
     mutant(

@@ -6,7 +6,6 @@ belongs to the wallet stays. Browsers known by the old address stay known for th
 """
 
 import secrets
-import uuid
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
@@ -52,8 +51,20 @@ def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime)
             raise LimitReachedError(CODES_PER_CLIENT.renewed_at(now))
         with transaction.atomic():
             code = f"{secrets.randbelow(1_000_000):06}"
-            outgoing = _send(email, code, free=_is_free(email, wallet, now=now))
-            _remember(wallet, email, code, browser=browser, outgoing=outgoing, now=now)
+            if _is_free(email, wallet, now=now):
+                outgoing = letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
+            else:
+                outgoing = letters.send_notice(email, "address_taken", waited_for=CODE_LIFETIME)
+            facts = {
+                "browser": browser,
+                "email": email,
+                "digest": _digest(wallet, email, code),
+                "tries_left": TRIES,
+                "expires_at": now + CODE_LIFETIME,
+                "used_at": None,
+                "outgoing": outgoing,
+            }
+            EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
         taken.pop_all()
     log.info("address_code_sent", wallet=str(wallet.id))
 
@@ -129,27 +140,6 @@ def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:
     except AddressReservedError:
         return False
     return not Wallet.objects.filter(email=email).exists()
-
-
-def _send(email: str, code: str, *, free: bool) -> uuid.UUID:
-    if free:
-        return letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
-    return letters.send_notice(email, "address_taken", waited_for=CODE_LIFETIME)
-
-
-def _remember(
-    wallet: Wallet, email: str, code: str, *, browser: str, outgoing: uuid.UUID, now: datetime
-) -> None:
-    facts = {
-        "browser": browser,
-        "email": email,
-        "digest": _digest(wallet, email, code),
-        "tries_left": TRIES,
-        "expires_at": now + CODE_LIFETIME,
-        "used_at": None,
-        "outgoing": outgoing,
-    }
-    EmailChange.objects.update_or_create(wallet=wallet, defaults=facts)
 
 
 def _digest(wallet: Wallet, email: str, code: str) -> str:

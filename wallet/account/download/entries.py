@@ -6,7 +6,6 @@ from datetime import date, datetime
 from operator import attrgetter
 from typing import Any
 
-from django.db.models import QuerySet
 from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
@@ -98,7 +97,9 @@ CHECK: Members = {
     "reason": (_("Reason for the outcome"), given("reason")),
     "pictures": (
         _("Pictures that are kept"),
-        lambda check: [described(one, PICTURE) for one in _pictures(check)],
+        lambda check: [
+            described(one, PICTURE) for one in check.pictures.order_by("kind").defer("sealed_jpeg")
+        ],
     ),
     "evidence": (
         _("How your identity was verified"),
@@ -138,10 +139,6 @@ def check_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     checks = IdentityVerification.objects.filter(wallet=person.id).select_related("evidence")
     for check in in_batches(checks, "-created_at", "pk", batch=BATCH):
         yield described(check, CHECK)
-
-
-def _pictures(check: IdentityVerification) -> QuerySet[Picture]:
-    return check.pictures.order_by("kind").defer("sealed_jpeg")
 
 
 SECTIONS = (

@@ -4,7 +4,6 @@ OpenID Connect Core §3.1, with PKCE (RFC 7636), pushed requests (RFC 9126), and
 (RFC 9207). The caller keeps what a flow remembers, and compares `state` when the browser comes back.
 """
 
-import hashlib
 import re
 import secrets
 from collections.abc import Mapping
@@ -12,7 +11,6 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
-from infra import base64url
 from infra.outbound.calls import Outbound
 from infra.outbound.targets import is_public, is_unicast
 from wallet.providers.contract import ProviderError
@@ -22,6 +20,7 @@ from wallet.providers.openid_connect.client import Registration
 from wallet.providers.openid_connect.discovery import Discovery
 from wallet.providers.openid_connect.metadata import Metadata
 from wallet.providers.openid_connect.signed_tokens import Opened
+from wallet.sd_jwt.issuance import digest
 
 LONGEST_CODE = 4096
 _ERROR = re.compile(r"[a-z_]{1,60}")
@@ -61,7 +60,7 @@ class CodeFlow:
             "scope": self._registration.scope,
             "state": memory["state"],
             "nonce": memory["nonce"],
-            "code_challenge": challenge(memory["verifier"]),
+            "code_challenge": digest(memory["verifier"]),  # by S256 (RFC 7636 §4.2)
             "code_challenge_method": "S256",
         }
         if self._registration.acr_values:
@@ -141,8 +140,3 @@ def access_token(tokens: Mapping[str, Any]) -> str:
     """The access token of a token response; empty if there is none."""
     found = tokens.get("access_token")
     return found if isinstance(found, str) else ""
-
-
-def challenge(verifier: str) -> str:
-    """The code challenge by S256 (RFC 7636 §4.2)."""
-    return base64url.encode(hashlib.sha256(verifier.encode()).digest())

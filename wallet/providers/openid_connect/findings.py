@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from hashlib import sha256
 from typing import Any
 
+from infra.sealing import sha256_hex
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Verified
@@ -93,4 +93,4 @@ def _subject(told: Told) -> str:
     if not (isinstance(issuer, str) and isinstance(subject, str) and issuer and subject):
         return ""
     both = f"{issuer}\n{subject}"
-    return f"oidc:{sha256(both.encode()).hexdigest()}"
+    return f"oidc:{sha256_hex(both)}"

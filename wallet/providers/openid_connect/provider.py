@@ -1,6 +1,5 @@
 """The provider: sends the browser to an OpenID provider, and redeems the code that it brings back."""
 
-import hashlib
 import json
 import re
 from datetime import datetime
@@ -10,6 +9,7 @@ import structlog
 from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
+from infra.sealing import sha256_hex
 from infra.strict_json import StrictJsonError
 from wallet.providers.contract import (
     Check,
@@ -24,10 +24,11 @@ from wallet.providers.contract import (
 )
 from wallet.providers.findings import Failed, Finding, Pending
 from wallet.providers.openid_connect import findings, settings, signed_tokens
-from wallet.providers.openid_connect.authorization import claims_request
 from wallet.providers.openid_connect.calls import RefusedError
 from wallet.providers.openid_connect.code_flow import CodeFlow, ResponseError, access_token
 from wallet.providers.openid_connect.findings import Told
+from wallet.providers.openid_connect.metadata import Metadata
+from wallet.providers.openid_connect.settings import Settings
 from wallet.providers.openid_connect.signed_tokens import TokenError
 from wallet.providers.options import Options
 
@@ -64,14 +65,14 @@ class OpenIDConnect(Provider):
         address, begun = self._flow.begin(_redirect_uri(check), claims=claims, pushed=self._settings.pushed)
         state = begun.pop("state")
         memory = {**begun, "issuer": metadata.issuer, "names_issuer": metadata.names_issuer}
-        return Started(address, reference=_digest(state), memory=memory)
+        return Started(address, reference=sha256_hex(state), memory=memory)
 
     def receive(self, message: Message, find: Find, *, now: datetime) -> Received:
         """Handles the browser's return, and requests for the public keys of this service."""
         if not message.from_browser:
             return self._keys(message)
         state = message.query.get("state", "")
-        check = find(_digest(state)) if _STATE.fullmatch(state) else None
+        check = find(sha256_hex(state)) if _STATE.fullmatch(state) else None
         if check is None:
             raise MessageRefusedError("The state is unknown.")
         try:
@@ -152,5 +153,40 @@ def _redirect_uri(check: Check) -> str:
     return f"{check.messages_url}return/"
 
 
-def _digest(state: str) -> str:
-    return hashlib.sha256(state.encode()).hexdigest()
+_DETAILS: dict[str, dict[str, Any]] = {
+    "document": {
+        "document_details": {
+            "type": None,
+            "document_number": None,
+            "issuer": {"country_code": None},
+            "date_of_expiry": None,
+        }
+    },
+    "electronic_record": {"record": {"type": None, "date_of_expiry": None}},
+}
+
+
+def claims_request(settings: Settings, metadata: Metadata) -> dict[str, Any]:
+    """Where the claims are asked for, and under which conditions they count."""
+    wanted: dict[str, Any] = {}
+    for path in settings.claims.values():
+        wanted[path[0]] = None
+    if settings.identity_assurance:
+        frameworks = dict.fromkeys(each.trust_framework for each in settings.accepted)
+        groups = [
+            {"verification": _verification(settings, metadata, framework), "claims": wanted}
+            for framework in frameworks
+        ]
+        wanted = {"verified_claims": groups[0] if len(groups) == 1 else groups}
+    return {"userinfo" if metadata.userinfo_endpoint else "id_token": wanted}
+
+
+def _verification(settings: Settings, metadata: Metadata, framework: str) -> dict[str, Any]:
+    """What is asked of `verification`; what is not named there is not given (Identity Assurance §5.4)."""
+    asked: dict[str, Any] = {"trust_framework": {"value": framework}, "time": None}
+    levels = [each.level for each in settings.accepted if each.trust_framework == framework]
+    asked["assurance_level"] = {"values": levels} if all(levels) else None  # if not every level will do
+    kinds = [kind for kind in settings.evidence if metadata.evidence is None or kind in metadata.evidence]
+    if kinds:
+        asked["evidence"] = [{"type": {"value": kind}, **_DETAILS[kind]} for kind in kinds]
+    return asked

@@ -11,22 +11,18 @@ from itertools import pairwise
 from typing import Any
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, load_pem_private_key
 
 from infra import base64url
+from keys.certificates.chain import UNREADABLE, extension
 from keys.jws import encode_segment, sign_segments
 from keys.private_keys.signer import SoftwareSigner
 from wallet.providers.options import Options
 
 PREFIXES = ("x509_hash", "x509_san_dns")
 MOST_CERTIFICATES = 4
-# `cryptography` raises all of these for certificates that it cannot read; not all are ValueErrors.
-UNREADABLE = (
-    *(ValueError, TypeError, UnsupportedAlgorithm),
-    *(x509.InvalidVersion, x509.DuplicateExtension, x509.UnsupportedGeneralNameType),
-)
 
 
 @dataclass(frozen=True)
@@ -98,7 +94,7 @@ def _chain(options: Options) -> tuple[x509.Certificate, ...]:
 
 def _dns_names(certificate: x509.Certificate) -> list[str]:
     try:
-        names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName)
-    except (x509.ExtensionNotFound, *UNREADABLE):
-        return []
-    return names.value.get_values_for_type(x509.DNSName)
+        names = extension(certificate, x509.SubjectAlternativeName)
+    except UNREADABLE:
+        names = None
+    return names.get_values_for_type(x509.DNSName) if names else []

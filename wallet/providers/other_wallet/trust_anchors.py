@@ -18,10 +18,9 @@ from cryptography.x509.oid import NameOID, ObjectIdentifier
 from cryptography.x509.verification import Store
 
 from keys.certificates import path
-from keys.certificates.chain import extension
+from keys.certificates.chain import UNREADABLE, extension
 from keys.certificates.path import PathError
 from wallet.credential.evidence import COUNTRY
-from wallet.providers.other_wallet.access import UNREADABLE
 from wallet.sd_jwt.issuance import SdJwtError
 
 ENDINGS = (".pem", ".crt", ".cer", ".der")
