@@ -5,8 +5,10 @@ import re
 import secrets
 import shutil
 import subprocess
+import sys
 import tempfile
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +17,31 @@ import psycopg
 from tests.pgcluster import Cluster
 from tests.programs import pgbackrest
 
-SHIPPED = Path(__file__).parents[1] / "deploy" / "pgbackrest"
-PATIENCE = 120.0  # seconds
+ROOT = Path(__file__).parents[1]
+SHIPPED = ROOT / "deploy" / "pgbackrest"
+SECTION = (ROOT / "docs" / "operate.md").read_text().partition("\n### After a restore to a moment\n")[2]
+BLOCKS = re.findall(r"^```console\n(.*?)^```", SECTION, re.MULTILINE | re.DOTALL)
+PATIENCE = 300.0  # seconds
+
+
+def after_a_restore(environment: Mapping[str, str], moment: str, log: Path) -> str:
+    """What the commands of docs/operate.md after a restore print, with the owner of folders left as it is."""
+    script = re.sub("MOMENT='.*?'", f"MOMENT='{moment}'", BLOCKS[1].replace("# ", "")).replace(
+        "cat log", f"cat {log}"
+    )
+    script = script.replace("--owner=presentation ", "")
+    begins = f"set -eo pipefail; manage.py() {{ '{sys.executable}' manage.py \"$@\"; }}\n"
+    done = subprocess.run(
+        ["bash", "-c", begins + script],
+        cwd=ROOT,
+        env={**environment, "PATH": os.environ["PATH"]},
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+    )
+    if done.returncode:
+        raise RuntimeError(f"{done.stdout}\n{done.stderr[-3000:]}")
+    return done.stdout
 
 
 class Repository:
@@ -77,7 +102,7 @@ class Restored(Cluster):
     def __init__(self, bindir: Path, repository: Repository, moment: str = "", **options: str) -> None:
         self._repository, began = repository, time.monotonic()
         self._target = ["--type=time", f"--target={moment}"] if moment else ["--type=default"]
-        super().__init__(bindir, **repository.options(), **options)
+        super().__init__(bindir, **(repository.options() | options))
         self._until_promoted()
         self.took = time.monotonic() - began
 
@@ -86,7 +111,7 @@ class Restored(Cluster):
         os.chown(self.root / "d", self.root.stat().st_uid, self.root.stat().st_gid)
         self._repository.serve(self)
         promote = ["--target-action=promote"] if len(self._target) > 1 else []
-        self._repository.run("restore", *self._target, *promote)
+        self._repository.run("--delta", *self._target, *promote, "restore")
 
     def _until_promoted(self) -> None:
         deadline = time.monotonic() + PATIENCE
