@@ -31,9 +31,11 @@ from tools.drills.place import HOST, Installation, Place, database, installation
 from tools.drills.reckoning import digest, recorded
 
 AFTER = 20.0  # seconds of load before the machine is lost
-LEAST_KEPT = 60.0 + 15.0  # archive_timeout, and what a busy machine takes to archive
+MOST_LOST = 60.0 + 15.0  # archive_timeout, and what a busy machine takes to archive
 LOAD = 3  # holders who present all the time
 REVOKED, REVOKED_LATER, TAKEN_BACK, SUSPENDED, CLOSED, LATE = range(6, 12)  # the holders to whom more happens
+# Of what each presented before the moment, at the end.
+STATUS = dict.fromkeys((REVOKED, REVOKED_LATER, TAKEN_BACK, CLOSED), "invalid") | {SUSPENDED: "suspended"}
 WHY = ("--reason", "Drill", "--yes")
 # For the doctor, which looks at the service from outside.
 RESOLVER = f"""
@@ -137,7 +139,7 @@ class Lost:
             path = Path(self.place.variables[name])
             (shutil.copytree if path.is_dir() else shutil.copy2)(path, self.kept / path.name)
         (self.kept / "environment").write_text(json.dumps(self.place.variables))
-        shutil.copytree(self.repository.root, self.kept / "pgbackrest")
+        shutil.copytree(self.repository.root, self.kept / "pgbackrest", symlinks=True)
         self.cluster.stop()
         self.repository.remove()
         shutil.rmtree(self.place.folder)
@@ -149,7 +151,7 @@ class Lost:
         variables = json.loads((self.kept / "environment").read_text()) | {"STATE_DIRECTORY": str(folder)}
         for name in ("AUDIT_FOLDER", "AUDIT_KEY_FILE"):
             variables[name] = str(shutil.move(self.kept / Path(variables[name]).name, folder))
-        root = Path(shutil.copytree(self.kept / "pgbackrest", Path("/tmp") / f"restored-{os.getpid()}"))
+        root = Path(shutil.copytree(self.kept / "pgbackrest", f"/tmp/restored-{os.getpid()}", symlinks=True))
         self.repository = Repository(root)
         place = replace(self.place, folder=folder, variables=variables)
         bindir = place.cluster.bindir
@@ -182,7 +184,7 @@ class Lost:
         self.said.append(f"the commands after it {time.monotonic() - began:.0f} s")
         with installation(place, url=url, facts=self.facts) as where, sender(where):
             result = Result("the machine is lost, and restored to a moment", self.watch.counted(), self.said)
-            result.target(self.loss <= LEAST_KEPT, "archive_timeout is 60 s")
+            must(result, self.loss <= MOST_LOST, "more is lost than archive_timeout allows")
             self._check(result, where, told)
             self._sign_in(result, where, mail)
             self._withdraw(result, where)
@@ -193,22 +195,10 @@ class Lost:
         """Tokens from before, and what the runbook repeated."""
         early = [flow for flow in self.watch.crowd.flows if flow.token and flow.ended < self.until]
         refused = [why for flow in early if (why := _refusal(where, flow))]
-        result.target(
-            early and not refused, f"{len(early)} answers from before are valid {refused[:1] or ''}"
-        )
-        said = {number: _refusal(where, self.flows[number][0]) for number in range(REVOKED, LATE + 1)}
-        wrong = {
-            number
-            for number, why in said.items()
-            if ("suspended" if number == SUSPENDED else "" if number == LATE else "invalid") not in why
-            or bool(why) is (number == LATE)
-        }
-        result.target(not wrong, f"revoked, taken back, suspended, closed: as they were {wrong or ''}")
+        result.target(bool(early) and not refused, f"{len(early)} answers from before are valid")
         missing = "There is no such presented credential, or it has expired."
-        repeated = (told.count(": done") >= 4, told.count(missing) == 1)
-        result.target(
-            all(repeated), f"repeat_changes names what it cannot repeat {'' if all(repeated) else told}"
-        )
+        repeated = told.count(": done") >= 4 and told.count(missing) == 1
+        must(result, repeated, f"repeat_changes said: {told}")
         scheduled = _one(where.url, "SELECT count(*) FROM wallet_wallet WHERE closes_at IS NOT NULL")
         _close_now(where.url)
         _manage(where.environment, "sweep_identity_verifications")
@@ -217,10 +207,14 @@ class Lost:
             "SELECT count(*) FROM wallet_wallet w JOIN wallet_credential c ON c.wallet_id = w.id WHERE "
             "w.email = 'closed:' || w.id AND c.erased_at IS NOT NULL AND c.sealed_identity = ''",
         )
-        result.target((scheduled, closed) == (1, 1), "the closed wallet is closed and erased again")
+        must(result, (scheduled, closed) == (1, 1), "the closed wallet is not closed and erased again")
+        said = [_refusal(where, self.flows[number][0]) for number in range(REVOKED, LATE + 1)]
+        status = {number: f"status: the credential is {STATUS[number]}" for number in STATUS}
+        wanted = [status.get(number, "") for number in range(REVOKED, LATE + 1)]
+        must(result, said == wanted, f"status: {said}")
         _manage(where.environment, "verify_audit_record")
         old = where.environment | {"AUDIT_FOLDER": where.environment["AUDIT_FOLDER"] + ".before"}
-        result.target(_fails(old, "verify_audit_record"), "the old audit folder names lines that are gone")
+        must(result, _fails(old, "verify_audit_record"), "the old audit folder fits")
 
     def _sign_in(self, result: Result, where: Installation, mail: Mail) -> None:
         """Old sessions are over; with a code people are in, and present as before."""
@@ -233,8 +227,8 @@ class Lost:
             person.mail = mail
             if person.present().outcome is Outcome.ANSWERED:
                 signed_in.append((email, person.cookies))
-        fine = out.outcome is Outcome.GOES_ON and len(signed_in) == LOAD
-        result.target(fine, f"{len(signed_in)} of {LOAD} people sign in again")
+        must(result, out.outcome is Outcome.GOES_ON, "an old session is not over")
+        must(result, len(signed_in) == LOAD, f"{len(signed_in)} of {LOAD} people sign in again")
         where.facts = {**self.facts, "holders": signed_in}
         with under_load(where, LOAD, pause=0.3) as watch:
             pass
@@ -242,7 +236,7 @@ class Lost:
         before = [*self.watch.crowd.flows, *(flow for each in self.flows.values() for flow in each)]
         places = {_place(flow) for flow in before if flow.token}
         again = [flow for flow in watch.crowd.flows if flow.token and _place(flow) in places]
-        result.target(not again, f"{len(again)} places in status lists given again")
+        must(result, not again, f"{len(again)} places in status lists are given again")
 
     def _withdraw(self, result: Result, where: Installation) -> None:
         """What was presented after the moment has no entry, until the keys that signed it are withdrawn."""
@@ -253,8 +247,8 @@ class Lost:
         _staged(where)
         _manage(where.environment, "withdraw_signing_key", kids[0], *WHY)
         still = [flow for flow in late if "kid" not in _refusal(where, flow)]
-        fine = len(set(kids)) == len(seemed_valid) == 2 and not still
-        result.target(fine, "what was presented since is invalid once its keys are withdrawn")
+        must(result, len(set(kids)) == len(seemed_valid) == 2, "the runbook is wrong about what has no entry")
+        must(result, not still, "what was presented since is valid after its keys are withdrawn")
 
     def _doctor(self, result: Result, where: Installation) -> None:
         self.repository.run("--type=full", "backup")
@@ -266,7 +260,7 @@ class Lost:
         changes = {"SSL_CERT_FILE": str(trusted), "PYTHONPATH": str(where.place.folder)}
         said = _run(where.environment | changes, "doctor", "--json").stdout
         urgent = [each for each in json.loads(said)["checks"] if each["state"] == "NOW"]
-        result.target(not urgent, f"the doctor finds nothing that is NOW {urgent or ''}")
+        must(result, not urgent, f"the doctor: {urgent}")
 
     # --- What people and operators do -----------------------------------------------------------------------
 
@@ -296,6 +290,12 @@ class Lost:
 
     def _info(self) -> str:
         return self.repository.run("info", "--output=json")
+
+
+def must(result: Result, met: bool, otherwise: str) -> None:
+    """A target without a figure."""
+    if not met:
+        result.missed.append(otherwise)
 
 
 def _suspend(wallet: str) -> tuple[str, ...]:
