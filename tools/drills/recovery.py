@@ -89,6 +89,7 @@ class Lost:
         self.repository.run("stanza-create")
         self.facts = self.place.fill(self.cluster, "service")
         url = database(self.cluster.url, "service")
+        _stage(self.place.environment(url), "--for", "statements")
         with installation(self.place, url=url, facts=self.facts) as where:
             with under_load(where, LOAD, pause=0.3) as watch:
                 began = time.monotonic()
@@ -243,9 +244,9 @@ class Lost:
         late = self.flows[LATE][1:]
         kids = [read_jwt(flow.token.split("~")[0]).header["kid"] for flow in late]
         seemed_valid = [flow for flow in late if not _refusal(where, flow)]
-        _manage(where.environment, "withdraw_signing_key", kids[1], *WHY)
-        _staged(where)
-        _manage(where.environment, "withdraw_signing_key", kids[0], *WHY)
+        _stage(where.environment)  # so that another key signs at once
+        for kid in kids:
+            _manage(where.environment, "withdraw_signing_key", kid, *WHY)
         still = [flow for flow in late if "kid" not in _refusal(where, flow)]
         must(result, len(set(kids)) == len(seemed_valid) == 2, "the runbook is wrong about what has no entry")
         must(result, not still, "what was presented since is valid after its keys are withdrawn")
@@ -309,12 +310,12 @@ def _close_now(url: str) -> None:
             connection.execute(f"UPDATE {table} SET closes_at = now() WHERE closes_at IS NOT NULL")
 
 
-def _staged(where: Installation) -> None:
+def _stage(environment: dict[str, str], *kind: str) -> None:
     """A certified key that can sign next, as `Place.fill` makes it: by the sandbox's authority."""
     mark = "UPDATE keys_databasemark SET environment = %s"
-    with psycopg.connect(where.url, autocommit=True) as connection:
+    with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as connection:
         connection.execute(mark, ["sandbox"])
-        _manage(where.environment | {"ENVIRONMENT": "sandbox"}, "stage_signing_key", "--reason", "Drill")
+        _manage(environment | {"ENVIRONMENT": "sandbox"}, "stage_signing_key", "--reason", "Drill", *kind)
         connection.execute(mark, ["production"])
 
 
