@@ -32,6 +32,7 @@ from tools.drills.reckoning import digest, recorded
 
 AFTER = 20.0  # seconds of load before the machine is lost
 MOST_LOST = 60.0 + 15.0  # archive_timeout, and what a busy machine takes to archive
+PUBLISHED = 20.0  # seconds until every instance publishes a change, and a little more
 LOAD = 3  # holders who present all the time
 REVOKED, REVOKED_LATER, TAKEN_BACK, SUSPENDED, CLOSED, LATE = range(6, 12)  # the holders to whom more happens
 # Of what each presented before the moment, at the end.
@@ -209,6 +210,7 @@ class Lost:
             "w.email = 'closed:' || w.id AND c.erased_at IS NOT NULL AND c.sealed_identity = ''",
         )
         must(result, (scheduled, closed) == (1, 1), "the closed wallet is not closed and erased again")
+        time.sleep(PUBLISHED)
         said = [_refusal(where, self.flows[number][0]) for number in range(REVOKED, LATE + 1)]
         status = {number: f"status: the credential is {STATUS[number]}" for number in STATUS}
         wanted = [status.get(number, "") for number in range(REVOKED, LATE + 1)]
@@ -248,6 +250,7 @@ class Lost:
         _stage(where.environment)  # so that another key signs at once
         for kid in kids:
             _manage(where.environment, "withdraw_signing_key", kid, *WHY)
+        time.sleep(PUBLISHED)
         still = [flow for flow in late if "kid" not in _refusal(where, flow)]
         must(result, len(set(kids)) == len(seemed_valid) == 2, "the runbook is wrong about what has no entry")
         must(result, not still, "what was presented since is valid after its keys are withdrawn")
