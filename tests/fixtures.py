@@ -20,7 +20,8 @@ from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
 from tests import docker, emptying, pgbouncer, softhsm
-from tests.programs import acme, apache, chromium, kubectl, nginx, promtool
+from tests.pgcluster import binaries
+from tests.programs import acme, apache, chromium, kubectl, nginx, pgbackrest, promtool
 from tools.benchmarks import provider
 
 QUICK = os.environ.get("QUICK")  # "1", or "sqlite" for the part of it that can differ on SQLite
@@ -70,6 +71,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "SoftHSM 2 and p11-kit's server (Debian's softhsm2, p11-kit and p11-kit-modules)"
     if item.get_closest_marker("pgbouncer") and not pgbouncer.program():
         return "PgBouncer (Debian's pgbouncer)"
+    if item.get_closest_marker("pgbackrest") and not (pgbackrest() and binaries()):
+        return "pgBackRest (Debian's pgbackrest) and PostgreSQL"
     return None
 
 
@@ -87,6 +90,7 @@ APART = {
     "kubectl",
     "softhsm",
     "pgbouncer",
+    "pgbackrest",
     "slow",
 }
 STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers", "warm_start"}

@@ -51,7 +51,7 @@ class Cluster:
 
     def __init__(self, bindir: Path, **options: str) -> None:
         """`options` are settings of PostgreSQL, in place of the ones below."""
-        self._bindir, self._options = bindir, options
+        self.bindir, self._options = bindir, options
         identity = _unprivileged()
         self.root = Path(tempfile.mkdtemp(prefix="pgtest-", dir="/tmp"))  # short: a socket path has 107 bytes
         if identity:
@@ -69,7 +69,7 @@ class Cluster:
 
     def _make(self) -> None:
         """Fill the folder `d` of `root`."""
-        initdb = [self._bindir / "initdb", "-D", self.root / "d", "-U", "postgres", "-A", "trust"]
+        initdb = [self.bindir / "initdb", "-D", self.root / "d", "-U", "postgres", "-A", "trust"]
         subprocess.run(
             [*initdb, "-E", "UTF8", "--locale=C.UTF-8", "--no-sync", "--no-instructions"],
             check=True,
@@ -91,7 +91,7 @@ class Cluster:
         flags = [word for name, value in options.items() for word in ("-c", f"{name}={value}")]
         with open(self.root / "log", "ab") as log:
             self.process = subprocess.Popen(
-                [self._bindir / "postgres", "-D", self.root / "d", "-k", self.root, "-h", "", *flags],
+                [self.bindir / "postgres", "-D", self.root / "d", "-k", self.root, "-h", "", *flags],
                 stdout=log,
                 stderr=log,
                 **self.as_owner(),

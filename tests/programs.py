@@ -26,6 +26,11 @@ def kubectl() -> str | None:
     return shutil.which("kubectl")
 
 
+def pgbackrest() -> str | None:
+    """The path of pgBackRest (Debian's pgbackrest)."""
+    return shutil.which("pgbackrest")
+
+
 def acme() -> bool:
     """Whether there are a client and a server of ACME (Debian's certbot and pebble)."""
     return all(map(shutil.which, ("certbot", "pebble", "pebble-challtestsrv")))

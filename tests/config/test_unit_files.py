@@ -15,7 +15,8 @@ from keys.certificates import command
 
 ROOT = Path(__file__).parents[2]
 FOLDER = ROOT / "deploy" / "systemd"
-SERVICES = sorted(FOLDER.glob("*.service"))
+OF_BACKUPS = ROOT / "deploy" / "pgbackrest"
+SERVICES = [*sorted(FOLDER.glob("*.service")), OF_BACKUPS / "presentation-record-backup.service"]
 SANDBOXING = (FOLDER / "presentation@.service").read_text().partition("# What the process may do")[2]
 SANDBOXING = "# What the process may do" + SANDBOXING.partition("\n\n")[0].rstrip() + "\n"
 ANALYZE = shutil.which("systemd-analyze")
@@ -27,7 +28,7 @@ def name_of(path: Path) -> str:
 
 def test_the_units_that_a_machine_needs_are_there() -> None:
     names = {"presentation@.service", "presentation-migrate.service", "presentation-worker.service"}
-    assert {unit.name for unit in SERVICES} == names
+    assert {unit.name for unit in SERVICES} == names | {"presentation-record-backup.service"}
     assert (FOLDER / "presentation@.socket").exists()
 
 
@@ -58,7 +59,7 @@ def test_systemd_rates_the_exposure_of_each_unit_below_3(unit: Path) -> None:
 @pytest.mark.skipif(not ANALYZE, reason="could not run without systemd-analyze")
 def test_systemd_finds_no_fault_in_any_unit(tmp_path: Path) -> None:
     """In a copy, where the programs that the units start are there and a template has an instance."""
-    for unit in FOLDER.iterdir():
+    for unit in [*FOLDER.iterdir(), *OF_BACKUPS.glob("*.service"), *OF_BACKUPS.glob("*.timer")]:
         name = unit.name.replace("presentation@.", "presentation@8001.")
         text = re.sub(r"/srv/presentation/current/\.venv/bin/\w+", "/bin/true", unit.read_text())
         (tmp_path / name).write_text(text)

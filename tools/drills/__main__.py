@@ -11,10 +11,11 @@ from tools.drills import changes, databases, killed, mail, surroundings, table  
 from tools.drills.drill import DRILLS, Result
 from tools.drills.failover import failover
 from tools.drills.place import place
+from tools.drills.recovery import recovery
 from tools.drills.upgrade import upgrade
 
 # These run alone: they need more packages, have several results and tables of their own.
-ALONE = {"failover": failover, "upgrade": upgrade}
+ALONE = {"failover": failover, "recovery": recovery, "upgrade": upgrade}
 
 
 def run(names: list[str]) -> list[Result]:

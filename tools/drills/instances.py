@@ -102,6 +102,7 @@ class Proxy:
         self.folder, self.port, self._ports, self._logs = folder, port, ports, logs
         folder.mkdir()
         made = "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj /CN=localhost"
+        made += " -addext subjectAltName=DNS:localhost,DNS:wallet.example"
         files = ["-keyout", str(folder / "key.pem"), "-out", str(folder / "certificate.pem")]
         subprocess.run([*made.split(), *files], check=True, capture_output=True)
         self.configure(ROOT)

@@ -74,14 +74,13 @@ class Mail:
         return ""
 
 
-class Newcomer(Person):
-    """Somebody unknown, with another e-mail address each time, who asks for a code and enters it."""
+class SigningIn(Person):
+    """A holder in a new browser, who asks for a code and enters it."""
 
     mail: Mail
 
     def present(self) -> Flow:
-        self.email, self.cookies = f"{secrets.token_hex(6)}@example.org", {}
-        self._asked = 0.0
+        self.cookies, self._asked = {}, 0.0
         return super().present()
 
     def _read(self, answer: Answer, step: Step, flow: Flow) -> Step | None:
@@ -95,14 +94,25 @@ class Newcomer(Person):
                 return Step(step.path)
         elif step.fields is None and "Send me a code" in text and not self._asked:
             return self._sends(text, step)
-        super()._read(answer, step, flow)
-        if "Confirm your identity" in flow.last_page:
-            flow.outcome = Outcome.ANSWERED
-        return None
+        return super()._read(answer, step, flow)
 
     def _sends(self, page: str, step: Step, **fields: str) -> Step | None:
         found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
         return Step(step.path, {"csrfmiddlewaretoken": found[1], **fields}, step.path) if found else None
+
+
+class Newcomer(SigningIn):
+    """Somebody unknown, with another e-mail address each time."""
+
+    def present(self) -> Flow:
+        self.email = f"{secrets.token_hex(6)}@example.org"
+        return super().present()
+
+    def _read(self, answer: Answer, step: Step, flow: Flow) -> Step | None:
+        next_step = super()._read(answer, step, flow)
+        if next_step is None and "Confirm your identity" in flow.last_page:
+            flow.outcome = Outcome.ANSWERED
+        return next_step
 
 
 @drill("mail")

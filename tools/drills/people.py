@@ -97,6 +97,12 @@ class Person:
         flow.ended = monotonic()
         return flow
 
+    def submit(self, path: str) -> Answer:
+        """Opens a page and sends its form."""
+        main = _MAIN.search(self._send(Step(path)).body.decode())
+        hidden = {name: html.unescape(value) for name, value in _HIDDEN.findall(main[0] if main else "")}
+        return self._send(Step(path, hidden, path))
+
     def _try(self, step: Step, flow: Flow) -> Step | None:
         try:
             answer = self._send(step)

@@ -60,7 +60,7 @@ class Reckoning:
 
 def reckon(flows: Sequence[Flow], url: str, party: RelyingParty, fetch: Callable[[str], Answer]) -> Reckoning:
     """Counts, and verifies each presentation as the relying party. `fetch` reads a document by nginx."""
-    stored = _stored(flows, url)
+    stored = recorded(flows, url)
     answered = [flow for flow in flows if flow.token]
     places = Counter(status_reference(read_jwt(flow.token.split("~")[0]).payload) for flow in answered)
     twice = sum(count - 1 for count in places.values())
@@ -73,9 +73,9 @@ def reckon(flows: Sequence[Flow], url: str, party: RelyingParty, fetch: Callable
         server_errors=sum(flow.server_errors for flow in flows),
         bare=sum(flow.bare for flow in flows),
         doubled=twice + sum(max(0, max(found) - 1) for found in stored.values()),
-        unrecorded=sum(stored.get(_digest(flow), (0, 0)) < (1, 1) for flow in answered),
+        unrecorded=sum(stored.get(digest(flow), (0, 0)) < (1, 1) for flow in answered),
         unnoticed=sum(
-            flow.outcome is Outcome.STUCK and stored.get(_digest(flow), (0, 0))[0] > 0 for flow in flows
+            flow.outcome is Outcome.STUCK and stored.get(digest(flow), (0, 0))[0] > 0 for flow in flows
         ),
         refused=_refused(answered, party, fetch),
         troubles=Counter(trouble for flow in flows for trouble in flow.troubles),
@@ -83,14 +83,14 @@ def reckon(flows: Sequence[Flow], url: str, party: RelyingParty, fetch: Callable
     )
 
 
-def _stored(flows: Sequence[Flow], url: str) -> dict[str, tuple[int, int]]:
+def recorded(flows: Sequence[Flow], url: str) -> dict[str, tuple[int, int]]:
     """By the digest of the nonce: how many answers the database has, and how many consents."""
     with psycopg.connect(url) as connection:
-        rows = connection.execute(_STORED, [[_digest(flow) for flow in flows]]).fetchall()
+        rows = connection.execute(_STORED, [[digest(flow) for flow in flows]]).fetchall()
     return {digest: (tokens, granted) for digest, tokens, granted in rows}
 
 
-def _digest(flow: Flow) -> str:
+def digest(flow: Flow) -> str:
     return hashlib.sha256(flow.nonce.encode()).hexdigest()
 
 

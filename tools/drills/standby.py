@@ -27,7 +27,7 @@ class Standby(Cluster):
         source = f"{self._primary.url}&application_name={NAME}"
         words = ["-D", self.root / "d", "-R", "-X", "stream", "-c", "fast", "--no-sync", "-d", source]
         subprocess.run(
-            [self._bindir / "pg_basebackup", *words], check=True, capture_output=True, **self._common
+            [self.bindir / "pg_basebackup", *words], check=True, capture_output=True, **self._common
         )
 
     def _until_synchronous(self) -> None:

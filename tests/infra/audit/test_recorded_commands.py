@@ -36,7 +36,7 @@ def test_every_other_command_is_recorded() -> None:
 def test_a_line_has_the_name_of_the_command_the_row_and_the_reason(signing_key: SigningKey) -> None:
     call_command("withdraw_signing_key", reason="Stolen, said olga@example.org", yes=True, stdout=StringIO())
 
-    assert lines() == [("command_run", "withdraw_signing_key", None)]
+    assert lines() == [("command_run", "withdraw_signing_key --yes", None)]
     assert '"reason":"Stolen, said [address left out]"' in AuditLine.objects.get().text
 
 
@@ -46,7 +46,7 @@ def test_a_run_that_was_refused_is_there_too_and_names_the_row() -> None:
     with pytest.raises(CommandError):
         call_command("withdraw_signing_key", kid, reason="Stolen", yes=True)
 
-    assert lines() == [("command_run", f"withdraw_signing_key {kid}", None)]
+    assert lines() == [("command_run", f"withdraw_signing_key {kid} --yes", None)]
 
 
 def test_a_dry_run_changes_nothing_and_is_no_line(signing_key: SigningKey) -> None:

@@ -79,7 +79,8 @@ def ask(
         )
         _tell(wallet, "closing", when=closes_at)
     wallet.closes_at = closure.closes_at
-    log.info("wallet_closing_asked", wallet=str(wallet.id), closure=str(closure.id))
+    why = [str(reason), str(operator_id or 0)]  # `repeat_changes` reads this line
+    log.info("wallet_closing_asked", wallet=str(wallet.id), closure=str(closure.id), why=why)
     return closure
 
 

@@ -1,0 +1,367 @@
+"""The drill in which a machine is lost with everything on it, and restored to a moment.
+
+Only what docs/operate.md says to keep is left. The commands of its section about a restore are run as they
+stand.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import psycopg
+
+from tests import relying_party
+from tests.pgbackrest import Repository, Restored, after_a_restore
+from tests.pgcluster import Cluster
+from tests.programs import pgbackrest
+from tests.relying_party import RejectedError, read_jwt, status_reference
+from tools.benchmarks.servers import MissingProgramError
+from tools.benchmarks.sites import ROOT
+from tools.drills.drill import Result, document, under_load
+from tools.drills.mail import Mail, SigningIn, sender
+from tools.drills.patroni import until
+from tools.drills.people import Flow, Outcome, Person
+from tools.drills.place import HOST, Installation, Place, database, installation
+from tools.drills.reckoning import digest, recorded
+
+AFTER = 20.0  # seconds of load before the machine is lost
+MOST_LOST = 60.0 + 15.0  # archive_timeout, and what a busy machine takes to archive
+PUBLISHED = 20.0  # seconds until every instance publishes a change, and a little more
+LOAD = 3  # holders who present all the time
+REVOKED, REVOKED_LATER, TAKEN_BACK, SUSPENDED, CLOSED, LATE = range(6, 12)  # the holders to whom more happens
+# Of what each presented before the moment, at the end.
+STATUS = dict.fromkeys((REVOKED, REVOKED_LATER, TAKEN_BACK, CLOSED), "invalid") | {SUSPENDED: "suspended"}
+WHY = ("--reason", "Drill", "--yes")
+# For the doctor, which looks at the service from outside.
+RESOLVER = f"""
+import socket
+known = socket.getaddrinfo
+socket.getaddrinfo = lambda host, *more, **options: known(
+    "127.0.0.1" if host == "{HOST}" else host, *more, **options)
+"""
+
+
+def recovery(place: Place) -> list[Result]:
+    """One result; each of its targets is something that the restore must give back, or must not."""
+    if not pgbackrest():
+        raise MissingProgramError("The drill `recovery` needs Debian’s pgbackrest.")
+    relying_party.FRESH = 3600  # answers from before are looked at again after the restore
+    repository = Repository()
+    mail = Mail(place.folder / "mail")
+    kept, machine = place.folder / "kept", place.folder / "machine"
+    for folder in (kept, machine / "audit"):
+        folder.mkdir(parents=True)
+    mail.start()
+    try:
+        key = machine / "audit.pem"
+        made = ["openssl", "genpkey", "-algorithm", "ed25519", "-out", str(key)]
+        subprocess.run(made, check=True, capture_output=True)
+        before = replace(place, folder=machine)
+        audit = {"AUDIT_FOLDER": str(machine / "audit"), "AUDIT_KEY_FILE": str(key)}
+        before.variables = place.variables | mail.environment | audit
+        lost = Lost(before, repository, kept)
+        lost.live()
+        lost.lose()
+        return [lost.restore(mail)]
+    finally:
+        mail.stop()
+        repository.remove()
+
+
+class Lost:
+    """One run: the service lives, is lost, and is restored elsewhere."""
+
+    def __init__(self, place: Place, repository: Repository, kept: Path) -> None:
+        self.place, self.repository, self.kept = place, repository, kept
+        self.flows: dict[int, list[Flow]] = {}  # of the holders that are no load
+        self.said: list[str] = []
+
+    def live(self) -> None:
+        """Until the machine is lost: a backup, the moment, and what happens after it."""
+        bindir = self.place.cluster.bindir
+        self.cluster = Cluster(bindir, synchronous_commit="on", **self.repository.options())
+        self.repository.serve(self.cluster)
+        self.repository.run("stanza-create")
+        self.facts = self.place.fill(self.cluster, "service")
+        url = database(self.cluster.url, "service")
+        _stage(self.place.environment(url), "--for", "statements")
+        with installation(self.place, url=url, facts=self.facts) as where:
+            with under_load(where, LOAD, pause=0.3) as watch:
+                began = time.monotonic()
+                self.repository.run("--type=full", "backup")
+                self.said.append(f"full backup under load {time.monotonic() - began:.1f} s")
+                _manage(where.environment, "record_backup", given=self._info())
+                self._before(where)
+                time.sleep(1.1)  # a backup ends at a whole second
+                self.moment, self.until = _one(url, "SELECT clock_timestamp()::text"), time.monotonic()
+                time.sleep(1)
+                self._after(where)
+                segment = _one(url, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+                archived = "SELECT coalesce(max(last_archived_wal), '') FROM pg_stat_archiver"
+                until(lambda: _one(url, archived)[:24] >= segment, "no WAL is archived")
+                time.sleep(AFTER)
+            self.cluster.kill()
+            self.watch = watch
+            logs = "".join(instance.log.read_text() for instance in where.instances)
+            (self.kept / "log").write_text(logs)  # collected line by line, so nothing of it is lost
+
+    def _before(self, where: Installation) -> None:
+        for number in range(REVOKED, LATE + 1):
+            self._present(where, number)
+        self._invalidate(where, REVOKED)
+
+    def _after(self, where: Installation) -> None:
+        """What happens between the moment and the loss."""
+        self._invalidate(where, REVOKED_LATER)
+        self._take_back(where, TAKEN_BACK)
+        _manage(where.environment, *_suspend(self._wallet(where.url, SUSPENDED)))
+        with psycopg.connect(
+            where.url
+        ) as connection:  # the drill may have taken longer than a sign-in is fresh
+            connection.execute("UPDATE wallet_holdersession SET signed_in_at = now()")
+        self._person(where, CLOSED).submit("/wallet/close/")
+        self._present(where, LATE)
+        self._take_back(where, LATE)
+        _manage(where.environment, "rotate_signing_keys")
+        self._present(where, LATE)
+        _close_now(where.url)
+        _manage(where.environment, "sweep_identity_verifications")
+        _manage(where.environment, "sign_audit_record")
+
+    def lose(self) -> None:
+        """Copies what the backup page lists, which was copied all the time, and removes everything else."""
+        wanted = ("AUDIT_FOLDER", "AUDIT_KEY_FILE")
+        for name in wanted:
+            path = Path(self.place.variables[name])
+            (shutil.copytree if path.is_dir() else shutil.copy2)(path, self.kept / path.name)
+        (self.kept / "environment").write_text(json.dumps(self.place.variables))
+        shutil.copytree(self.repository.root, self.kept / "pgbackrest", symlinks=True)
+        self.cluster.stop()
+        self.repository.remove()
+        shutil.rmtree(self.place.folder)
+
+    def restore(self, mail: Mail) -> Result:
+        """A new machine, from what was kept."""
+        folder = self.kept.parent / "new"
+        folder.mkdir()
+        variables = json.loads((self.kept / "environment").read_text()) | {"STATE_DIRECTORY": str(folder)}
+        for name in ("AUDIT_FOLDER", "AUDIT_KEY_FILE"):
+            variables[name] = str(shutil.move(self.kept / Path(variables[name]).name, folder))
+        root = Path(shutil.copytree(self.kept / "pgbackrest", f"/tmp/restored-{os.getpid()}", symlinks=True))
+        self.repository = Repository(root)
+        place = replace(self.place, folder=folder, variables=variables)
+        bindir = place.cluster.bindir
+        latest = Restored(bindir, self.repository, archive_mode="off")
+        self._reckon_loss(database(latest.url, "service"))
+        latest.stop()
+        cluster = Restored(bindir, self.repository, self.moment, synchronous_commit="on")
+        try:
+            self.said.append(f"restore to the moment {cluster.took:.1f} s")
+            return self._examine(place, database(cluster.url, "service"), mail)
+        finally:
+            cluster.stop()
+            self.repository.remove()
+
+    def _reckon_loss(self, url: str) -> None:
+        """How much the archive lacks, if it is restored to its end."""
+        answered = [flow for flow in self.watch.crowd.flows if flow.token]
+        stored = recorded(answered, url)
+        there = [flow.ended for flow in answered if stored.get(digest(flow), (0, 0)) >= (1, 1)]
+        last, newest = max(flow.ended for flow in answered), max(there)
+        self.loss = last - newest
+        lost = f"{len(answered) - len(there)} answers of the last {self.loss:.0f} s"
+        self.said.append(f"a restore to the end of the archive loses {lost}")
+
+    def _examine(self, place: Place, url: str, mail: Mail) -> Result:
+        environment = place.environment(url)
+        _manage(environment, "collectstatic", "--no-input")
+        began = time.monotonic()
+        told = after_a_restore(environment, self.moment, self.kept / "log")
+        self.said.append(f"the commands after it {time.monotonic() - began:.0f} s")
+        with installation(place, url=url, facts=self.facts) as where, sender(where):
+            result = Result("the machine is lost, and restored to a moment", self.watch.counted(), self.said)
+            must(result, self.loss <= MOST_LOST, "more is lost than archive_timeout allows")
+            self._check(result, where, told)
+            self._sign_in(result, where, mail)
+            self._withdraw(result, where)
+            self._doctor(result, where)
+        return result
+
+    def _check(self, result: Result, where: Installation, told: str) -> None:
+        """Tokens from before, and what the runbook repeated."""
+        early = [flow for flow in self.watch.crowd.flows if flow.token and flow.ended < self.until]
+        refused = [why for flow in early if (why := _refusal(where, flow))]
+        result.target(bool(early) and not refused, f"{len(early)} answers from before are valid")
+        missing = "There is no such presented credential, or it has expired."
+        repeated = told.count(": done") >= 4 and told.count(missing) == 1
+        must(result, repeated, f"repeat_changes said: {told}")
+        scheduled = _one(where.url, "SELECT count(*) FROM wallet_wallet WHERE closes_at IS NOT NULL")
+        _close_now(where.url)
+        _manage(where.environment, "sweep_identity_verifications")
+        closed = _one(
+            where.url,
+            "SELECT count(*) FROM wallet_wallet w JOIN wallet_credential c ON c.wallet_id = w.id WHERE "
+            "w.email = 'closed:' || w.id AND c.erased_at IS NOT NULL AND c.sealed_identity = ''",
+        )
+        must(result, (scheduled, closed) == (1, 1), "the closed wallet is not closed and erased again")
+        time.sleep(PUBLISHED)
+        said = [_refusal(where, self.flows[number][0]) for number in range(REVOKED, LATE + 1)]
+        status = {number: f"status: the credential is {STATUS[number]}" for number in STATUS}
+        wanted = [status.get(number, "") for number in range(REVOKED, LATE + 1)]
+        must(result, said == wanted, f"status: {said}")
+        for command in ("sign_audit_record", "verify_audit_record"):  # the worker runs the first
+            _manage(where.environment, command)
+        old = where.environment | {"AUDIT_FOLDER": where.environment["AUDIT_FOLDER"] + ".before"}
+        must(result, _fails(old, "verify_audit_record"), "the old audit folder fits")
+
+    def _sign_in(self, result: Result, where: Installation, mail: Mail) -> None:
+        """Old sessions are over; with a code people are in, and present as before."""
+        out = self._person(where, 0).present()
+        signed_in = []
+        for number, (email, _) in enumerate(self.facts["holders"][:LOAD]):
+            person = SigningIn(
+                where.party(), email, {}, port=where.proxy.port, source=f"127.0.3.{number + 1}"
+            )
+            person.mail = mail
+            if person.present().outcome is Outcome.ANSWERED:
+                signed_in.append((email, person.cookies))
+        must(result, out.outcome is Outcome.GOES_ON, "an old session is not over")
+        must(result, len(signed_in) == LOAD, f"{len(signed_in)} of {LOAD} people sign in again")
+        where.facts = {**self.facts, "holders": signed_in}
+        with under_load(where, LOAD, pause=0.3) as watch:
+            pass
+        result.count = result.count.more(watch.counted())
+        before = [*self.watch.crowd.flows, *(flow for each in self.flows.values() for flow in each)]
+        places = {_place(flow) for flow in before if flow.token}
+        again = [flow for flow in watch.crowd.flows if flow.token and _place(flow) in places]
+        must(result, not again, f"{len(again)} places in status lists are given again")
+
+    def _withdraw(self, result: Result, where: Installation) -> None:
+        """What was presented after the moment has no entry, until the keys that signed it are withdrawn."""
+        late = self.flows[LATE][1:]
+        kids = [read_jwt(flow.token.split("~")[0]).header["kid"] for flow in late]
+        seemed_valid = [flow for flow in late if not _refusal(where, flow)]
+        _stage(where.environment)  # so that another key signs at once
+        for kid in kids:
+            _manage(where.environment, "withdraw_signing_key", kid, *WHY)
+        time.sleep(PUBLISHED)
+        still = [flow for flow in late if "kid" not in _refusal(where, flow)]
+        must(result, len(set(kids)) == len(seemed_valid) == 2, "the runbook is wrong about what has no entry")
+        must(result, not still, "what was presented since is valid after its keys are withdrawn")
+
+    def _doctor(self, result: Result, where: Installation) -> None:
+        self.repository.run("--type=full", "backup")
+        _manage(where.environment, "record_backup", given=self._info())
+        (where.place.folder / "sitecustomize.py").write_text(RESOLVER)
+        trusted = where.place.folder / "trusted.pem"
+        both = (Path(where.environment["SSL_CERT_FILE"]), where.proxy.folder / "certificate.pem")
+        trusted.write_text("".join(path.read_text() for path in both))
+        changes = {"SSL_CERT_FILE": str(trusted), "PYTHONPATH": str(where.place.folder)}
+        said = _run(where.environment | changes, "doctor", "--json").stdout
+        urgent = [each for each in json.loads(said)["checks"] if each["state"] == "NOW"]
+        must(result, not urgent, f"the doctor: {urgent}")
+
+    # --- What people and operators do -----------------------------------------------------------------------
+
+    def _person(self, where: Installation, number: int) -> Person:
+        email, cookies = self.facts["holders"][number]
+        return Person(where.party(), email, cookies, port=where.proxy.port, source=f"127.0.1.{number + 1}")
+
+    def _present(self, where: Installation, number: int) -> None:
+        flow = self._person(where, number).present()
+        if not flow.token:
+            raise RuntimeError(f"holder {number} could not present: {flow}")
+        self.flows.setdefault(number, []).append(flow)
+
+    def _invalidate(self, where: Installation, number: int) -> None:
+        index, uri = _place(self.flows[number][-1])
+        which = f"{uri.rpartition('/')[2]}/{index}"
+        _manage(where.environment, "set_credential_status", "invalid", "--presented", which, *WHY)
+
+    def _take_back(self, where: Installation, number: int) -> None:
+        query = "SELECT consent_id FROM presentation_interaction WHERE nonce_digest = %s"
+        consent = _one(where.url, query, digest(self.flows[number][-1]))
+        self._person(where, number).submit(f"/wallet/history/{consent}/invalidate/")
+
+    def _wallet(self, url: str, number: int) -> str:
+        email = self.facts["holders"][number][0]
+        return str(_one(url, "SELECT id FROM wallet_wallet WHERE email = %s", email))
+
+    def _info(self) -> str:
+        return self.repository.run("info", "--output=json")
+
+
+def must(result: Result, met: bool, otherwise: str) -> None:
+    """A target without a figure."""
+    if not met:
+        result.missed.append(otherwise)
+
+
+def _suspend(wallet: str) -> tuple[str, ...]:
+    return ("set_credential_status", "suspended", "--wallet", wallet, *WHY)
+
+
+def _close_now(url: str) -> None:
+    """The day of a closing is over."""
+    with psycopg.connect(url) as connection:
+        for table in ("wallet_wallet", "wallet_walletclosure"):
+            connection.execute(f"UPDATE {table} SET closes_at = now() WHERE closes_at IS NOT NULL")
+
+
+def _stage(environment: dict[str, str], *kind: str) -> None:
+    """A certified key that can sign next, as `Place.fill` makes it: by the sandbox's authority."""
+    mark = "UPDATE keys_databasemark SET environment = %s"
+    with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as connection:
+        connection.execute(mark, ["sandbox"])
+        _manage(environment | {"ENVIRONMENT": "sandbox"}, "stage_signing_key", "--reason", "Drill", *kind)
+        connection.execute(mark, ["production"])
+
+
+def _refusal(where: Installation, flow: Flow) -> str:
+    """Why the relying party does not accept the answer now; empty if it does."""
+    party = where.party()
+    party.sent = {"nonce": flow.nonce}
+    party.fetch = lambda url: document(where, url).body
+    try:
+        party.verify(flow.token)
+    except RejectedError as error:
+        return str(error)
+    return ""
+
+
+def _place(flow: Flow) -> tuple[int, str]:
+    return status_reference(read_jwt(flow.token.split("~")[0]).payload)
+
+
+def _one(url: str, query: str, *values: object) -> Any:
+    with psycopg.connect(url) as connection:
+        row = connection.execute(query, values).fetchone()
+    return row[0] if row else None
+
+
+def _run(environment: dict[str, str], *words: str, given: str = "") -> "subprocess.CompletedProcess[str]":
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=ROOT,
+        env=environment | {"PATH": os.environ["PATH"]},
+        input=given,
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+
+
+def _manage(environment: dict[str, str], *words: str, given: str = "") -> None:
+    done = _run(environment, *words, given=given)
+    if done.returncode:
+        raise RuntimeError(f"{words}: {done.stdout}{done.stderr[-2000:]}")
+
+
+def _fails(environment: dict[str, str], *words: str) -> bool:
+    return _run(environment, *words).returncode == 1
