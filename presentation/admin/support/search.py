@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 
 from consent.models import Consent
 from infra import email_addresses
+from infra.admin.row_ids import as_id
 from infra.mail import outbox
 from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
@@ -52,10 +53,7 @@ def find(term: str, *, now: datetime) -> Found | None:
     if number := as_case_number(term):
         wallet = _wallets().filter(verifications__provider_reference=number).first()
         return Found(wallet) if wallet else None
-    try:
-        return _by_id(UUID(term))
-    except ValueError:
-        return None
+    return _by_id(wanted) if (wanted := as_id(term)) else None
 
 
 def _by_address(term: str, now: datetime) -> Found | None:
@@ -105,10 +103,7 @@ def _by_id(wanted: UUID) -> Found | None:
 
 def _of_event(event: WebhookEvent) -> Found | None:
     """The request of a webhook; of a revocation it is not known, because its subject is a place in a list."""
-    try:
-        return _of_requests(tuple(_requests().filter(id=UUID(event.subject))))
-    except ValueError:
-        return None
+    return _of_requests(tuple(_requests().filter(id=as_id(event.subject))))
 
 
 def _of_requests(interactions: tuple[Interaction, ...]) -> Found | None:
