@@ -27,7 +27,7 @@ class ReadOnly(BaseModelAdmin):
     """Forbids to add, change and delete rows. Name it before `ModelAdmin` among the base classes."""
 
     actions: Any = None
-    paginator = BoundedPaginator
+    paginator: Any = BoundedPaginator
     show_full_result_count = False
     seen_with = ""  # the permission to see the rows; by default that of their model
 
