@@ -16,6 +16,7 @@ class BoundedPaginator(Paginator):
     """
 
     MOST = 10_000
+    object_list: Any
 
     @cached_property
     def count(self) -> int:

@@ -103,7 +103,7 @@ def _by_id(wanted: UUID) -> Found | None:
 
 def _of_event(event: WebhookEvent) -> Found | None:
     """The request of a webhook; of a revocation it is not known, because its subject is a place in a list."""
-    return _of_requests(tuple(_requests().filter(id=as_id(event.subject))))
+    return _of_requests(tuple(_requests().filter(id=wanted))) if (wanted := as_id(event.subject)) else None
 
 
 def _of_requests(interactions: tuple[Interaction, ...]) -> Found | None:
