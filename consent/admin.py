@@ -1,7 +1,5 @@
 """The admin pages of consent records and of reports, for operators and auditors: all fields, read-only."""
 
-import uuid
-
 from django.contrib import admin
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest
@@ -13,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 from consent import transactions
 from consent.models import Consent, Report
 from infra.admin.read_only import ReadOnly
-from infra.admin.row_ids import short_id
+from infra.admin.row_ids import as_id, short_id
 from infra.sealing import SealError, unseal_column
 
 
@@ -26,6 +24,7 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
     search_fields = ["requester_id"]  # shows the search form; `get_search_results` does the search
     search_help_text = _("Name or client ID of the requester, or the whole ID of a consent or a wallet")
     ordering = ["-asked_at"]
+    sortable_by = ()
     list_per_page = 50
     fields = [
         "id",
@@ -52,11 +51,10 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         term = search_term.strip()
         if not term:
             return queryset, False
-        try:
-            wanted = uuid.UUID(term)
-        except ValueError:
-            return queryset.filter(Q(requester_id=term) | Q(requester__name__icontains=term)), False
-        return queryset.filter(Q(id=wanted) | Q(wallet_id=wanted)), False
+        if wanted := as_id(term):  # or a client ID, which has the same form
+            found = queryset.filter(Q(id=wanted) | Q(wallet_id=wanted))
+            return found if found.exists() else queryset.filter(requester_id=term), False
+        return queryset.filter(Q(requester_id=term) | Q(requester__name__icontains=term)), False
 
     @admin.display(description=_("requester"))
     def requester_name(self, consent: Consent) -> str:

@@ -7,7 +7,8 @@ from typing import Any
 from urllib.parse import quote, urlencode
 
 from django.conf import settings
-from django.db.models import OuterRef, QuerySet, Subquery
+from django.db.models import QuerySet, Window
+from django.db.models.functions import RowNumber
 from django.template.loader import render_to_string
 from django.utils.timezone import localdate
 from django.utils.translation import get_language, gettext, override
@@ -40,9 +41,9 @@ contact_of: Callable[[str], str] = _nobody  # for holders; the app that register
 def requesters(wallet: Wallet) -> QuerySet[Consent]:
     """The last consent record of each requester that ever asked this wallet, newest first."""
     asked = Consent.objects.filter(wallet=wallet)
-    of_one = asked.filter(requester_id=OuterRef("requester_id")).order_by("-asked_at", "-id")
-    each = asked.order_by().values("requester_id").annotate(newest=Subquery(of_one.values("id")[:1]))
-    return asked.filter(id__in=each.values("newest")).order_by("-asked_at")
+    place = Window(RowNumber(), partition_by="requester_id", order_by=["-asked_at", "-id"])
+    newest = asked.annotate(place=place).filter(place=1)
+    return asked.filter(id__in=newest.values("id")).order_by("-asked_at")
 
 
 def shared(wallet: Wallet, requester_id: str) -> QuerySet[Consent]:

@@ -1,4 +1,4 @@
-"""A real PgBouncer in front of a temporary PostgreSQL, with two server connections for all its clients."""
+"""A real PgBouncer in front of a temporary PostgreSQL, with a few server connections for all its clients."""
 
 import contextlib
 import os
@@ -23,7 +23,8 @@ unix_socket_dir = {root}
 unix_socket_mode = 0777
 auth_type = trust
 auth_file = {root}/pgbouncer.users
-default_pool_size = 2
+stats_users = postgres
+default_pool_size = {size}
 max_client_conn = 100
 ignore_startup_parameters = extra_float_digits{ignored}
 server_login_retry = 1
@@ -40,10 +41,13 @@ def program() -> str | None:
 
 
 @contextlib.contextmanager
-def pgbouncer(cluster: Cluster, *, mode: str = "transaction", ignored: str = "") -> Iterator[str]:
+def pgbouncer(
+    cluster: Cluster, *, mode: str = "transaction", ignored: str = "", size: int = 2
+) -> Iterator[str]:
     """The URL of the cluster's database `postgres` through PgBouncer. ignored: startup parameters."""
     root, settings = cluster.root, cluster.root / "pgbouncer.ini"
-    settings.write_text(SETTINGS.format(root=root, mode=mode, ignored=f",{ignored}" if ignored else ""))
+    ignored = f",{ignored}" if ignored else ""
+    settings.write_text(SETTINGS.format(root=root, mode=mode, ignored=ignored, size=size))
     (root / "pgbouncer.users").write_text('"postgres" ""\n')
     for path in (settings, root / "pgbouncer.users"):
         path.chmod(0o644)

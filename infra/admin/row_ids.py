@@ -1,4 +1,6 @@
-"""Short forms of long row IDs, for lists of the admin."""
+"""Short forms of long row IDs, for lists of the admin, and IDs that operators type."""
+
+from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Model
@@ -18,6 +20,14 @@ def short(row_id: object) -> str:
 def pointed_at(row_id: object) -> str:
     """The same as HTML whose tooltip shows the whole ID."""
     return format_html('<span title="{}">{}</span>', row_id, short(row_id))
+
+
+def as_id(text: str) -> UUID | None:
+    """The ID that the text is; None if it is none."""
+    try:
+        return UUID(text)
+    except ValueError:
+        return None
 
 
 @admin.display(description=_("ID"), ordering="id")

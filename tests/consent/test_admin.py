@@ -6,6 +6,7 @@ from django.utils import timezone
 
 from consent import decisions
 from consent.question import Requester
+from infra.admin.read_only import BoundedPaginator
 from tests.consent.questions import WIRE, put
 from wallet.models import Wallet
 
@@ -53,6 +54,21 @@ def test_search_finds_by_requester_and_by_id(client, alice, bob, operator, term:
     page = client.get(LIST, {"q": term.format(consent=consent.id, wallet=alice.id)}).content.decode()
     assert (str(consent.id) in page.split("result_list")[-1]) is found
     assert str(other.id) not in page
+
+
+def test_search_finds_a_client_id_which_has_the_form_of_an_id(client, alice, operator) -> None:
+    client_id = "55b45ed84e2204e91cab2f7fd9a09f3a"
+    consent = put(alice, requester_id=client_id)
+    page = client.get(LIST, {"q": client_id}).content.decode()
+    assert str(consent.id) in page
+
+
+def test_no_more_rows_are_counted_than_a_list_shows(client, alice, operator, monkeypatch) -> None:
+    monkeypatch.setattr(BoundedPaginator, "MOST", 2)
+    shown = ["1 consent", "2+ consents", "2+ consents"]
+    for text in shown:
+        put(alice)
+        assert text in " ".join(client.get(LIST).content.decode().split())
 
 
 def test_the_list_names_no_holder(client, alice: Wallet, operator) -> None:

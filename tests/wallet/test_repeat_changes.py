@@ -2,14 +2,14 @@
 
 import io
 import json
+import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import pytest
-import structlog
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import transaction
@@ -36,17 +36,12 @@ BEFORE = timezone.now() - timedelta(minutes=1)
 def log() -> Iterator[list[str]]:
     """Lines as the service writes them."""
     lines: list[str] = []
-
-    def keep(logger: Any, method: str, event: dict[str, Any]) -> dict[str, Any]:
-        stamped = structlog.processors.TimeStamper(fmt="iso", utc=True)(logger, method, dict(event))
-        lines.append(as_line(dict(stamped), str) + "\n")
-        raise structlog.DropEvent
-
-    configured = structlog.get_config()["processors"]
-    before = list(configured)
-    configured[:] = [keep]
+    handler = logging.Handler()
+    handler.emit = lambda record: lines.append(as_line(cast("dict[str, Any]", record.msg), str) + "\n")  # type: ignore[method-assign]
+    handler.addFilter(lambda record: isinstance(record.msg, dict))
+    logging.getLogger().addHandler(handler)
     yield lines
-    configured[:] = before
+    logging.getLogger().removeHandler(handler)
 
 
 def undone(act: Callable[[], object]) -> None:

@@ -19,6 +19,7 @@ from tools.benchmarks import (
     signatures,
     speed,
     status_lists,
+    ten_times,
     tokens,
     verifying,
 )
@@ -79,8 +80,12 @@ def main() -> int:
     parser.add_argument(
         "--short", action="store_true", help="a few short bursts, to see that everything runs"
     )
-    parser.add_argument("--only", default="abcdefgh", help="which benchmarks, for example --only bc")
-    parser.add_argument("--rows", type=int, help="rows of each kind in the filled database of (h)")
+    parser.add_argument(
+        "--only",
+        default="abcdefgh",
+        help="which benchmarks, for example --only bc; i is not among the default",
+    )
+    parser.add_argument("--rows", type=int, help="rows of each kind in the filled database of (h) and (i)")
     chosen = parser.parse_args()
     length = SHORT if chosen.short else FULL
     alone = {"bursts": 1, "size": 3} if chosen.short else {}
@@ -99,6 +104,8 @@ def main() -> int:
         except MissingProgramError as error:
             print(error, file=sys.stderr)
             missing = True
+    if "i" in chosen.only:
+        rows += ten_times.run(rows=length.rows, bursts=length.bursts, size=length.flows)
     if "f" in chosen.only:
         if softhsm.INSTALLED:
             rows += signatures.run(bursts=length.bursts, size=length.requests)

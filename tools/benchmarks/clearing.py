@@ -33,17 +33,22 @@ DUE = """
         SELECT id FROM wallet_statusentry WHERE expires_at > now() ORDER BY id LIMIT %(due)s
     );
 """
-WRITING = """
-    SELECT extract(epoch FROM max(clock_timestamp() - xact_start)) FROM pg_stat_activity
-    WHERE backend_xid IS NOT NULL AND datname = current_database() AND backend_type = 'client backend'
+NOW = """
+    SELECT extract(epoch FROM max(clock_timestamp() - xact_start) FILTER (WHERE backend_xid IS NOT NULL)),
+        (SELECT extract(epoch FROM max(clock_timestamp() - waitstart)) FROM pg_locks WHERE NOT granted),
+        extract(epoch FROM max(clock_timestamp() - query_start) FILTER (WHERE state = 'active'))
+    FROM pg_stat_activity
+    WHERE datname = current_database() AND backend_type = 'client backend' AND pid <> pg_backend_pid()
 """
-LOOKED = 0.002  # seconds between two looks at the transactions
+LOOKED = 0.002  # seconds between two looks at the database
 
 
 @dataclass(frozen=True)
 class Cleared:
     seconds: float
     longest: float  # seconds of the longest transaction that wrote
+    waited: float  # seconds of the longest wait for a lock
+    statement: float  # seconds of the longest statement
 
 
 def run(site: Prepared, due: int) -> dict[str, Cleared]:
@@ -58,7 +63,7 @@ def run(site: Prepared, due: int) -> dict[str, Cleared]:
 
 
 def _cleared(site: Prepared, name: str, due: int) -> Cleared:
-    over, longest = Event(), [0.0]
+    over, longest = Event(), [0.0, 0.0, 0.0]
     watch = Thread(target=_watch, args=(site.environment["DATABASE_URL"], over, longest))
     watch.start()
     try:
@@ -69,15 +74,15 @@ def _cleared(site: Prepared, name: str, due: int) -> Cleared:
         watch.join()
     if rows != due:
         raise RuntimeError(f"{rows} {name} were cleared, and {due} were due")
-    return Cleared(seconds, longest[0])
+    return Cleared(seconds, *longest)
 
 
 def _watch(url: str, over: Event, longest: list[float]) -> None:
-    """Keeps the longest transaction that was seen; one between two looks is shorter than them."""
+    """Keeps the longest times that were seen; what is between two looks is shorter than them."""
     with psycopg.connect(url, autocommit=True) as connection:
         while not over.wait(LOOKED):
-            (seconds,) = connection.execute(WRITING).fetchone() or (None,)
-            longest[0] = max(longest[0], float(seconds or 0))
+            seen = connection.execute(NOW).fetchone() or ()
+            longest[:] = [max(most, float(seconds or 0)) for most, seconds in zip(longest, seen, strict=True)]
 
 
 def _clear(name: str) -> tuple[int, float]:

@@ -77,15 +77,18 @@ class Servers:
 
 
 @contextmanager
-def servers() -> Iterator[Servers]:
-    """Everything that the benchmarks need; removed afterwards. Raises MissingProgramError."""
+def servers(**options: str) -> Iterator[Servers]:
+    """Everything that the benchmarks need; removed afterwards. Raises MissingProgramError.
+
+    options: settings of PostgreSQL.
+    """
     bindir = binaries()
     if bindir is None or not Path("/proc/self/stat").exists():
         raise MissingProgramError(
             "Benchmarks (b) to (g) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
         )
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    cluster = Cluster(bindir, shared_buffers="512MB")
+    cluster = Cluster(bindir, **{"shared_buffers": "512MB", **options})
     try:
         service, toolkit = _prepared(cluster, folder)
         yield Servers(service, toolkit, folder, cluster)

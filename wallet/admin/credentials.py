@@ -2,7 +2,6 @@
 
 import re
 from typing import Any
-from uuid import UUID
 
 from django.contrib import admin
 from django.db.models import Q, QuerySet
@@ -11,7 +10,7 @@ from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra.admin.read_only import ReadOnly
-from infra.admin.row_ids import pointed_at, short_id
+from infra.admin.row_ids import as_id, pointed_at, short_id
 from wallet.admin.operated import OperatedAdmin
 from wallet.credential.validity import Validity, for_operators
 from wallet.models import Credential, StatusEntry, StatusEvent
@@ -84,9 +83,7 @@ class StatusEntryAdmin(OperatedAdmin):
         term = search_term.strip()
         if place := re.fullmatch(r"(\d{1,18})[/# ]+(\d{1,9})", term):
             return queryset.filter(status_list=int(place[1]), idx=int(place[2])), False
-        try:
-            wanted = UUID(term)
-        except ValueError:
+        if not (wanted := as_id(term)):
             return (queryset.none() if term else queryset), False
         presented = Q(credential=wanted) | Q(credential__wallet=wanted)
         return queryset.filter(presented | Q(reference=wanted) | Q(signing_key=wanted)), False

@@ -12,6 +12,7 @@ from django.db.models import Model, QuerySet
 
 from consent.models import Consent
 from infra import email_addresses
+from infra.admin.row_ids import as_id
 from infra.mail import outbox
 from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
@@ -52,10 +53,7 @@ def find(term: str, *, now: datetime) -> Found | None:
     if number := as_case_number(term):
         wallet = _wallets().filter(verifications__provider_reference=number).first()
         return Found(wallet) if wallet else None
-    try:
-        return _by_id(UUID(term))
-    except ValueError:
-        return None
+    return _by_id(wanted) if (wanted := as_id(term)) else None
 
 
 def _by_address(term: str, now: datetime) -> Found | None:
@@ -95,8 +93,9 @@ def _by_id(wanted: UUID) -> Found | None:
     if found := _of_requests(tuple(_requests().filter(id=wanted))):
         return found
     if event := WebhookEvent.objects.filter(id=wanted).first():
-        # Of a revocation the request is not known: its subject is a place in a list, a ValueError for `find`.
-        return _of_requests(tuple(_requests().filter(id=UUID(event.subject))))
+        # Of a revocation the request is not known: its subject is a place in a list.
+        request = as_id(event.subject)
+        return _of_requests(tuple(_requests().filter(id=request))) if request else None
     for model, way in ((IdentityVerification, "wallet"), (Credential, "wallet"), (Recovery, "old")):
         owners = model.objects.filter(id=wanted).values(way)
         if wallet := _wallets().filter(id__in=owners).first():
