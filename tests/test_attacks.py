@@ -154,7 +154,7 @@ def test_interactions_can_still_be_filtered_by_time(client: Client, acme_bank: R
     address = reverse("admin:presentation_interaction_changelist")
 
     response = operator("Audit (read only)").get(
-        f"{address}?created_at__gte=2020-01-01+00%3A00%3A00%2B00%3A00"
+        f"{address}?expires_at__gte=2020-01-01+00%3A00%3A00%2B00%3A00"
     )
 
     assert str(Interaction.objects.get().id) in response.content.decode()
