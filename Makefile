@@ -90,7 +90,7 @@ texts: $(VENV)/development ## extract the texts for people anew and compile thei
 	$(PY) -m tests.texts
 
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
-	$(PY) -m tests.screenshots
+	$(PY) -m tools.screenshots
 
 bench: $(VENV)/development tools/benchmarks/node/node_modules ## compare speed with public implementations, as ratios (SHORT=1 is a trial)
 	$(PY) -m tools.benchmarks $(if $(SHORT),--short)

@@ -44,15 +44,8 @@ def log() -> Iterator[list[str]]:
     logging.getLogger().removeHandler(handler)
 
 
-def undone(act: Callable[[], object]) -> None:
-    """Does it, and takes it back as a restore does; log and lines of the audit record stay outside."""
-    with transaction.atomic():
-        act()
-        transaction.set_rollback(True)
-
-
-def run_and_read(act: Callable[[], object]) -> list[str]:
-    """The same, and what the audit record said."""
+def undone(act: Callable[[], object]) -> list[str]:
+    """Does it, and takes it back as a restore does. Returns the audit record's lines, which stay outside."""
     with transaction.atomic():
         act()
         lines = [f"{line.text}\n" for line in AuditLine.objects.order_by("seq")]
@@ -154,7 +147,7 @@ def test_commands_of_the_audit_record_are_repeated_if_they_were_confirmed(
         record(None, "signed_in")
         record(None, "suspend", f"wallet.wallet:{alice.pk}")  # the log has it
 
-    said = repeat(monkeypatch, run_and_read(after_the_moment)).splitlines()
+    said = repeat(monkeypatch, undone(after_the_moment)).splitlines()
 
     assert [line[20:] for line in said] == [
         f"set_credential_status invalid --wallet {alice.pk} --yes: done",
