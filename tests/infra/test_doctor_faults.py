@@ -93,7 +93,7 @@ def test_a_synchronous_standby_that_is_absent_or_went_away_is_found(server: Clus
 
     assert until(diagnosis.standby, SOON) == "No standby is synchronous."
 
-    standby = Standby(server._bindir, server)
+    standby = Standby(server.bindir, server)
     try:
         assert diagnosis.standby(timezone.now()) == (SOON, "Only pg_monitor sees the standbys.")
         with psycopg.connect(server.url, autocommit=True) as superuser:

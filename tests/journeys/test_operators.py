@@ -248,13 +248,6 @@ def test_every_link_that_filters_a_list_is_large_enough_and_has_a_name(
     assert filtered >= 6
 
 
-def test_the_link_for_interactions_without_an_error_says_so(lists: Any) -> None:
-    page = lists(Interaction)
-    page.get_by_role("link", name="(empty)").click()
-    page.get_by_text("1 interaction", exact=True).wait_for()
-    assert page.get_by_role("link", name="(empty)").get_attribute("aria-current") == "true"
-
-
 def test_an_operator_helps_somebody_by_keyboard(signed_in: Any, live_server: Any, alice: Any) -> None:
     page = signed_in
     page.get_by_role("link", name="Help somebody").click()
