@@ -107,12 +107,13 @@ def test_what_is_given_back_to_a_rolling_limit_can_be_taken_again(db):
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_race_takes_exactly_what_a_rolling_limit_allows_and_gives_back_exactly_that():
-    results = together(lambda number: ROLLING.take("a", now=NOW), 12)
-    assert [type(result) for result in results].count(LimitReachedError) == 9
-    assert results.count(None) == 3
-    assert Allowance.objects.count() == 3
-    assert together(lambda number: ROLLING.give_back("a", taken_at=NOW), 2) == [None, None]
-    assert Allowance.objects.count() == 1
+    for before, subject in enumerate("abcd"):  # on a busy machine some do not race
+        results = together(lambda number: ROLLING.take(subject, now=NOW), 12)  # noqa: B023
+        assert [type(result) for result in results].count(LimitReachedError) == 9
+        assert results.count(None) == 3
+        assert Allowance.objects.count() == before + 3
+        assert together(lambda number: ROLLING.give_back(subject, taken_at=NOW), 2) == [None, None]  # noqa: B023
+        assert Allowance.objects.count() == before + 1
 
 
 def test_of_several_limits_all_are_taken_or_none(db):
