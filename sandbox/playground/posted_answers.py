@@ -5,6 +5,7 @@ the tab that sent the request knows (§13.3). The server has no session: it stor
 which an encrypted answer carries as the `kid` of its key.
 """
 
+import hashlib
 import re
 import secrets
 import uuid
@@ -15,6 +16,7 @@ from django.db.models import Q
 from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
+from infra import base64url
 from infra.limits import Limit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal_column, unseal_column
@@ -23,7 +25,6 @@ from presentation.machine_errors import MachineError
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
 from wallet.credential.claims import Text
-from wallet.sd_jwt.issuance import digest
 
 LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)
@@ -66,7 +67,7 @@ def keep(form: bytes, *, now: datetime) -> str:
     if PlaygroundAnswer.objects.count() >= MOST_KEPT:
         raise NotAnAnswerError("Too many answers wait to be read.")
     code, row = secrets.token_urlsafe(24), PlaygroundAnswer(id=uuid.uuid4(), handle=handle)
-    row.code_digest, row.expires_at = digest(code), now + KEPT
+    row.code_digest, row.expires_at = _digest(code), now + KEPT
     row.sealed_form = seal_column(row, "sealed_form", form)
     row.save(force_insert=True)
     return code
@@ -74,7 +75,9 @@ def keep(form: bytes, *, now: datetime) -> str:
 
 def take(code: str, state: str, *, now: datetime) -> str | None:
     """Delete the stored form with this response code and state, and return it; None if there is none."""
-    rows = PlaygroundAnswer.objects.filter(code_digest=digest(code), handle=digest(state), expires_at__gt=now)
+    rows = PlaygroundAnswer.objects.filter(
+        code_digest=_digest(code), handle=_digest(state), expires_at__gt=now
+    )
     row = rows.first()
     if row is None or PlaygroundAnswer.objects.filter(pk=row.pk).delete()[0] != 1:
         return None
@@ -95,7 +98,7 @@ def _handle_of(form: bytes) -> str:
         return _kid(fields["response"])
     if "state" not in fields or ("vp_token" in fields) == ("error" in fields):
         raise NotAnAnswerError("An answer has a state, and either a vp_token or an error.")
-    return digest(fields["state"])
+    return _digest(fields["state"])
 
 
 def _kid(token: str) -> str:
@@ -107,3 +110,7 @@ def _kid(token: str) -> str:
     if not isinstance(kid, str) or not _HASH.fullmatch(kid):
         raise NotAnAnswerError("The kid of an encrypted answer is the hash of the state.")
     return kid
+
+
+def _digest(text: str) -> str:
+    return base64url.encode(hashlib.sha256(text.encode()).digest())

@@ -71,7 +71,7 @@ def test_a_posted_answer_is_returned_once_for_its_code_and_state(form: dict[str,
     assert not PlaygroundAnswer.objects.exists()
 
 
-@pytest.mark.parametrize("wrong", ["code", "state", "both", "nothing", "too late"])
+@pytest.mark.parametrize("wrong", ["code", "state", "both", "letters", "nothing", "too late"])
 def test_nobody_else_gets_it(client: Client, wrong: str) -> None:
     code = code_of(post(client, FORM))
     if wrong == "too late":
@@ -80,6 +80,7 @@ def test_nobody_else_gets_it(client: Client, wrong: str) -> None:
         "code": (code[::-1], STATE),
         "state": (code, "the state of an attacker's tab"),
         "both": ("x", "y"),
+        "letters": ("é", "é"),
         "nothing": ("", ""),
         "too late": (code, STATE),
     }[wrong]
