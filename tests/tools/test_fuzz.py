@@ -68,6 +68,8 @@ def test_the_oracles_find_each_violation() -> None:
     oracles.asking = ["bank"]
     for place, breaches in (
         (f"{uri}#error=x", 0),
+        (f"{uri}?error=x&state=y#", 0),
+        ("https://evil.example/callback?error=x#", 1),
         ("https://evil.example/#error=x", 1),
         ("//bank.example", 1),
     ):

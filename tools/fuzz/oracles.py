@@ -66,8 +66,10 @@ class Oracles:
             yield "a redirect to an address that the party asked for has not registered"
 
     def _is_elsewhere(self, address: str, allowed: Collection[str]) -> bool:
-        uri = address.partition("#")[0]
+        uri, _, fragment = address.partition("#")
         allowed = {*allowed, *map(without_loopback_port, allowed)}
+        if not fragment:  # in OpenID Connect the answer is in the query
+            uri = re.sub(r"[?&](code|error)=[^#]*$", "", uri)
         return not {uri, without_loopback_port(uri)} & allowed and not (
             self.onward and uri == self.onward.partition("#")[0]
         )
