@@ -120,22 +120,15 @@ def test_nothing_is_overwritten_and_no_secret_printed(setup: Setup, tmp_path: Pa
     assert not [each for each in made if each in done.stdout + done.stderr]
 
 
+ONE_LINE = "OPERATOR_NAME must be one line of UTF-8, without control characters."
+
+
 @pytest.mark.parametrize(
     ("form", "name", "value", "complaint"),
     [
         ("systemd", "OPERATOR_NAME", "", "OPERATOR_NAME must be a name of at most 100 characters, without"),
-        (
-            "systemd",
-            "OPERATOR_NAME",
-            "a\u2028b",
-            "OPERATOR_NAME must be one line of UTF-8, without control characters.",
-        ),
-        (
-            "systemd",
-            "OPERATOR_NAME",
-            "a\tb",
-            "OPERATOR_NAME must be one line of UTF-8, without control characters.",
-        ),
+        ("systemd", "OPERATOR_NAME", "a\u2028b", ONE_LINE),
+        ("systemd", "OPERATOR_NAME", "a\tb", ONE_LINE),
         ("systemd", "BASE_URL", "https://id.example/", "BASE_URL must be an origin such as"),
         ("systemd", "BASE_URL", "http://id.example", "BASE_URL must be an origin such as"),
         ("kubernetes", "OPERATOR_HELP", "Help@operator.example", "OPERATOR_HELP must be an e-mail address"),
