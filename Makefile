@@ -6,7 +6,7 @@ export PORT
 
 # Keep compiled modules, because compiling the tests takes longer than running most of them.
 export PYTHONDONTWRITEBYTECODE :=
-# Tests run in one process more than there are cores (`quick`: in as many), each with its own database.
+# Tests run in two processes more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
 .PHONY: help sandbox install test test-postgresql test-sqlite containers quick lint format lock bench drill screenshots texts fuzz mutants ledger clients clean

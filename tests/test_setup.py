@@ -151,6 +151,7 @@ ONE_LINE = "OPERATOR_NAME must be one line of UTF-8, without control characters.
         ),
         ("systemd", "OPERATOR_NAME", "S\udcf6hne", "OPERATOR_NAME must be one line of UTF-8"),
         ("systemd", "lower", "x", "Line 8 of "),
+        ("systemd", "OPERATOR_NAMES", "x", "OPERATOR_NAMES on line 8 of "),
         (
             "compose",
             "KEY_SEALING_KEYS_FILE",
@@ -239,7 +240,8 @@ def test_the_role_and_the_database(setup: Setup, tmp_path: Path) -> None:
 
 
 def test_without_the_packages_the_start_checks(setup: Setup, tmp_path: Path) -> None:
-    for name in ("deploy/setup", "deploy/nginx.conf", "config/origins.py", "infra/email_addresses.py"):
+    needed = ("deploy/setup", "deploy/nginx.conf", "config/origins.py", "infra/email_addresses.py")
+    for name in (*needed, "docs/settings.md"):
         (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "copy" / name).write_text((ROOT / name).read_text())
     done = setup("compose", tmp_path / "copy" / "deploy" / "setup")

@@ -22,8 +22,10 @@ from keys.models import SigningKey
 from keys.rotation import moves
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented, status_of
 from wallet.account.closing import closures, sweeping
-from wallet.models import Credential, StatusEntry, StatusList, Wallet, WalletClosure
+from wallet.account.recovery import recoveries
+from wallet.models import Credential, Passkey, Recovery, StatusEntry, StatusList, Wallet, WalletClosure
 from wallet.operations import suspension
+from wallet.passkeys import registration
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action
 
@@ -121,6 +123,37 @@ def test_a_closing_keeps_its_times_its_reason_and_its_operator(
     assert (bob.closes_at, bob.closed_at) == (None, None)
 
 
+def test_a_move_that_was_stopped_and_a_removed_passkey_do_not_come_back(
+    log: list[str], monkeypatch: pytest.MonkeyPatch, alice: Wallet, bob: Wallet
+) -> None:
+    """A thief's: else the sweep that follows would hand the wallet over."""
+    now = timezone.now()
+    move = Recovery.objects.create(old=alice, new=bob, state="waiting", asked_at=now, due_at=now)
+    key, other = (
+        Passkey.objects.create(
+            wallet=alice, credential_id=name, public_key=b"", sign_count=0, backed_up=False, created_at=now
+        )
+        for name in ("stolen", "kept")
+    )
+
+    def after_the_moment() -> None:
+        recoveries.stop(move, by="old mailbox", reason="It is not me", now=now)
+        registration.remove(key)
+
+    undone(after_the_moment)
+    facts = {"timestamp": f"{now.astimezone(UTC):%FT%TZ}", "wallet": str(bob.pk)}
+    address = json.dumps({"event": "address_change_undone"} | facts) + "\n"
+    said = repeat(monkeypatch, [*log, address])
+
+    assert said.count(": done") == 2
+    assert f"address_change_undone {bob.pk}: repeat it by hand if it is still wanted" in said
+    move.refresh_from_db()
+    assert (move.state, move.decided_by) == ("stopped", "old mailbox")
+    assert list(Passkey.objects.all()) == [other]
+    again = repeat(monkeypatch, log)
+    assert "Passkey matching query does not exist." in again
+
+
 def test_a_withdrawn_key_is_withdrawn_again(
     log: list[str], monkeypatch: pytest.MonkeyPatch, signing_key: SigningKey
 ) -> None:
@@ -146,6 +179,8 @@ def test_commands_of_the_audit_record_are_repeated_if_they_were_confirmed(
         record(None, "page_seen", "auth.user:7")
         record(None, "signed_in")
         record(None, "suspend", f"wallet.wallet:{alice.pk}")  # the log has it
+        record(None, "claim", "wallet.identityverification:5")
+        record(None, "decline", "wallet.identityverification:5")
 
     said = repeat(monkeypatch, undone(after_the_moment)).splitlines()
 
@@ -153,9 +188,25 @@ def test_commands_of_the_audit_record_are_repeated_if_they_were_confirmed(
         f"set_credential_status invalid --wallet {alice.pk} --yes: done",
         f"set_credential_status invalid --wallet {bob.pk}: repeat it by hand if it is still wanted",
         "added auth.user:7: repeat it by hand if it is still wanted",
+        "decline wallet.identityverification:5: repeat it by hand if it is still wanted",
     ]
     states = dict(Credential.objects.values_list("wallet", "state"))
     assert states == {alice.pk: Credential.State.REVOKED, bob.pk: Credential.State.VALID}
+
+
+def _line(event: str, **facts: str) -> str:
+    return (
+        json.dumps({"event": event, "timestamp": f"{timezone.now().astimezone(UTC):%FT%TZ}"} | facts) + "\n"
+    )
+
+
+@pytest.mark.postgresql
+def test_no_number_of_a_list_is_given_twice_after_a_dump(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A dump does not know the lists that were opened since, whose numbers are in tokens."""
+    before = set(StatusList.objects.values_list("id", flat=True))
+    repeat(monkeypatch, [])
+
+    assert min(set(StatusList.objects.values_list("id", flat=True)) - before) > max(before, default=0) + 999
 
 
 def test_what_is_gone_is_named_and_no_place_in_a_list_is_given_twice(

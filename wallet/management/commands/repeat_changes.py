@@ -1,4 +1,4 @@
-"""`manage.py repeat_changes`: repeats what was revoked, suspended and closed after the moment of a restore.
+"""`manage.py repeat_changes`: repeats what protected people and was undone by a restore, such as revocations.
 
 It reads what lies outside the database: the service's log, and the files of the audit record.
 """
@@ -11,25 +11,36 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
+from django.core.exceptions import ObjectDoesNotExist
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
+from django.db import connection
 from django.utils import timezone
 
 from infra.audit.commands import RecordedCommand
 from infra.operations import WrongStateError
 from wallet.account.closing import closures
-from wallet.models import StatusList, Wallet
+from wallet.account.recovery import recoveries
+from wallet.models import Passkey, Recovery, StatusList, Wallet
+from wallet.passkeys import registration
 from wallet.status_lists import upkeep
 
 _STATUS = {"invalidated": "invalid", "suspended": "suspended", "reinstated": "valid"}
 _COMMANDS = ("set_credential_status", "withdraw_signing_key")
-_SEEN = ("_seen", "looked_up", "signed_in", "signed_out")
+_PASSING = ("_seen", "looked_up", "signed_in", "signed_out", "claim", "release")
+# Rows whose changes in the admin are all in the log. A command writes its log to the terminal.
+_LOGGED = ("wallet.wallet:", "wallet.credential:", "wallet.statusentry:", "wallet.recovery:")
+_LATER_NUMBERS = """
+    SELECT setval(pg_get_serial_sequence('wallet_statuslist', 'id'), coalesce(max(id), 0) + 1000)
+    FROM wallet_statuslist
+"""
 
 
 class Command(RecordedCommand):
     help = (
         "After a restore to a moment: read lines of the log and of the audit record on standard input, and "
-        "repeat each change of a status, closing and withdrawn key since. Prints what is left to operators."
+        "repeat each change of a status, closing, stopped recovery, removed passkey and withdrawn key since. "
+        "Prints what is left to operators."
     )
 
     def add_arguments(self, parser: CommandParser) -> None:
@@ -46,6 +57,9 @@ class Command(RecordedCommand):
             raise CommandError("Nothing was changed. Add --yes to make the changes.")
         # Presentations since the moment have places there that look free. No other may get the same place.
         StatusList.objects.filter(closed_at=None).update(closed_at=timezone.now())
+        if connection.vendor == "postgresql":  # lists opened since have numbers that a dump does not know
+            with connection.cursor() as cursor:
+                cursor.execute(_LATER_NUMBERS)
         upkeep.keep_open(now=timezone.now())
 
 
@@ -61,10 +75,19 @@ def _read(line: str) -> Iterator[tuple[datetime, list[str]]]:
                 yield datetime.fromisoformat(at), ["close", row, *why]
             case {"event": "wallet_closing_undone", "timestamp": at, "wallet": row}:
                 yield datetime.fromisoformat(at), ["keep", row]
-            # The log has what the admin does with wallets, but a command writes its log to the terminal.
-            case {"at": at, "action": did, "about": of} if of[:7] != "wallet." and not did.endswith(_SEEN):
+            case {"event": "recovery_stopped", "timestamp": at, "recovery": row, "by": by}:
+                yield datetime.fromisoformat(at), ["stop", row, by]
+            case {"event": "passkey_removed", "timestamp": at, "passkey": row}:
+                yield datetime.fromisoformat(at), ["remove", row]
+            case {"event": str(did), "timestamp": at, "wallet": row} if did.startswith("address_change"):
+                yield datetime.fromisoformat(at), [did, row]
+            case {"at": at, "action": did, "about": of} if not _is_left_out(did, of):
                 words = of.split() if did == "command_run" else [did, of]
                 yield datetime.fromtimestamp(0, UTC) + timedelta(microseconds=at), words
+
+
+def _is_left_out(did: str, of: str) -> bool:
+    return of.startswith(_LOGGED) or did.endswith(_PASSING)
 
 
 def _repeat(at: datetime, name: str, *words: str, reason: str) -> str:
@@ -76,10 +99,14 @@ def _repeat(at: datetime, name: str, *words: str, reason: str) -> str:
             closures.ask(wallet, now=at, closes_at=closes_at, operator_id=who or None, reason=why)
         elif name == "keep":
             closures.undo(Wallet.objects.get(pk=words[0]), now=at)
+        elif name == "stop":
+            recoveries.stop(Recovery.objects.get(pk=words[0]), by=words[1], reason=reason, now=at)
+        elif name == "remove":
+            registration.remove(Passkey.objects.get(pk=words[0]))
         elif name not in _COMMANDS or len(words) < 2 or words[-1] != "--yes":
             return "repeat it by hand if it is still wanted"
         else:
             call_command(name, *words, "--reason", reason, stdout=StringIO())
-    except (CommandError, WrongStateError, Wallet.DoesNotExist) as refusal:
+    except (CommandError, WrongStateError, ObjectDoesNotExist) as refusal:
         return str(refusal)
     return "done"
