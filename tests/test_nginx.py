@@ -387,6 +387,22 @@ def test_when_an_instance_dies_over_a_request_or_has_no_database_only_what_does_
     assert set(statuses) == ({204} if sent_again else {204, 503})
 
 
+def test_an_answer_that_says_that_another_server_is_away_is_not_asked_for_twice(tmp_path: Path) -> None:
+    port = free_port()
+    with Server(dies=False, says="502 Bad Gateway") as first, Server(dies=False) as other:
+        for server in (first, other):
+            Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+        with proxy(tmp_path, port, first.server_address[1], other.server_address[1]):
+            first.seen = other.seen = 0
+            path = f"/wallet/errands/{ID}/identity/start/"
+            statuses = [Visitor(port, HOST).ask("POST", path, "a=b")[0].status for _ in range(6)]
+        for server in (first, other):
+            server.shutdown()
+
+    assert (statuses.count(502), statuses.count(204)) == (first.seen, other.seen)
+    assert first.seen
+
+
 def test_the_calm_page_has_the_styles_that_its_policy_allows_and_loads_nothing(alone: int) -> None:
     answer, page = Visitor(alone, HOST).ask("GET", "/wallet/", Accept="text/html")
 

@@ -97,7 +97,7 @@ def _not_reached(request: HttpRequest, found: Provider, error: ProviderError) ->
     log.warning("single_sign_on_not_reached", reason=str(error))
     words = _("%(name)s cannot be reached. Try again in a minute, or sign in with a password.")
     words %= {"name": found.settings.name}
-    return _refusal(request, words, 503, seconds=AGAIN_AFTER)
+    return _refusal(request, words, 502, seconds=AGAIN_AFTER)  # a proxy sends a 503 on to the next instance
 
 
 def _refusal(request: HttpRequest, words: str, status: int, *, seconds: int = 0) -> HttpResponse:

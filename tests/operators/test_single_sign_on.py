@@ -266,7 +266,7 @@ def test_while_the_provider_is_away_operators_are_told_when_to_come_back(
         providers._loaded.cache_clear()
         response = client.get(BEGIN)
 
-    assert (response.status_code, response["Retry-After"]) == (503, "10")
+    assert (response.status_code, response["Retry-After"]) == (502, "10")
     assert "Example Ltd cannot be reached." in response.content.decode()
 
 

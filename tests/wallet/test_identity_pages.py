@@ -454,7 +454,7 @@ def test_a_provider_that_is_down_at_the_beginning_costs_nothing(holder, errand, 
     settings.IDENTITY_PROVIDERS = {"elsewhere": {"type": f"{__name__}.Elsewhere"}}
     monkeypatch.setattr(Elsewhere, "down", True)
     response = holder.post(page("wallet_identity_start", errand))
-    assert response.status_code == 503
+    assert response.status_code == 502
     assert response.headers["Retry-After"] == "60"
     assert "Try again" in response.content.decode()
     assert IdentityVerification.objects.get().state == "created"

@@ -52,6 +52,6 @@ def paused(
 def failed(
     request: HttpRequest, errand: Errand, wallet: Wallet, error: ProviderError, **facts: Any
 ) -> HttpResponse:
-    """503: the provider cannot begin a check."""
+    """502: the provider cannot begin a check. With 503 a proxy would try it on the next instance as well."""
     log.warning("identity_check_not_begun", why=str(error))
-    return again_after(60, show(request, "identity_error", errand, wallet, status=503, **facts))
+    return again_after(60, show(request, "identity_error", errand, wallet, status=502, **facts))

@@ -807,7 +807,7 @@ def test_with_a_certificate_that_has_ended_another_check_is_offered(
     }
     settings.IDENTITY_PROVIDERS = {"wallet": {**world().settings, **files}}
     sign_in(nora)
-    assert client.post(reverse("wallet_identity_start", args=[errand.id])).status_code == 503
+    assert client.post(reverse("wallet_identity_start", args=[errand.id])).status_code == 502
 
 
 def test_the_page_is_nobody_elses(client: Client, nora_begins: str, nora: Wallet) -> None:
