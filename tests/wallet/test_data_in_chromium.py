@@ -82,10 +82,9 @@ def test_data_is_downloaded_and_both_files_open(signed_in: Any, service: Any, tm
     assert requests == [file.as_uri()]
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [320, 1280])
+@pytest.mark.parametrize(("width", "scheme"), [(320, "dark"), (1280, "light")])
 def test_the_pages_have_no_barriers(
-    signed_in: Any, service: Any, tmp_path: Path, scheme: str, width: int
+    signed_in: Any, service: Any, tmp_path: Path, width: int, scheme: str
 ) -> None:
     page = signed_in
     page.set_viewport_size({"width": width, "height": 844})
