@@ -3,7 +3,7 @@
 from typing import Any
 
 from django import forms
-from django.contrib import admin, messages
+from django.contrib import admin
 from django.http import HttpRequest
 from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
@@ -82,9 +82,10 @@ class ScopeAdmin(admin.ModelAdmin):
 
     @admin.display(description=_("used by"))
     def used_by(self, scope: Scope) -> str:
-        """The relying parties that may request it."""
+        """The relying parties that may request it, and why it cannot be deleted."""
         names = users_of(scope)
-        return ", ".join(names) if names else _t("no relying party")
+        text = _t("%(names)s. While a relying party may request it, it cannot be deleted.")
+        return text % {"names": ", ".join(names)} if names else _t("no relying party")
 
     def get_readonly_fields(self, request: HttpRequest, obj: Scope | None = None) -> tuple[str, ...]:
         """The URN of a saved scope does not change."""
@@ -97,14 +98,6 @@ class ScopeAdmin(admin.ModelAdmin):
         """False for the basic scope, and for one that a relying party may request."""
         may = super().has_delete_permission(request, obj)
         return may and not (obj and (obj.is_fixed or users_of(obj)))
-
-    def render_change_form(self, request: HttpRequest, context: Any, *args: Any, **kwargs: Any) -> Any:
-        """Says on the page of a scope in use why it cannot be deleted."""
-        obj = context.get("original")
-        if obj and not obj.is_fixed and request.method == "GET" and (names := users_of(obj)):
-            text = _t("This scope cannot be deleted, because relying parties may request it: %(names)s.")
-            self.message_user(request, text % {"names": ", ".join(names)}, messages.INFO)
-        return super().render_change_form(request, context, *args, **kwargs)
 
 
 def users_of(scope: Scope) -> list[str]:

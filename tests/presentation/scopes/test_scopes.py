@@ -194,7 +194,7 @@ def test_a_scope_in_use_cannot_be_deleted_and_its_page_says_who_uses_it(
     shown = admin_client.get(f"{page_of(URN)}change/").content.decode()
     refused = admin_client.post(f"{page_of(URN)}delete/", {"post": "yes"})
 
-    assert "cannot be deleted, because relying parties may request it: Acme Bank." in shown
+    assert "Acme Bank. While a relying party may request it, it cannot be deleted." in shown
     assert refused.status_code == 403
     assert Scope.objects.filter(urn=URN).exists()
 
