@@ -74,7 +74,7 @@ lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deploy
 	 else echo "npm is not installed: JavaScript and CSS are not linted"; test -z "$$REQUIRE_EVERYTHING"; fi
 	$(PY) manage.py makemigrations --check --dry-run
 	$(PY) -m tests.deployment_check
-	@if command -v xgettext >/dev/null; then echo "$(PY) -m tests.texts --check"; $(PY) -m tests.texts --check; \
+	@if command -v xgettext >/dev/null; then echo "$(PY) -m tools.texts --check"; $(PY) -m tools.texts --check; \
 	 else echo "gettext is not installed: the translations are not checked"; test -z "$$REQUIRE_EVERYTHING"; fi
 
 format: $(VENV)/development ## let ruff format and sort
@@ -87,7 +87,7 @@ lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.tx
 	  --no-emit-index-url --no-header --python-version 3.11 requirements/$$set.in -o requirements/$$set.txt || exit 1; done
 
 texts: $(VENV)/development ## extract the texts for people anew and compile their translations (needs gettext)
-	$(PY) -m tests.texts
+	$(PY) -m tools.texts
 
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 	$(PY) -m tools.screenshots

@@ -13,7 +13,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.mofile import write_mo
 from babel.messages.pofile import read_po
 
-from tests.texts import extraction
+from tools.texts import extraction
 
 LONG, MIRRORED = "qaa", "qab"  # codes for private use (ISO 639-2)
 LANGUAGES = [(LONG, "Ļöñğ"), (MIRRORED, "משמאל")]

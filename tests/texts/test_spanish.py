@@ -4,7 +4,7 @@ import re
 
 from babel.messages.catalog import Message
 
-from tests.texts import ROOT, catalogues
+from tools.texts import ROOT, catalogues
 
 CATALOGUE = catalogues.read(catalogues.path(ROOT, "es"), "es")
 # What each avoids, and why.

@@ -6,8 +6,8 @@ import pytest
 from babel.messages.catalog import Catalog
 from django.conf import settings
 
-from tests.texts import LANGUAGES, ROOT, catalogues
-from tests.texts.faults import faults
+from tools.texts import LANGUAGES, ROOT, catalogues
+from tools.texts.faults import faults
 
 pytestmark = pytest.mark.gettext
 GOOD = "Condiciones de <bdi>%(name)s</bdi>"
@@ -15,7 +15,7 @@ GOOD = "Condiciones de <bdi>%(name)s</bdi>"
 
 @pytest.fixture(scope="module")
 def texts() -> Catalog:
-    from tests.texts import extraction
+    from tools.texts import extraction
 
     return extraction.texts()
 

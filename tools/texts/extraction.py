@@ -9,7 +9,7 @@ from babel.messages.catalog import Catalog
 from babel.messages.pofile import read_po
 from django.core.management.commands import makemessages
 
-from tests.texts import ROOT
+from tools.texts import ROOT
 
 # What only operators, developers and machines read stays in English.
 OTHER_READERS = (

@@ -1,4 +1,4 @@
-"""`python -m tests.texts`: writes the catalogues anew; with `--check` it only reports what is wrong."""
+"""`python -m tools.texts`: writes the catalogues anew; with `--check` it only reports what is wrong."""
 
 import os
 import sys
@@ -12,8 +12,8 @@ def main(check: bool) -> int:
     import django
 
     django.setup()
-    from tests.texts import LANGUAGES, ROOT, catalogues, extraction
-    from tests.texts.faults import faults
+    from tools.texts import LANGUAGES, ROOT, catalogues, extraction
+    from tools.texts.faults import faults
 
     texts, wrong = extraction.texts(), []
     for language in LANGUAGES:
