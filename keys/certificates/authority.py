@@ -26,7 +26,7 @@ from keys.private_keys.signer import Signer, SignersPrivateKey, SoftwareSigner
 ROOT_LIFETIME = timedelta(days=20 * 365)
 ISSUING_LIFETIME = timedelta(days=10 * 365)
 LEAF_LIFETIME = timedelta(days=365)
-CLOCK_SKEW = timedelta(minutes=5)
+BACKDATED = timedelta(minutes=65)  # for clocks that differ, and since `iat` is rounded down to the hour
 _LONGEST_NAME = 64  # characters of a common name (RFC 5280 appendix A.1)
 
 
@@ -158,7 +158,7 @@ def _certificate(
         x509.CertificateBuilder(
             subject_name=subject, public_key=public_key, serial_number=x509.random_serial_number()
         )
-        .not_valid_before(now.replace(microsecond=0) - CLOCK_SKEW)
+        .not_valid_before(now.replace(microsecond=0) - BACKDATED)
         .not_valid_after(ends.replace(microsecond=0))
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(public_key), critical=False)
         .add_extension(x509.BasicConstraints(ca=is_authority, path_length=path_length), critical=True)

@@ -90,7 +90,7 @@ class Command(RecordedCommand):
         except IntegrityError:
             raise CommandError("Another registration with this name came first.") from None
         claims = sorted(".".join(path) for path in relying_party.claims_it_may_ask(catalogue.current()))
-        answer = {**as_json(relying_party), "claims": claims, **integration.addresses()}
+        answer = {**as_json(relying_party), "claims": claims, "service": integration.addresses()}
         self.stdout.write(json.dumps(answer, indent=2))
 
 

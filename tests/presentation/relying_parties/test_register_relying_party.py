@@ -44,14 +44,16 @@ def test_it_registers_and_prints_what_a_developer_needs(settings: Any) -> None:
     assert answer == {
         **listed([party.client_id])[0],
         "claims": ["age_equal_or_over.18", "family_name", "given_name"],
-        "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
-        "pushed_authorization_request_endpoint": (
-            f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/par"
-        ),
-        "token_endpoint": f"{settings.BASE_URL}/oauth/v2/token",
-        "discovery": f"{settings.BASE_URL}/.well-known/openid-configuration",
-        "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
-        "issuer": settings.BASE_URL,
+        "service": {
+            "authorization_endpoint": f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/authorize",
+            "pushed_authorization_request_endpoint": (
+                f"{settings.BASE_URL}/verifiable-credentials/v1/presentation/par"
+            ),
+            "token_endpoint": f"{settings.BASE_URL}/oauth/v2/token",
+            "discovery": f"{settings.BASE_URL}/.well-known/openid-configuration",
+            "jwks_uri": f"{settings.BASE_URL}/openid-connect/jwks",
+            "issuer": settings.BASE_URL,
+        },
     }
     assert answer["redirect_uris"] == ["https://bank.example/callback", "com.example.bank:/callback"]
     assert answer["response_uris"] == ["https://bank.example/answers"]
