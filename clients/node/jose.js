@@ -132,6 +132,10 @@ export function decrypt(compact, jwk) {
   }, new Rejected("encryption", "it was not encrypted to this key with A256GCM, or it was changed"));
 }
 
+/** The trusted root certificate of a service, which its operator hands over. */
+export const readRoot = (pem) => attempt(() => new crypto.X509Certificate(pem),
+  new TypeError("root is not a certificate in PEM: give the content of the file"));
+
 /** The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host. */
 export function issuerKey({ header: { x5c } }, issuer, root, now) {
   const check = "certificate-chain", moment = now * 1000, unreadable = new Rejected(check, "it cannot be read");

@@ -18,9 +18,9 @@ import pytest
 from django.utils import timezone
 
 import credential_presentation
-from clients.tests.packages import HOME, LANGUAGES, MAIL, Installed, clean, run
+from clients.tests.packages import HOME, LANGUAGES, MAIL, Installed, clean, in_node, run
 from clients.tests.vectors import pem
-from credential_presentation import Wallet
+from credential_presentation import Wallet, verify_archive
 from credential_presentation.jose import decode
 from credential_presentation.testing import fields_of, holder
 from presentation.relying_parties.authentication import client_secrets
@@ -244,23 +244,37 @@ def test_an_empty_secret_is_no_request_without_one() -> None:
 
 @pytest.mark.parametrize("asking", [{"scope": "basic urn:example:drinks"}, {"claims": "given_name"}])
 def test_a_request_whose_claims_are_not_known_is_a_clear_mistake(asking: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="are not known here: list them"):
+    with pytest.raises(ValueError, match="are not known here: list them .known: basic, age-over-18,"):
         Wallet("https://w.example", "client", HOME, root=ROOT_PEM).request(**asking)
     if "scope" in asking:  # TypeScript notices the other one
         said = mistake_in_node("{ root }", f"await wallet.request({json.dumps(asking)})")
-        assert "TypeError: the claims of the scope basic urn:example:drinks are not known here" in said
+        assert (
+            "TypeError: the claims of basic urn:example:drinks are not known here: name them (known: b"
+            in said
+        )
+
+
+@pytest.mark.parametrize("given", ["root.pem", None])
+def test_a_root_that_is_no_certificate_is_a_clear_mistake(given: Any) -> None:
+    for use in (
+        lambda: Wallet("https://w.example", "client", HOME, root=given),
+        lambda: verify_archive("{}", given),
+    ):
+        with pytest.raises(
+            ValueError, match="root is not a certificate in PEM: give the content of the file"
+        ):
+            use()
+    said = mistake_in_node(f"{{ root: {json.dumps(given)} }}", "")
+    assert "TypeError: root is not a certificate in PEM: give the content of the file" in said
 
 
 def mistake_in_node(options: str, then: str) -> str:
-    """What Node.js says about an exception that nothing catches."""
-    module = ROOT / "clients" / "node" / "index.js"
-    code = f"""
-import {{ Wallet }} from "{module}";
-const root = {json.dumps(ROOT_PEM)}, wallet = new Wallet("https://w.example", "client", "{HOME}", {options});
+    """What Node.js says about this use of a wallet."""
+    return in_node(f"""
+const root = {json.dumps(ROOT_PEM)};
+const wallet = new library.Wallet("https://w.example", "client", "{HOME}", {options});
 {then}
-"""
-    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True)
-    return done.stderr
+""")
 
 
 def test_amounts_may_be_decimals() -> None:
