@@ -15,6 +15,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.http import HttpResponse
 from django.utils import timezone
 
 import credential_presentation
@@ -23,6 +24,7 @@ from clients.tests.vectors import pem
 from credential_presentation import Wallet, verify_archive
 from credential_presentation.jose import decode
 from credential_presentation.testing import fields_of, holder
+from infra.published.documents import PublishedDocument
 from presentation.relying_parties.authentication import client_secrets
 from tests.barriers import assert_no_barriers
 from tests.forgery import Forger
@@ -150,8 +152,9 @@ def test_the_examples_let_people_in_and_keep_others_out(page: Any, example: str)
     answer = answered_by_holder(page, example)
     page.goto(answer)
     page.get_by_text("Welcome, Alice!").wait_for()
-    assert page.url == f"{example}/callback"
-    page.goto("about:blank")
+    assert page.url == f"{example}/result"
+    page.reload()
+    page.get_by_text("Welcome, Alice!").wait_for()
     page.goto(answer)  # the answer is used once
     page.get_by_text("Please start again.").wait_for()
     page.goto(answered_by_holder(page, example, persona="under-18"))
@@ -160,6 +163,19 @@ def test_the_examples_let_people_in_and_keep_others_out(page: Any, example: str)
     page.get_by_text("You were not let in.").wait_for()
     page.goto(answered_by_holder(page, example).replace("vp_token=", "vp_token=x"))
     page.get_by_text("We cannot accept this answer.").wait_for()
+
+
+@pytest.mark.browser
+def test_an_example_without_the_service_verifies_the_same_answer_later(
+    page: Any, example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = answered_by_holder(page, example)
+    with monkeypatch.context() as away:
+        away.setattr(PublishedDocument, "__call__", lambda *_, **_names: HttpResponse(status=503))
+        page.goto(answer)
+        page.get_by_text("Please reload this page in a minute.").wait_for()
+    page.reload()
+    page.get_by_text("Welcome, Alice!").wait_for()
 
 
 @pytest.mark.browser

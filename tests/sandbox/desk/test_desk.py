@@ -301,7 +301,7 @@ def test_a_test_webhook_is_signed_sent_once_and_shown(
 
     (message,) = receiver.verified(secret)
     assert message["type"] == "webhook.test"
-    assert message["data"] == {"client_id": own.client_id}
+    assert message["data"] == {"client_id": own.client_id, "nonce_sha256": "0" * 64}
     assert "POST 204" in page
     assert not WebhookEvent.objects.exists()
     assert steps() == [("webhook.test", 204)]
