@@ -169,7 +169,7 @@ def test_webhooks_are_shown_with_what_came_back(holder: Client, developer: Clien
         arrived = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
 
     assert waiting == "waiting, 0 tries"
-    assert refused == "waiting, 1 try; your server answered 500; It answered with status 500."
+    assert refused == "waiting, 1 try; your server answered 500"
     assert arrived == "delivered, 2 tries; your server answered 204"
 
 
