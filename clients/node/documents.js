@@ -12,16 +12,16 @@ export async function send(address, request = {}, fetcher = fetch) {
     const { status, headers, body } = await fetcher(address, { ...limits, ...request });
     let text = "";
     for await (const part of body?.pipeThrough(new TextDecoderStream()) ?? []) {
-      text += part;
-      if (text.length > LONGEST) throw new RangeError();
+      if ((text += part).length > LONGEST) throw new RangeError();
     }
     return { status, text, headers };
-  } catch (cause) { throw new Unavailable(`${address} cannot be read (${Object(cause).name})`, { cause }); }
+  } catch (cause) { throw new Unavailable(`${address} cannot be read (${Object(cause).cause?.code ?? cause})`, { cause }); }
 }
 
-/** The JSON object that an address answered with. */
-export const parsed = (address, text) =>
-  attempt(() => readJson(text), new Unavailable(`${address} did not answer with a JSON object`));
+/** The JSON object that an address answered with. Throws `Unavailable` if it is overloaded or fails. */
+export const parsed = (address, text, status = 200) =>
+  attempt(() => readJson(status === 429 || status >= 500 ? "" : text),
+    new Unavailable(`${address} answered with status ${status}: ${JSON.stringify(text.slice(0, 300))}`));
 
 /** A cache of published documents. `anew` fetches one again, but at most every 30 seconds. */
 export function cached(fetcher) {

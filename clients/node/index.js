@@ -1,7 +1,7 @@
 // `Wallet` sends requests for verified claims and verifies the answers.
-import { createHmac, randomBytes, timingSafeEqual, X509Certificate } from "node:crypto";
+import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { cached, parsed, send } from "./documents.js";
-import { attempt, decrypt, demand, Denied, hash, issuerKey, newKey, offered, publicKey, readJson, Unavailable } from "./jose.js";
+import { attempt, decrypt, demand, Denied, hash, issuerKey, newKey, offered, publicKey, readJson, readRoot } from "./jose.js";
 import { readPresentation, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
@@ -16,6 +16,7 @@ const SCOPES = {
 };
 /** The folder of callback.html and callback.js. */
 export const CALLBACK = `${import.meta.dirname}/callback`;
+const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 const fresh = () => randomBytes(24).toString("base64url");
 const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in constant time
 
@@ -48,7 +49,7 @@ export class Wallet {
    */
   constructor(baseUrl, clientId, redirectUri, { root, ...options }) {
     if (!clientId || ("secret" in options && !options.secret)) throw new TypeError("clientId or secret is empty");
-    const own = { issuer: baseUrl.replace(/\/+$/, ""), clientId, redirectUri, root: new X509Certificate(root) };
+    const own = { issuer: baseUrl.replace(/\/+$/, ""), clientId, redirectUri, root: readRoot(root) };
     this.#own = { lifetime: 7200, clock: () => Date.now() / 1000, ...options, ...own, read: cached(options.fetch) };
   }
 
@@ -56,29 +57,28 @@ export class Wallet {
    * The address to which you redirect the browser, and what `finish` needs. `scope` is one of the four with which every
    * service begins, or several with spaces between them. For others, or with a `dcql_query`, name the `claims` that you
    * expect, such as `age_equal_or_over.21`, or `nationalities?` for one that may be missing. Further parameters are
-   * sent as they are, such as `login_hint`. Throws `Denied` or `Unavailable` if the request is pushed.
+   * sent as they are, such as `login_hint`; objects and lists as JSON. Throws `Denied` or `Unavailable` if the request
+   * is pushed.
    * @param {{ scope?: string, claims?: readonly string[], transactionData?: readonly object[], login_hint?: string,
-   *   response_mode?: string, dcql_query?: string, [parameter: string]: unknown }} [asking]
+   *   response_mode?: string, dcql_query?: string | object, [parameter: string]: unknown }} [asking]
    * @returns {Promise<{ url: string, pending: Pending }>}
    */
   async request({ scope = "basic", claims, transactionData: objects = [], ...parameters } = {}) {
     const { issuer, clientId, redirectUri, secret, clock } = this.#own, nonce = fresh(), state = fresh();
-    const names = scope.split(" "), mode = parameters.response_mode ?? "";
-    const transactionData = objects.map((each) => Buffer.from(JSON.stringify(each)).toString("base64url"));
+    const names = scope.split(" ").map((name) => name.replace(SCOPE, "")), mode = parameters.response_mode ?? "";
+    const transactionData = objects.map((each) => Buffer.from(asText(each)).toString("base64url"));
     const decryptionKey = mode === "direct_post.jwt" ? newKey(state) : undefined;
-    const unknown = new TypeError(`the claims of the scope ${scope} are not known here: name them`);
+    const unknown = new TypeError(`the claims of ${scope} are not known here: name them (known: ${Object.keys(SCOPES)})`);
     const asked = claims ?? attempt(() => names.flatMap((name) => [...SCOPES[name]]), unknown), begun = clock();
     const pending = { issuer, clientId, nonce, state, transactionData, claims: asked, begun, decryptionKey };
-    const all = {
+    const filled = Object.entries({
       response_type: "vp_token", client_id: clientId, nonce, state,
       scope: parameters.dcql_query ? "" : names.map((name) => (name.includes(":") ? name : SCOPE + name)).join(" "),
       [mode.startsWith("direct_post") ? "response_uri" : "redirect_uri"]: redirectUri,
-      transaction_data: transactionData.join(" "),
-      client_metadata: decryptionKey && offered(decryptionKey),
+      transaction_data: transactionData.join(" "), client_metadata: decryptionKey && offered(decryptionKey),
       ...parameters,
-    };
-    const filled = Object.fromEntries(Object.entries(all).filter(([, value]) => value));
-    const sent = secret ? await this.#pushed(new URLSearchParams({ ...filled, client_secret: secret })) : filled;
+    }).filter(([, value]) => value).map(([name, value]) => [name, asText(value)]);
+    const sent = secret ? await this.#pushed(new URLSearchParams([...filled, ["client_secret", secret]])) : filled;
     return { url: `${issuer}${PRESENTATION}/authorize?${new URLSearchParams(sent)}`, pending };
   }
 
@@ -130,8 +130,7 @@ export class Wallet {
   async #pushed(body) {
     const { issuer, clientId, fetch } = this.#own, address = `${issuer}${PRESENTATION}/par`;
     const { status, text, headers } = await send(address, { method: "POST", body }, fetch);
-    if (status === 429 || status >= 500) throw new Unavailable(`${address} answered with status ${status}`);
-    const { error, error_description: description, request_uri } = parsed(address, text);
+    const { error, error_description: description, request_uri } = parsed(address, text, status);
     if (status !== 201) throw new Denied(error, description, headers.get("x-request-id"));
     return { client_id: clientId, request_uri };
   }
@@ -142,13 +141,16 @@ export class Wallet {
 export const nonceSha256 = ({ nonce }) => hash(nonce).toString("hex");
 
 /**
- * The content of a webhook. Throws `Rejected` if it is forged or old. It may arrive twice, with the same `webhook-id`.
+ * The content of a webhook. Throws `Rejected` if it is forged or old, `TypeError` if a secret is missing or too short.
+ * It may arrive twice, with the same `webhook-id`.
  * @param {Readonly<Record<string, unknown>>} headers with names in lower case, as Node has them
  * @param {Uint8Array} body as it arrived
  * @param {...string} secrets your secret (`whsec_…`), or the old and the new one while you change them
  * @returns {{ type: string, timestamp: string, data: Record<string, unknown> }}
  */
 export function readWebhook(headers, body, ...secrets) {
+  const fits = secrets.every((secret) => /^(whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(secret));
+  if (!fits) throw new TypeError("a webhook secret is missing or incomplete: it is whsec_ and 44 characters");
   const [id, moment, signatures] = ["id", "timestamp", "signature"].map((name) => `${headers[`webhook-${name}`]}`);
   const sign = (key) => createHmac("sha256", key).update(`${id}.${moment}.`).update(body).digest("base64");
   const own = secrets.map((secret) => `v1,${sign(Buffer.from(secret.replace(/^whsec_/, ""), "base64"))}`);

@@ -18,7 +18,7 @@ export class Denied extends Error {
     this.code = String(code).replace(/[^a-z_]/g, "").slice(0, 64);
     /** Explains it to a developer; only the characters of RFC 6749 §4.1.2.1. */
     this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 300);
-    /** Of a pushed request, to be found in the sandbox by your application's requests, and by the operator. */
+    /** Of a request that was refused when it was pushed, to be found by the operator and, in the sandbox, by you. */
     this.reference = String(requestId).replace(/[^0-9a-f]/g, "").slice(0, 8).toUpperCase();
   }
 }
@@ -131,6 +131,10 @@ export function decrypt(compact, jwk) {
     return readJson(Buffer.concat([cipher.update(sealed), cipher.final()]));
   }, new Rejected("encryption", "it was not encrypted to this key with A256GCM, or it was changed"));
 }
+
+/** The trusted root certificate of a service, which its operator hands over. */
+export const readRoot = (pem) => attempt(() => new crypto.X509Certificate(pem),
+  new TypeError("root is not a certificate in PEM: give the content of the file"));
 
 /** The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host. */
 export function issuerKey({ header: { x5c } }, issuer, root, now) {

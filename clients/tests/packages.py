@@ -80,6 +80,12 @@ def clean() -> dict[str, str]:
     return {"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/")}
 
 
+def in_node(code: str) -> str:
+    """What Node.js says about an exception of this code, which has the module `library`."""
+    code = f'import * as library from "{ROOT / "clients" / "node" / "index.js"}";\n{code}'
+    return subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True).stderr
+
+
 def run(*command: str | Path, cwd: Path, **variables: str) -> None:
     environment = clean() | variables
     done = subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=120)

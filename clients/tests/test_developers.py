@@ -15,14 +15,16 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+from django.http import HttpResponse
 from django.utils import timezone
 
 import credential_presentation
-from clients.tests.packages import HOME, LANGUAGES, MAIL, Installed, clean, run
+from clients.tests.packages import HOME, LANGUAGES, MAIL, Installed, clean, in_node, run
 from clients.tests.vectors import pem
-from credential_presentation import Wallet
+from credential_presentation import Wallet, verify_archive
 from credential_presentation.jose import decode
 from credential_presentation.testing import fields_of, holder
+from infra.published.documents import PublishedDocument
 from presentation.relying_parties.authentication import client_secrets
 from tests.barriers import assert_no_barriers
 from tests.forgery import Forger
@@ -150,8 +152,9 @@ def test_the_examples_let_people_in_and_keep_others_out(page: Any, example: str)
     answer = answered_by_holder(page, example)
     page.goto(answer)
     page.get_by_text("Welcome, Alice!").wait_for()
-    assert page.url == f"{example}/callback"
-    page.goto("about:blank")
+    assert page.url == f"{example}/result"
+    page.reload()
+    page.get_by_text("Welcome, Alice!").wait_for()
     page.goto(answer)  # the answer is used once
     page.get_by_text("Please start again.").wait_for()
     page.goto(answered_by_holder(page, example, persona="under-18"))
@@ -160,6 +163,19 @@ def test_the_examples_let_people_in_and_keep_others_out(page: Any, example: str)
     page.get_by_text("You were not let in.").wait_for()
     page.goto(answered_by_holder(page, example).replace("vp_token=", "vp_token=x"))
     page.get_by_text("We cannot accept this answer.").wait_for()
+
+
+@pytest.mark.browser
+def test_an_example_without_the_service_verifies_the_same_answer_later(
+    page: Any, example: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answer = answered_by_holder(page, example)
+    with monkeypatch.context() as away:
+        away.setattr(PublishedDocument, "__call__", lambda *_, **_names: HttpResponse(status=503))
+        page.goto(answer)
+        page.get_by_text("Please reload this page in a minute.").wait_for()
+    page.reload()
+    page.get_by_text("Welcome, Alice!").wait_for()
 
 
 @pytest.mark.browser
@@ -244,23 +260,37 @@ def test_an_empty_secret_is_no_request_without_one() -> None:
 
 @pytest.mark.parametrize("asking", [{"scope": "basic urn:example:drinks"}, {"claims": "given_name"}])
 def test_a_request_whose_claims_are_not_known_is_a_clear_mistake(asking: dict[str, Any]) -> None:
-    with pytest.raises(ValueError, match="are not known here: list them"):
+    with pytest.raises(ValueError, match="are not known here: list them .known: basic, age-over-18,"):
         Wallet("https://w.example", "client", HOME, root=ROOT_PEM).request(**asking)
     if "scope" in asking:  # TypeScript notices the other one
         said = mistake_in_node("{ root }", f"await wallet.request({json.dumps(asking)})")
-        assert "TypeError: the claims of the scope basic urn:example:drinks are not known here" in said
+        assert (
+            "TypeError: the claims of basic urn:example:drinks are not known here: name them (known: b"
+            in said
+        )
+
+
+@pytest.mark.parametrize("given", ["root.pem", None])
+def test_a_root_that_is_no_certificate_is_a_clear_mistake(given: Any) -> None:
+    for use in (
+        lambda: Wallet("https://w.example", "client", HOME, root=given),
+        lambda: verify_archive("{}", given),
+    ):
+        with pytest.raises(
+            ValueError, match="root is not a certificate in PEM: give the content of the file"
+        ):
+            use()
+    said = mistake_in_node(f"{{ root: {json.dumps(given)} }}", "")
+    assert "TypeError: root is not a certificate in PEM: give the content of the file" in said
 
 
 def mistake_in_node(options: str, then: str) -> str:
-    """What Node.js says about an exception that nothing catches."""
-    module = ROOT / "clients" / "node" / "index.js"
-    code = f"""
-import {{ Wallet }} from "{module}";
-const root = {json.dumps(ROOT_PEM)}, wallet = new Wallet("https://w.example", "client", "{HOME}", {options});
+    """What Node.js says about this use of a wallet."""
+    return in_node(f"""
+const root = {json.dumps(ROOT_PEM)};
+const wallet = new library.Wallet("https://w.example", "client", "{HOME}", {options});
 {then}
-"""
-    done = subprocess.run(["node", "--input-type=module", "-e", code], capture_output=True, text=True)
-    return done.stderr
+""")
 
 
 def test_amounts_may_be_decimals() -> None:

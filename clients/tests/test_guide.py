@@ -25,7 +25,7 @@ SECRET = bytes(range(32))
 NODE = """
 import assert from "node:assert/strict";
 import { fieldsOf, holder } from "credential-presentation/testing";
-import { begin, beginPayment, finish, onWebhook, testAMinorIsRecognised } from "./guide.mjs";
+import { begin, beginPayment, finish, onWebhook, testAMinorIsRecognised, testANoIsANo } from "./guide.mjs";
 
 const [example, webhook, secret] = process.argv.slice(2, 5);
 const { body, ...headers } = JSON.parse(webhook);
@@ -39,6 +39,7 @@ for (const starts of [begin, (session, email) => beginPayment(session, email, 12
 }
 assert.equal(await finish({}, {}), null);
 await testAMinorIsRecognised();
+await testANoIsANo();
 assert.deepEqual(onWebhook(headers, Buffer.from(body), secret), ["credential.revoked", "n1"]);
 assert.throws(() => onWebhook(headers, Buffer.from(`${body} `), secret), { name: "Rejected" });
 """

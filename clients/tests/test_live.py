@@ -25,6 +25,7 @@ from tests.receiver import listening
 from tests.relying_party import read_jwt
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
+SCOPE = "urn:service:params:scope:verifiable-credentials:"
 PAYMENT = {
     "type": payloads.ITEMIZED,
     "credential_ids": ["basic"],
@@ -92,8 +93,21 @@ def test_other_scopes_and_claims_are_requested(opened: Any, service: Any) -> Non
         "meta": {"vct_values": [f"{service.url}/credential-types/identity/v1"]},
         "claims": [{"path": ["age_equal_or_over", "18"]}],
     }
-    named = asked(library, dcql_query=json.dumps({"credentials": [query]}), claims=["age_equal_or_over.18"])
-    assert finish(library, named)["claims"] == {"age_equal_or_over": {"18": True}}
+    for dcql_query in ({"credentials": [query]}, json.dumps({"credentials": [query]})):
+        named = asked(library, dcql_query=dcql_query, claims=["age_equal_or_over.18"])
+        assert finish(library, named)["claims"] == {"age_equal_or_over": {"18": True}}
+    urn = asked(library, scope=f"{SCOPE}age-over-18")
+    assert finish(library, urn)["claims"] == {"age_equal_or_over": {"18": True}}
+
+
+def test_a_wrong_call_of_the_holder_says_what_is_wrong(opened: Any) -> None:
+    library = opened(shop())
+    request = library("request", login_hint=MAIL)
+    for wrong in ({"persona": "nobody"}, {"url": request["url"].replace("localhost", "127.0.0.1")}):
+        with pytest.raises(RefusedError) as refused:
+            library("holder", **{"url": request["url"]} | wrong)
+        assert (refused.value.kind, refused.value.code) == ("Denied", "invalid_request")
+        assert re.search("persona must be one of adult|authorize_url must begin with", refused.value.text)
 
 
 def test_the_wire_format_of_openid4vp_is_read(opened: Any) -> None:
@@ -109,8 +123,10 @@ def test_requests_are_pushed_with_a_secret(opened: Any) -> None:
     answer = asked(library)
     assert set(dict(parse_qsl(urlsplit(answer["url"]).query))) == {"client_id", "request_uri"}
     assert finish(library, answer)["claims"]["given_name"] == "Alice"
-    again = refusal(library, "holder", url=answer["url"])  # it was answered: a person would stay on a page
-    assert again == ("Denied", "no_redirect")
+    with pytest.raises(RefusedError) as refused:  # it was answered: a person would stay on a page
+        library("holder", url=answer["url"])
+    assert (refused.value.kind, refused.value.code) == ("Denied", "no_redirect")
+    assert "{" not in refused.value.text
     with pytest.raises(RefusedError) as refused:
         library("request", login_hint=MAIL, scope="urn:no:scope", claims=["email"])
     assert (refused.value.kind, refused.value.code) == ("Denied", "invalid_scope")

@@ -13,10 +13,13 @@ import pytest
 from joserfc import jwe
 from joserfc.jwk import ECKey
 
-from clients.tests.packages import HOME, LANGUAGES, Installed, Library, RefusedError, refusal
+from clients.tests.packages import HOME, LANGUAGES, Installed, Library, RefusedError, in_node, refusal
 from clients.tests.vectors import STATE, vectors, write
+from credential_presentation import read_webhook
+from credential_presentation.jose import decode, encode
 from presentation.webhooks import signing_secrets
 from tests.forgery import HONEST, NOW, Forger, new_key, public_jwk
+from tests.ports import free_port
 from tests.presentation.test_real_clients import private_jwk
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
@@ -75,6 +78,12 @@ def test_whatever_is_changed_in_a_presentation_it_is_refused(library: Library) -
 # --- Archives ---------------------------------------------------------------------------------------------
 
 
+def claiming(token: str, **payload: Any) -> str:
+    """The token with these members in its payload; its signature no longer verifies."""
+    head, body, rest = token.split(".", 2)
+    return f"{head}.{encode(json.dumps(json.loads(decode(body)) | payload).encode())}.{rest}"
+
+
 def test_no_part_of_an_archive_can_be_changed(library: Library) -> None:
     vector = vectors()["with two transactions"]
     root = vector["wallet"]["root"]
@@ -94,6 +103,17 @@ def test_no_part_of_an_archive_can_be_changed(library: Library) -> None:
         {"statement": "a.b.c"},
         {"statement": None},
         {"statement": kept["status_lists"][0]},
+        # `iss` is the sender's until the signature is verified.
+        {"presentations": [claiming(token, iss="https://[x")]},
+        # A status list that nobody needs would not be verified, but could move the time of the archive.
+        {
+            "status_lists": [
+                *kept["status_lists"],
+                claiming(kept["status_lists"][0], sub="https://x", iat=NOW + 250),
+            ]
+        },
+        {"status_lists": [*kept["status_lists"], *other["status_lists"]]},
+        {"status_lists": [*other["status_lists"], *kept["status_lists"]]},
     ):
         document = json.dumps(kept | change)
         assert refusal(library, "archive", document=document, root=root)[0] == "Rejected", change
@@ -138,6 +158,15 @@ def test_webhooks_are_verified_with_the_old_and_the_new_secret(library: Library)
     assert refusal(library, "webhook", headers=array, body="[]", secrets=texts)[0] == "Rejected"
 
 
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec", "whsec_AAAA", None])
+def test_a_webhook_secret_that_is_missing_is_a_clear_mistake(secret: Any) -> None:
+    """Anybody could sign with the empty key of a variable that is not set."""
+    with pytest.raises(ValueError, match="a webhook secret is missing or incomplete"):
+        read_webhook({}, b"{}", secret)
+    said = in_node(f"library.readWebhook({{}}, Buffer.from('{{}}'), {json.dumps(secret)});")
+    assert "TypeError: a webhook secret is missing or incomplete" in said
+
+
 @pytest.mark.parametrize(
     "others", [{}, {"enc": "A128GCM"}, {"enc": "A128CBC-HS256"}, {"apu": "QQ"}, {"apv": "QQ"}]
 )
@@ -158,13 +187,15 @@ def test_answers_that_another_library_encrypted_are_read(library: Library, other
 
 
 def test_a_service_that_is_not_there_is_unavailable(library: Library, root: str) -> None:
-    facts = {"base_url": "http://127.0.0.1:9", "client_id": "shop", "redirect_uri": HOME, "root": root}
+    nowhere = f"http://127.0.0.1:{free_port()}"
+    facts = {"base_url": nowhere, "client_id": "shop", "redirect_uri": HOME, "root": root}
     library("open", **facts, secret="x")
-    assert refusal(library, "request")[0] == "Unavailable"
+    with pytest.raises(RefusedError, match="ECONNREFUSED|ConnectionRefusedError"):
+        library("request")
     library("open", **facts)
     pending = library("request")["pending"]
     token = vectors()["as asked"]["fields"]["vp_token"]
-    assert refusal(library, "holder", url="http://127.0.0.1:9/verifiable-credentials/")[0] == "Unavailable"
+    assert refusal(library, "holder", url=f"{nowhere}/verifiable-credentials/")[0] == "Unavailable"
     assert refusal(library, "finish", pending=pending, fields={"vp_token": token, "state": pending["state"]})
 
 

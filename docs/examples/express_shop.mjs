@@ -1,4 +1,4 @@
-// A shop with Express: npm install express, begin as docs/integrate.md says, and run this file.
+// A shop with Express: begin as docs/integrate.md says, then npm install express; node express_shop.mjs
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
 import { CALLBACK, Denied, Rejected, Unavailable, Wallet } from "credential-presentation";
@@ -8,9 +8,10 @@ const { WALLET_URL = "http://localhost:8000", WALLET_ROOT = "root.pem" } = proce
 const { CLIENT_ID, CLIENT_SECRET: secret, SHOP_URL = "http://127.0.0.1:5000" } = process.env;
 const root = readFileSync(WALLET_ROOT, "utf8"); // the certificate's file, from the operator
 const wallet = new Wallet(WALLET_URL, CLIENT_ID, `${SHOP_URL}/callback`, { root, secret });
-const sessions = new Map(); // on the server; in production a table
+const waiting = new Map(), results = new Map(); // by session, on the server; in production a table
 const app = express();
 const POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'";
+const sessionOf = (request) => /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? "")?.[1];
 
 app.use((_request, response, next) => {
   response.set("Content-Security-Policy", `${POLICY}; require-trusted-types-for 'script'`);
@@ -26,29 +27,31 @@ app.get("/", (_request, response) => {
 app.get("/start", async (_request, response) => {
   const { url, pending } = await wallet.request({ scope: "basic", login_hint: "sam@example.org" });
   const session = randomBytes(32).toString("base64url");
-  sessions.set(session, pending);
+  waiting.set(session, pending);
   response.cookie("session", session, { httpOnly: true, sameSite: "lax", secure: SHOP_URL.startsWith("https:") });
   response.redirect(303, url);
 });
 
 app.get("/callback", (_request, response) => response.sendFile("callback.html", { root: CALLBACK }));
 app.get("/callback.js", (_request, response) => response.sendFile("callback.js", { root: CALLBACK }));
+app.get("/result", (request, response) => response.type("text").send(results.get(sessionOf(request)) ?? "Start again."));
 
 app.post("/callback", express.urlencoded({ extended: false }), async (request, response) => {
-  const session = /(?:^|; )session=([\w-]+)/.exec(request.headers.cookie ?? "")?.[1], pending = sessions.get(session);
-  sessions.delete(session); // each request is used once
-  response.type("text/plain");
-  if (!pending) return response.status(400).send("Please start again.");
-  try {
-    const { claims } = await wallet.finish(pending, request.body);
-    const ofAge = claims.age_equal_or_over["18"];
-    return response.send(ofAge ? `Welcome, ${claims.given_name}!` : "You are too young.");
-  } catch (error) {
-    if (error instanceof Denied) return response.send("You were not let in.");
-    if (error instanceof Rejected) return response.status(400).send("We cannot accept this answer.");
-    if (error instanceof Unavailable) return response.status(503).send("We cannot check this now. Please start again.");
+  const session = sessionOf(request), pending = waiting.get(session);
+  waiting.delete(session); // each request is used once
+  if (!pending) return response.status(400).type("text").send("Please start again.");
+  const { claims } = await wallet.finish(pending, request.body).catch((error) => {
+    if (error instanceof Unavailable) waiting.set(session, pending); // a reload verifies the same answer again
     throw error;
-  }
+  });
+  results.set(session, claims.age_equal_or_over["18"] ? `Welcome, ${claims.given_name}!` : "You are too young.");
+  response.redirect(303, "/result");
 });
 
+app.use((error, _request, response, next) => {
+  if (error instanceof Denied) return response.type("text").send("You were not let in.");
+  if (error instanceof Rejected) return response.status(400).type("text").send("We cannot accept this answer.");
+  if (error instanceof Unavailable) return response.status(503).type("text").send("Please reload this page in a minute.");
+  return next(error);
+});
 app.listen(new URL(SHOP_URL).port, "127.0.0.1");

@@ -1,25 +1,30 @@
-"""A shop: pip install flask, begin as docs/integrate.md says, then flask --app flask_shop run."""
+"""A shop: pip install flask, begin as docs/integrate.md says, then flask --app flask_shop run -p 5000."""
 
 import os
 import secrets
 from pathlib import Path
 
-from flask import Flask, redirect, request, send_from_directory, session
+from flask import Flask, redirect, request, session
 
 from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
 
-SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")
+SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")  # its port is the one after -p
 url, root = os.environ.get("WALLET_URL", "http://localhost:8000"), os.environ.get("WALLET_ROOT", "root.pem")
 client_id, secret = os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]
 wallet = Wallet(url, client_id, f"{SHOP}/callback", root=Path(root).read_text(), secret=secret)
-sessions = {}  # on the server; in production a table
-app = Flask(__name__)
+waiting, results = {}, {}  # by the number of the session, on the server; in production a table
+app = Flask(__name__, static_folder=CALLBACK, static_url_path="")  # callback.js
 app.config |= {"SESSION_COOKIE_SAMESITE": "Lax", "SESSION_COOKIE_SECURE": SHOP.startswith("https")}
 app.config["SECRET_KEY"] = secrets.token_bytes(32)
 POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 HOME = '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
-app.add_url_rule("/", view_func=lambda: HOME)
+app.add_url_rule("/", "home", lambda: HOME)
+app.add_url_rule("/callback", "callback", lambda: app.send_static_file("callback.html"))
+app.add_url_rule("/result", "result", lambda: (results.get(session.get("number"), "Start again."), TEXT))
+app.register_error_handler(Denied, lambda _: ("You were not let in.", TEXT))
+app.register_error_handler(Rejected, lambda _: ("We cannot accept this answer.", 400, TEXT))
+app.register_error_handler(Unavailable, lambda _: ("Please reload this page in a minute.", 503, TEXT))
 
 
 @app.after_request
@@ -33,27 +38,21 @@ def with_headers(response):
 def start():
     url, pending = wallet.request("basic", login_hint="sam@example.org")
     session["number"] = secrets.token_urlsafe(32)  # Flask's own session is a readable cookie
-    sessions[session["number"]] = pending.to_json()
+    waiting[session["number"]] = pending.to_json()
     return redirect(url, 303)
-
-
-@app.get("/<any('callback', 'callback.js'):name>")
-def callback_page(name):
-    return send_from_directory(CALLBACK, name if name.endswith(".js") else "callback.html")
 
 
 @app.post("/callback")
 def answer():
-    pending = sessions.pop(session.pop("number", None), None)  # each request is used once
+    number = session.get("number")
+    pending = waiting.pop(number, None)  # each request is used once
     if pending is None:
         return "Please start again.", 400, TEXT
     try:
         claims = wallet.finish(Pending.from_json(pending), request.form).claims
-    except Denied:
-        return "You were not let in.", TEXT
-    except Rejected:
-        return "We cannot accept this answer.", 400, TEXT
     except Unavailable:
-        return "Please try again later.", 503, TEXT
-    said = f"Welcome, {claims['given_name']}!"
-    return said if claims["age_equal_or_over"]["18"] else "You are too young.", TEXT
+        waiting[number] = pending  # a reload verifies the same answer again
+        raise
+    welcome = f"Welcome, {claims['given_name']}!"
+    results[number] = welcome if claims["age_equal_or_over"]["18"] else "You are too young."
+    return redirect("/result", 303)

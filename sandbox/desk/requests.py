@@ -53,7 +53,9 @@ def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dic
 def _rule(step: Step) -> tuple[str, str]:
     """The parameter that the sentence of a refusal names, and what the API description says about it."""
     rules = _rules(settings.BASE_URL, step.route if step.route in MACHINES else "authorize")
-    named = next((name for name in _NAMES.findall(step.sentence) if name in rules), "")
+    # A wrong secret or assertion breaks no rule of a parameter, though the sentence names some.
+    names = [] if step.error == "invalid_client" else _NAMES.findall(step.sentence)
+    named = next((name for name in names if name in rules), "")
     return named, rules.get(named, "")
 
 

@@ -18,7 +18,8 @@ from sandbox.self_service.self_registrations import CHANGES_BY_OWNER
 def send_test(party: RelyingParty, owner: str, *, reference: str, now: datetime) -> None:
     """Posts a webhook of the type `webhook.test`, which is not tried again; raises LimitReachedError."""
     CHANGES_BY_OWNER.take(owner, now=now)
-    message = {"type": "webhook.test", "timestamp": iso(now), "data": {"client_id": party.client_id}}
+    data = {"client_id": party.client_id, "nonce_sha256": "0" * 64}  # members that every webhook has
+    message = {"type": "webhook.test", "timestamp": iso(now), "data": data}
     event = WebhookEvent(id=uuid.uuid4(), body=json.dumps(message))
     try:
         with waiting_for(party.pk):

@@ -6,13 +6,14 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import escape
 from django.utils.safestring import mark_safe
 
 from infra.reading import only_read
 from sandbox.guide.document import Document, rendered
 from sandbox.self_service import developer_sign_in, self_registrations
 
-GUIDE = "integrate"
+GUIDE, CALLBACK = "integrate", "http://127.0.0.1:5000/callback"
 PAGES = (GUIDE, "openid-connect", "protocol", "transaction-data", "credential-status")
 
 
@@ -20,7 +21,8 @@ PAGES = (GUIDE, "openid-connect", "protocol", "transaction-data", "credential-st
 def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
     """One page of the guide; 404 if `name` is not one of `PAGES`.
 
-    The code has the developer's own client ID: of the application that `client_id` names, or of the newest.
+    The code has the client ID and the first redirect URI of the developer's own application: of the one that
+    `client_id` names, or of the newest.
     """
     if name not in PAGES:
         raise Http404
@@ -28,13 +30,18 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
     owner, want = developer_sign_in.current(request), request.GET.get("client_id")
     own = self_registrations.registered_by(owner) if owner else ()
     party = min(own, key=lambda each: each.client_id != want, default=None)
-    html = document.html.replace("your-client-id", party.client_id) if party else document.html
+    html, own_uri = document.html, party and party.redirect_uris.values_list("uri", flat=True).first()
+    if party:
+        html = html.replace("your-client-id", party.client_id)
+    if own_uri:
+        html = html.replace(CALLBACK, escape(own_uri))
     # Safe: `rendered` escapes all text and adds only its own tags.
     facts = {
         "title": document.title,
         "contents": [(anchor, mark_safe(title)) for anchor, title in document.contents],  # noqa: S308
         "html": mark_safe(html),  # noqa: S308
         "party": party,
+        "others": [each for each in own if each != party],
         "is_guide": name == GUIDE,
     }
     return render(request, "developer/guide.html", facts)

@@ -131,7 +131,7 @@ class SelfRegistrationForm(forms.Form):
     )
     initiate_login_uri = _address(
         _("Where requests begin"),
-        _("Where people begin again after a long identity check: https, on a host of the above."),
+        _("initiate_login_uri, where people begin again after a long check: https, on a host of the above."),
     )
     webhook_url = _address(
         _("Address for webhooks"),

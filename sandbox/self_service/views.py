@@ -24,6 +24,7 @@ from infra.limits import LimitReachedError
 from infra.reading import only_read
 from presentation.models import RelyingParty
 from presentation.relying_parties import integration
+from presentation.relying_parties.authentication import client_secrets
 from sandbox.self_service import developer_sign_in, self_registrations
 from sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
 from wallet.decorators import see_other
@@ -181,11 +182,15 @@ def _saved(form: SelfRegistrationForm, use_case: Callable[..., RelyingParty]) ->
 
 
 def _to_try(own: RelyingParty) -> dict[str, Any]:
-    """An example request for each redirect URI, the endpoints, and the holder for tests."""
+    """An example request for each redirect URI, the addresses (first those that the guide needs), and whether
+    there is a client secret.
+    """
     requests = integration.requests_to_try(own, login_hint="sam@example.org")
     holder = settings.BASE_URL + reverse("sandbox_holder")
-    addresses = integration.addresses() | {"root certificate": f"{settings.BASE_URL}/trust/root.pem"}
-    return {"requests": requests, "addresses": addresses, "holder": holder}
+    first = {"issuer": settings.BASE_URL, "root certificate": f"{settings.BASE_URL}/trust/root.pem"}
+    has_secret = bool(client_secrets.live(own, now=timezone.now()))
+    facts = {"addresses": first | integration.addresses(), "has_secret": has_secret}
+    return facts | {"requests": requests, "holder": holder}
 
 
 def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) -> HttpResponse:

@@ -114,6 +114,7 @@ def test_nothing_is_left_of_the_address_that_the_files_have(
 
 def test_the_code_has_the_developers_own_client_id(db: None) -> None:
     older, newer = registered_by(name="Older <b>"), registered_by()
+    older.redirect_uris.update(uri="http://127.0.0.1:3000/back?a=1&b=2")
     foreign = registered_by("other@shop.example", "Foreign Shop")
     developer = signed_in()
 
@@ -130,6 +131,9 @@ def test_the_code_has_the_developers_own_client_id(db: None) -> None:
         assert f"export CLIENT_ID={party.client_id} CLIENT_SECRET=your-client-secret" in found
         assert f"The code has the client ID of {party.name}." in found
         assert foreign.client_id not in found
+    assert '"http://127.0.0.1:3000/back?a=1&b=2"' in shown(client_id=older.client_id)
+    assert f"Use {older.name}" in shown()
+    assert f'href="?client_id={older.client_id}"' in developer.get(GUIDE).content.decode()
     stranger = Reader(page(GUIDE)).text
     assert "export CLIENT_ID=your-client-id" in stranger
     assert "Register your own application" in stranger

@@ -196,6 +196,7 @@ def test_a_secret_is_made_shown_once_and_good_for_access_tokens(developer: Clien
 
     assert statuses == [401, 200]
     assert secrets[1] not in text(developer.get(page))
+    assert "made, and shown once" in text(developer.get(page))
 
 
 # --- Attacks ------------------------------------------------------------------------------------------------

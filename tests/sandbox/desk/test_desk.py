@@ -31,7 +31,7 @@ from wallet.models import Wallet
 pytestmark = pytest.mark.usefixtures("signing_key")
 ALL_REQUESTS = f"{HOME}requests/"
 PUSH = "/verifiable-credentials/v1/presentation/par"
-TOLD = "https://bank.example/told"
+TOLD, FORM = "https://bank.example/told", "application/x-www-form-urlencoded"
 
 
 def reference_of(response: Any) -> str:
@@ -89,8 +89,7 @@ def test_an_address_that_is_not_registered_is_shown_with_those_that_are(
 
 def push(client: Client, party: RelyingParty, values: dict[str, str]) -> Any:
     secret = client_secrets.rotate(party, now=timezone.now()).text
-    form, kind = urlencode(values), "application/x-www-form-urlencoded"
-    return client.post(PUSH, form, kind, headers=basic(party.client_id, secret))
+    return client.post(PUSH, urlencode(values), FORM, headers=basic(party.client_id, secret))
 
 
 def test_a_pushed_request_and_what_became_of_it_are_one(
@@ -117,6 +116,16 @@ def test_the_rule_is_that_of_the_endpoint_which_refused(
 
     assert found["Because"] == "A scope is unknown or not granted to this client."
     assert "presentation:verify" in found["Its rule"]
+
+
+def test_a_wrong_secret_breaks_no_rule_of_a_parameter(
+    client: Client, developer: Client, own: RelyingParty
+) -> None:
+    client.post(PUSH, urlencode(asked(own)), FORM, headers=basic(own.client_id, "wrong"))
+    found = facts(text(developer.get(desk_of(own))))
+
+    assert found["Refused with"] == "invalid_client"
+    assert "Its rule" not in found
 
 
 def test_a_word_that_is_also_the_name_of_a_parameter_is_none(
@@ -160,7 +169,7 @@ def test_webhooks_are_shown_with_what_came_back(holder: Client, developer: Clien
         arrived = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
 
     assert waiting == "waiting, 0 tries"
-    assert refused == "waiting, 1 try; your server answered 500; It answered with status 500."
+    assert refused == "waiting, 1 try; your server answered 500"
     assert arrived == "delivered, 2 tries; your server answered 204"
 
 
@@ -301,8 +310,9 @@ def test_a_test_webhook_is_signed_sent_once_and_shown(
 
     (message,) = receiver.verified(secret)
     assert message["type"] == "webhook.test"
-    assert message["data"] == {"client_id": own.client_id}
+    assert message["data"] == {"client_id": own.client_id, "nonce_sha256": "0" * 64}
     assert "POST 204" in page
+    assert '<span class="badge badge-good">delivered</span>' in page
     assert not WebhookEvent.objects.exists()
     assert steps() == [("webhook.test", 204)]
 
@@ -312,7 +322,7 @@ def test_what_came_back_from_a_test_webhook_is_shown(
 ) -> None:
     receiver, _secret = told
     receiver.statuses = [500]
-    assert "It answered with status 500." in send(developer, own)
+    assert facts(send(developer, own))["Because"] == "your server answered 500"
 
     RelyingParty.objects.update(webhook_url="http://127.0.0.1:9/told")
     assert "POST –<" in (page := send(developer, own))

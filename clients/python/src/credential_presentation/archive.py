@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from credential_presentation.errors import demand
-from credential_presentation.jose import Jwt, certified_key, digest, read_object, read_root, whole_number
+from credential_presentation.jose import Jwt, certified_key, digest, read_json, read_root, whole_number
 from credential_presentation.verification import Pending, Presentation, verify
 
 PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
@@ -31,7 +31,7 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
 
     All is checked at one time: that of the service's statement or, without one, of the newest signature.
     """
-    parts, trusted = read_object(document), read_root(root)
+    parts, trusted = read_json(document, dict), read_root(root)
     for part in map(parts.get, PARTS):
         fits = isinstance(part, list) and len(part) <= MOST and all(isinstance(text, str) for text in part)
         demand(fits, "structure", "a part is not a list of strings")
@@ -60,7 +60,9 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
         hashed = each.binding.payload.get("transaction_data_hashes")
         its_data = [text for text in data if isinstance(hashed, list) and digest(text) in hashed]
         request = Pending(issuer, client_id, nonce, None, its_data)
-        claims.append(verify(each, request, key_of, now, lambda uri: by_address.get(uri, ""))[0])
-        bound.update(its_data, each.jwt.header["x5c"])
-    demand(bound >= {*data, *certificates}, "transaction-data", "no presentation is bound to a part")
+        found, status_list = verify(each, request, key_of, now, lambda uri: by_address.get(uri, ""))
+        claims.append(found)
+        bound.update(its_data, each.jwt.header["x5c"], [status_list])
+    # A list that nobody verified could move `now`.
+    demand(bound >= {*data, *certificates, *status_lists}, "transaction-data", "no presentation needs a part")
     return Archived(issuer, client_id, nonce, now, claims, statement is not None)

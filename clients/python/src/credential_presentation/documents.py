@@ -8,7 +8,7 @@ from http.client import HTTPException
 from typing import Any
 
 from credential_presentation.errors import Rejected, Unavailable
-from credential_presentation.jose import read_object
+from credential_presentation.jose import read_json
 
 TIMEOUT = 5  # seconds
 LONGEST = 2**23  # bytes of a document
@@ -42,7 +42,8 @@ def send(address: str, body: bytes | None = None, **headers: str) -> tuple[int, 
                     raise OSError
         return response.status, received.decode(), response.headers
     except (OSError, ValueError, HTTPException) as error:
-        raise Unavailable(f"{address} cannot be read ({type(error).__name__})") from error
+        reason = type(getattr(error, "reason", error)).__name__  # such as ConnectionRefusedError
+        raise Unavailable(f"{address} cannot be read ({reason})") from error
 
 
 def fetch(address: str) -> tuple[str, float]:
@@ -54,10 +55,12 @@ def fetch(address: str) -> tuple[str, float]:
     return text, float(parts["max-age"]) if parts.get("max-age", "").isdecimal() else 60
 
 
-def parsed(address: str, text: str) -> dict[str, Any]:
-    """The JSON object that an address answered with."""
+def parsed(address: str, text: str, status: int = 200) -> dict[str, Any]:
+    """The JSON object that an address answered with. Raises `Unavailable` if it is overloaded or fails."""
+    if status == 429 or status >= 500:
+        raise Unavailable(f"{address} answered with status {status}: {text[:300]!r}")
     try:
-        return read_object(text)
+        return read_json(text, dict)
     except Rejected:
         raise Unavailable(f"{address} did not answer with a JSON object") from None
 

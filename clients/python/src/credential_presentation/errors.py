@@ -7,7 +7,8 @@ class Denied(Exception):
     """The person or the service said no, so nobody is verified.
 
     `code` is the `error` of OAuth 2.0, such as `access_denied`; `description` explains it to a developer.
-    `reference` is that of a pushed request, to be found by the operator and, in the sandbox, by you.
+    `reference` is that of a request that was refused when it was pushed, to be found by the operator and, in
+    the sandbox, by you. It is empty for an answer, such as the no of a person.
     """
 
     def __init__(self, code: object, description: object = "", request_id: str = "") -> None:

@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from itertools import pairwise
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
 from cryptography import x509
@@ -21,6 +21,7 @@ from credential_presentation.errors import Rejected, demand
 
 LONGEST_RESPONSE, MOST = 131_072, 5  # characters of an encrypted answer, and certificates below the root
 PublicKey = ec.EllipticCurvePublicKey
+Kind = TypeVar("Kind")
 UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.ExtensionNotFound)
 # What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
 CONTEXT = b"\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0"
@@ -45,19 +46,14 @@ def digest(text: str) -> str:
     return encode(hashlib.sha256(text.encode(errors="replace")).digest())
 
 
-def read_object(text: str | bytes) -> dict[str, Any]:
-    """The object of a JSON text."""
-    if not isinstance(found := read_json(text), dict):
-        raise Rejected("structure", "a part is not a JSON object")
-    return found
-
-
-def read_json(text: str | bytes) -> Any:
-    """The value of a JSON text in which no object has a name twice."""
+def read_json(text: str | bytes, kind: type[Kind]) -> Kind:
+    """The value of a JSON text, which is of this kind and has no object with a name twice."""
     try:
-        return json.loads(text, object_pairs_hook=_unique)
+        if isinstance(found := json.loads(text, object_pairs_hook=_unique), kind):
+            return found
     except (ValueError, RecursionError):
-        raise Rejected("structure", "a part is not JSON") from None
+        pass
+    raise Rejected("structure", f"a part is not JSON of the kind {kind.__name__}")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -84,7 +80,7 @@ class Jwt:
     def __init__(self, text: object) -> None:
         parts = text.split(".") if isinstance(text, str) else []
         demand(len(parts) == 3, "structure", "a JWT has three parts")
-        self.header, self.payload = read_object(decode(parts[0])), read_object(decode(parts[1]))
+        self.header, self.payload = (read_json(decode(part), dict) for part in parts[:2])
         self.signed, self.signature = f"{parts[0]}.{parts[1]}".encode(), decode(parts[2])
 
     def verify(self, key: PublicKey, typ: str, check: str, of_type: str = "", of_alg: str = "") -> None:
@@ -115,8 +111,7 @@ def public_key(jwk: object, check: str) -> PublicKey:
 
 def new_key(kid: str) -> dict[str, str]:
     """A fresh private key for one encrypted answer, as a JWK."""
-    key = ec.generate_private_key(ec.SECP256R1())
-    numbers = key.private_numbers()
+    numbers = ec.generate_private_key(ec.SECP256R1()).private_numbers()
     point = {"x": numbers.public_numbers.x, "y": numbers.public_numbers.y, "d": numbers.private_value}
     coordinates = {name: encode(number.to_bytes(32, "big")) for name, number in point.items()}
     return {"kty": "EC", "crv": "P-256", "kid": kid, "use": "enc", "alg": "ECDH-ES", **coordinates}
@@ -126,7 +121,7 @@ def jwe_header(compact: object) -> dict[str, Any]:
     """The protected header of a compact JWE (RFC 7516 §7.1) with direct key agreement: no second part."""
     short = isinstance(compact, str) and len(compact) <= LONGEST_RESPONSE
     demand(short and re.fullmatch(r"[^.]+\.(\.[^.]+){3}", str(compact)), "encryption", "it is no such JWE")
-    return read_object(decode(str(compact).partition(".")[0]))
+    return read_json(decode(str(compact).partition(".")[0]), dict)
 
 
 def decrypt(compact: object, jwk: Mapping[str, Any]) -> dict[str, Any]:
@@ -137,14 +132,18 @@ def decrypt(compact: object, jwk: Mapping[str, Any]) -> dict[str, Any]:
     key = ConcatKDFHash(hashes.SHA256(), 32, CONTEXT).derive(shared)
     try:
         head, _none, initial, sealed, tag = str(compact).split(".")
-        return read_object(AESGCM(key).decrypt(decode(initial), decode(sealed) + decode(tag), head.encode()))
+        opened = AESGCM(key).decrypt(decode(initial), decode(sealed) + decode(tag), head.encode())
     except (InvalidTag, ValueError):
         raise Rejected("encryption", "it was not encrypted to this key, or it was changed") from None
+    return read_json(opened, dict)
 
 
 def read_root(pem: str | bytes) -> x509.Certificate:
     """The trusted root certificate of a service, which its operator hands over."""
-    return x509.load_pem_x509_certificate(pem.encode() if isinstance(pem, str) else pem)
+    try:
+        return x509.load_pem_x509_certificate(pem.encode() if isinstance(pem, str) else pem)
+    except (ValueError, AttributeError, TypeError):
+        raise ValueError("root is not a certificate in PEM: give the content of the file") from None
 
 
 def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> PublicKey:
@@ -152,9 +151,8 @@ def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> 
 
     RFC 5280 §6.
     """
-    sent, check, moment = jwt.header.get("x5c"), "certificate-chain", datetime.fromtimestamp(now, UTC)
-    if not isinstance(sent, list) or not 1 <= len(sent) <= MOST:
-        raise Rejected("x5c", "there is no chain of certificates")
+    sent, check, moment = at(jwt.header, "x5c"), "certificate-chain", datetime.fromtimestamp(now, UTC)
+    demand(isinstance(sent, list) and 1 <= len(sent) <= MOST, "x5c", "there is no chain of certificates")
     try:
         chain = [x509.load_der_x509_certificate(base64.b64decode(each, validate=True)) for each in sent]
         for each in [*chain, root]:
@@ -166,9 +164,9 @@ def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> 
             demand(limits.ca, check, "an issuer is not a certificate authority")
         names = chain[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
         named, key = {str(name.value) for name in names}, chain[0].public_key()
+        demand(urlsplit(issuer).hostname in named, check, "the certificate is for another host")
     except (*UNREADABLE, InvalidSignature):
         raise Rejected(check, "a certificate was not issued by the next; is the root right?") from None
-    demand(urlsplit(issuer).hostname in named, check, "the certificate is for another host")
     if not isinstance(key, PublicKey) or not isinstance(key.curve, ec.SECP256R1):
         raise Rejected("certificate-key", "the key is not on the curve P-256")
     return key

@@ -5,14 +5,15 @@ import time
 from urllib.parse import parse_qsl, urlsplit
 
 from credential_presentation.documents import parsed, send
-from credential_presentation.errors import Denied, Unavailable
+from credential_presentation.errors import Denied
 
 
 def holder(url: str, **choices: object) -> str:
     """The address to which the browser would be redirected.
 
-    Raises `Denied` where a person would stay on a page, as with a request that was answered before; its
-    `description` has the words of the page.
+    Raises `Denied` where a person would stay on a page, as with a request that was answered before: its
+    `code` is `no_redirect`, and its `description` has the words of the page. The `code` `invalid_request`
+    means that the call itself is wrong, such as an unknown persona.
     `url` comes from `Wallet.request`. `choices` are the other members that the sandbox knows, such as
     `persona="under-18"`, `decision="decline"` and `optional=["nationalities"]`.
     """
@@ -20,15 +21,14 @@ def holder(url: str, **choices: object) -> str:
     body = json.dumps({"authorize_url": url, **choices}).encode()
     for _ in range(100):
         status, text, _ = send(address, body, **{"Content-Type": "application/json"})
-        if status == 200:
-            found = parsed(address, text)
-            if target := found.get("redirect_to"):
-                return str(target)
-            raise Denied("no_redirect", found.get("page"))
         if status != 503:  # 503: other calls for this person are being answered
             break
         time.sleep(0.2)
-    raise Unavailable(f"{address} answered with status {status}: {text[:500]}")
+    answer = parsed(address, text, status)
+    if target := answer.get("redirect_to"):
+        return str(target)
+    page = ": ".join(map(str, answer.get("page", {}).values())).replace("’", "'")  # status, heading and text
+    raise Denied(answer.get("error", "no_redirect"), answer.get("error_description", page))
 
 
 def fields_of(address: str) -> dict[str, str]:

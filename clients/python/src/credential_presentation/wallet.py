@@ -3,6 +3,7 @@
 import base64
 import hmac
 import json
+import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -11,10 +12,8 @@ from pathlib import Path
 from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
-from cryptography.hazmat.primitives.asymmetric import ec
-
 from credential_presentation import documents, jose
-from credential_presentation.errors import Denied, Unavailable, demand
+from credential_presentation.errors import Denied, demand
 from credential_presentation.verification import Pending, Presentation, verify
 
 Claims: TypeAlias = Sequence[str] | None
@@ -75,21 +74,20 @@ class Wallet:
         self._documents = documents.Documents(self.fetch)
 
     def request(
-        self, scope: str = "basic", claims: Claims = None, transaction_data: Objects = (), **parameters: str
+        self, scope: str = "basic", claims: Claims = None, transaction_data: Objects = (), **parameters: Any
     ) -> tuple[str, Pending]:
         """The address to which you redirect the browser, and what `finish` needs.
 
         `scope` is one of `SCOPES`, or several with spaces between them. For others, or with a `dcql_query`,
         name the `claims` that you expect, such as `age_equal_or_over.21`, or `nationalities?` if it may be
-        missing. Further parameters are sent as they are, such as `login_hint`.
+        missing. Further parameters are sent as they are, such as `login_hint`; objects and lists as JSON.
         Raises `Denied` or `Unavailable` if the request is pushed.
         """
-        if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(scope.split())):
-            raise ValueError(f"the claims of the scope {scope} are not known here: list them")
-        if claims is None:
-            claims = [claim for name in scope.split() for claim in SCOPES[name]]
-        texts = [json.dumps(each, ensure_ascii=False, default=float) for each in transaction_data]  # Decimal
-        data = [jose.encode(text.encode()) for text in texts]
+        names, known = [each.removeprefix(SCOPE) for each in scope.split()], ", ".join(SCOPES)
+        if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(names)):
+            raise ValueError(f"the claims of {scope} are not known here: list them (known: {known})")
+        expected = [claim for name in names for claim in SCOPES[name]] if claims is None else list(claims)
+        data = [jose.encode(_text(each).encode()) for each in transaction_data]
         nonce, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         mode = parameters.get("response_mode", "")
         key = jose.new_key(kid=state) if mode == "direct_post.jwt" else None
@@ -100,15 +98,15 @@ class Wallet:
             "nonce": nonce,
             "state": state,
             "transaction_data": " ".join(data),
-            "client_metadata": json.dumps(_offered(key)) if key else "",
+            "client_metadata": _offered(key) if key else "",
             **parameters,
         }
         if "dcql_query" not in parameters:
-            sent["scope"] = " ".join(each if ":" in each else SCOPE + each for each in scope.split())
-        sent = {name: value for name, value in sent.items() if value}
+            sent["scope"] = " ".join(each if ":" in each else SCOPE + each for each in names)
+        sent = {name: _text(value) for name, value in sent.items() if value}
         if self.secret:
             sent = self._push(sent | {"client_secret": self.secret})
-        pending = Pending(self.base_url, self.client_id, nonce, list(claims), data, state, self.clock(), key)
+        pending = Pending(self.base_url, self.client_id, nonce, expected, data, state, self.clock(), key)
         return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(sent, quote_via=quote)}", pending
 
     def finish(self, pending: Pending, fields: Mapping[str, str]) -> Result:
@@ -149,7 +147,7 @@ class Wallet:
         }
         return Result(found, given.token, evidence)
 
-    def _key_of(self, jwt: jose.Jwt) -> ec.EllipticCurvePublicKey:
+    def _key_of(self, jwt: jose.Jwt) -> jose.PublicKey:
         """The issuer's key for a token: published under its `kid`, and certified up to the root."""
         address, kid = f"{self.base_url}/openid-connect/jwks", jwt.header.get("kid")
 
@@ -166,9 +164,7 @@ class Wallet:
         """Pushes a request (RFC 9126) and returns the parameters that refer to it."""
         address = f"{self.base_url}{PRESENTATION}/par"
         status, text, headers = documents.send(address, urlencode(parameters).encode())
-        if status == 429 or status >= 500:
-            raise Unavailable(f"{address} answered with status {status}")
-        answer = documents.parsed(address, text)
+        answer = documents.parsed(address, text, status)
         if status != 201:
             request_id = headers.get("X-Request-ID", "")
             raise Denied(answer.get("error"), answer.get("error_description"), request_id)
@@ -187,19 +183,26 @@ def read_webhook(headers: Mapping[str, str], body: bytes, *secrets: str) -> dict
     """The content of a webhook: `type`, `timestamp` and `data`. Raises `Rejected` if it is forged or old.
 
     `secrets` is your secret (`whsec_…`), or the old and the new one while you change them. A webhook may
-    arrive twice, with the same `webhook-id`.
+    arrive twice, with the same `webhook-id`. Raises `ValueError` if a secret is missing or too short.
     """
     sent = {name.lower(): value for name, value in headers.items()}
     parts = ("id", "timestamp", "signature")
     own_id, moment, signatures = (sent.get(f"webhook-{part}", "") for part in parts)
     signed, matches = f"{own_id}.{moment}.".encode(errors="replace") + body, []
     for secret in secrets:
+        if not re.fullmatch(r"(whsec_)?[A-Za-z0-9+/]{32,}={0,2}", secret or ""):
+            raise ValueError("a webhook secret is missing or incomplete: it is whsec_ and 44 characters")
         key = base64.b64decode(secret.removeprefix("whsec_"))
         own = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
         matches += [hmac.compare_digest(own, each.encode(errors="replace")) for each in signatures.split(" ")]
     demand(any(matches), "webhook", "no signature is by one of the secrets")
     demand(abs(time.time() - int(moment)) <= TOLERANCE, "webhook", "it was not sent just now")
-    return jose.read_object(body)
+    return jose.read_json(body, dict)
+
+
+def _text(value: object) -> str:
+    """A text as it is, anything else as JSON, in which a Decimal is a number."""
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=float)
 
 
 def _offered(key: Mapping[str, str]) -> dict[str, Any]:
