@@ -15,7 +15,7 @@ export async function send(address, request = {}, fetcher = fetch) {
       if ((text += part).length > LONGEST) throw new RangeError();
     }
     return { status, text, headers };
-  } catch (cause) { throw new Unavailable(`${address} cannot be read (${Object(cause).cause?.code ?? cause})`, { cause }); }
+  } catch (cause) { throw new Unavailable(`${address} failed (${Object(cause).cause?.code ?? cause})`, { cause }); }
 }
 
 /** The JSON object that an address answered with. Throws `Unavailable` if it is overloaded or fails. */

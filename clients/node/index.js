@@ -68,7 +68,7 @@ export class Wallet {
     const names = scope.split(" ").map((name) => name.replace(SCOPE, "")), mode = parameters.response_mode ?? "";
     const transactionData = objects.map((each) => Buffer.from(asText(each)).toString("base64url"));
     const decryptionKey = mode === "direct_post.jwt" ? newKey(state) : undefined;
-    const unknown = new TypeError(`the claims of ${scope} are not known here: name them (known: ${Object.keys(SCOPES)})`);
+    const unknown = new TypeError(`the claims of ${scope} are not known: name them (known: ${Object.keys(SCOPES)})`);
     const asked = claims ?? attempt(() => names.flatMap((name) => [...SCOPES[name]]), unknown), begun = clock();
     const pending = { issuer, clientId, nonce, state, transactionData, claims: asked, begun, decryptionKey };
     const filled = Object.entries({

@@ -34,7 +34,7 @@ class TransactionDataType:
     it. Empty for a type that moves no money. The consent page shows the sum first.
     layout: what the consent page shows below. A name stands for an object or line items (shown as a table
     under their label) or for a text (shown as a quotation). A tuple of names is one table of texts.
-    payee: the paths of the fields that name who is paid, the best first; none if the requester is paid.
+    payee: the paths of the fields that name who is paid, the best first; none if the type names nobody.
     introduction: a sentence above the first block, with a place `%(requester)s`.
     """
 

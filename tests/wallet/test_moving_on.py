@@ -215,7 +215,7 @@ def test_a_provider_that_cannot_begin_costs_nothing_and_shows_a_page(
     told(started=act)
     sign_in(nora)
     response = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "told"})
-    assert response.status_code == 503
+    assert response.status_code == 502
     assert "The identity check had a problem" in response.content.decode()
     assert IdentityVerification.objects.get().state == "created"
 

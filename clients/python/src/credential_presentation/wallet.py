@@ -85,7 +85,7 @@ class Wallet:
         """
         names, known = [each.removeprefix(SCOPE) for each in scope.split()], ", ".join(SCOPES)
         if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(names)):
-            raise ValueError(f"the claims of {scope} are not known here: list them (known: {known})")
+            raise ValueError(f"the claims of {scope} are not known: list them (known: {known})")
         expected = [claim for name in names for claim in SCOPES[name]] if claims is None else list(claims)
         data = [jose.encode(_text(each).encode()) for each in transaction_data]
         nonce, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
