@@ -39,7 +39,11 @@ class Containers:
         return self.compose("exec", "-T", "first", ".venv/bin/python", "manage.py", *words, stdin=stdin)
 
     def ask(self, path: str) -> tuple[int, str]:
-        answer, text = Visitor(self.port, HOST).ask("GET", path)
+        """Status and text; 0 while nginx does not listen yet."""
+        try:
+            answer, text = Visitor(self.port, HOST).ask("GET", path)
+        except ConnectionError:
+            return 0, ""
         return answer.status, text
 
     def start(self) -> None:
