@@ -4,6 +4,10 @@ from tools.mutants.mutant import mutant
 
 _RECOVERIES, _MOVING = "wallet/account/recovery/recoveries.py", "wallet/account/recovery/moving.py"
 _SWEEPING = "wallet/account/recovery/sweeping.py"
+_REPEATED = "wallet/management/commands/repeat_changes.py"
+_NOT_BACK = (
+    "wallet/test_repeat_changes.py::test_a_move_that_was_stopped_and_a_removed_passkey_do_not_come_back"
+)
 _TESTS = "wallet/test_recovery.py"
 
 MUTANTS = (
@@ -41,6 +45,20 @@ MUTANTS = (
         "state=State.WAITING, due_at__lte=now",
         "due_at__lte=now",
         f"{_TESTS}::test_a_move_that_was_stopped_does_not_happen_and_stays_as_it_was_decided",
+    ),
+    mutant(
+        "recovery: after a restore a move that was stopped goes on",
+        _REPEATED,
+        '{"event": "recovery_stopped",',
+        '{"event": "recovery_began",',
+        _NOT_BACK,
+    ),
+    mutant(
+        "recovery: after a restore a passkey that was removed signs in",
+        _REPEATED,
+        '{"event": "passkey_removed",',
+        '{"event": "passkey_replaced",',
+        _NOT_BACK,
     ),
     mutant(
         "recovery: a wallet moves to somebody who was verified anew as another person",
