@@ -372,15 +372,8 @@ def test_no_secret_of_any_address_is_logged(tmp_path: Path) -> None:
 def test_when_an_instance_dies_over_a_request_or_has_no_database_only_what_does_no_harm_goes_to_the_next(
     dies: bool, method: str, path: str, sent_again: bool, tmp_path: Path
 ) -> None:
-    port = free_port()
     with Server(dies=dies, says="503 Service Unavailable") as dying, Server(dies=False) as other:
-        for server in (dying, other):
-            Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        with proxy(tmp_path, port, dying.server_address[1], other.server_address[1]):
-            dying.seen = other.seen = 0
-            statuses = [Visitor(port, HOST).ask(method, path, "a=b")[0].status for _ in range(6)]
-        for server in (dying, other):
-            server.shutdown()
+        statuses = six_answers(tmp_path, method, path, dying, other)
 
     assert dying.seen
     assert other.seen == statuses.count(204)
@@ -388,19 +381,25 @@ def test_when_an_instance_dies_over_a_request_or_has_no_database_only_what_does_
 
 
 def test_an_answer_that_says_that_another_server_is_away_is_not_asked_for_twice(tmp_path: Path) -> None:
-    port = free_port()
     with Server(dies=False, says="502 Bad Gateway") as first, Server(dies=False) as other:
-        for server in (first, other):
-            Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
-        with proxy(tmp_path, port, first.server_address[1], other.server_address[1]):
-            first.seen = other.seen = 0
-            path = f"/wallet/errands/{ID}/identity/start/"
-            statuses = [Visitor(port, HOST).ask("POST", path, "a=b")[0].status for _ in range(6)]
-        for server in (first, other):
-            server.shutdown()
+        statuses = six_answers(tmp_path, "POST", f"/wallet/errands/{ID}/identity/start/", first, other)
 
     assert (statuses.count(502), statuses.count(204)) == (first.seen, other.seen)
     assert first.seen
+
+
+def six_answers(folder: Path, method: str, path: str, *instances: Server) -> list[int]:
+    """The statuses of six requests to these instances behind nginx."""
+    port = free_port()
+    for server in instances:
+        Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
+    with proxy(folder, port, *(server.server_address[1] for server in instances)):
+        for server in instances:
+            server.seen = 0
+        statuses = [Visitor(port, HOST).ask(method, path, "a=b")[0].status for _ in range(6)]
+    for server in instances:
+        server.shutdown()
+    return statuses
 
 
 def test_the_calm_page_has_the_styles_that_its_policy_allows_and_loads_nothing(alone: int) -> None:

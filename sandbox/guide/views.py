@@ -30,11 +30,10 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
     owner, want = developer_sign_in.current(request), request.GET.get("client_id")
     own = self_registrations.registered_by(owner) if owner else ()
     party = min(own, key=lambda each: each.client_id != want, default=None)
-    html, own_uri = document.html, party and party.redirect_uris.values_list("uri", flat=True).first()
+    html = document.html
     if party:
-        html = html.replace("your-client-id", party.client_id)
-    if own_uri:
-        html = html.replace(CALLBACK, escape(own_uri))
+        callback = party.redirect_uris.values_list("uri", flat=True).first() or CALLBACK
+        html = html.replace("your-client-id", party.client_id).replace(CALLBACK, escape(callback))
     # Safe: `rendered` escapes all text and adds only its own tags.
     facts = {
         "title": document.title,

@@ -143,7 +143,8 @@ def test_a_move_that_was_stopped_and_a_removed_passkey_do_not_come_back(
     undone(after_the_moment)
     facts = {"timestamp": f"{now.astimezone(UTC):%FT%TZ}", "wallet": str(bob.pk)}
     address = json.dumps({"event": "address_change_undone"} | facts) + "\n"
-    said = repeat(monkeypatch, [*log, address])
+    damaged = [json.dumps(json.loads(line) | {"passkey": "x", "recovery": "x"}) + "\n" for line in log]
+    said = repeat(monkeypatch, [*damaged, *log, address])
 
     assert said.count(": done") == 2
     assert f"address_change_undone {bob.pk}: repeat it by hand if it is still wanted" in said

@@ -11,7 +11,7 @@ from datetime import UTC, datetime, timedelta
 from io import StringIO
 from typing import Any
 
-from django.core.exceptions import ObjectDoesNotExist
+from django.core.exceptions import ObjectDoesNotExist, ValidationError
 from django.core.management import call_command
 from django.core.management.base import CommandError, CommandParser
 from django.db import connection
@@ -107,6 +107,6 @@ def _repeat(at: datetime, name: str, *words: str, reason: str) -> str:
             return "repeat it by hand if it is still wanted"
         else:
             call_command(name, *words, "--reason", reason, stdout=StringIO())
-    except (CommandError, WrongStateError, ObjectDoesNotExist) as refusal:
+    except (CommandError, WrongStateError, ObjectDoesNotExist, ValidationError, ValueError) as refusal:
         return str(refusal)
     return "done"
