@@ -103,7 +103,6 @@ def test_the_token_does_not_stay_in_the_history(newcomer: Newcomer, alice: Any) 
     newcomer.is_back().passed_checks()
     newcomer.page.goto("about:blank")
     newcomer.page.go_back(wait_until="commit")
-    newcomer.page.reload()
     expect(newcomer.page.locator("#empty")).to_be_visible()
     assert "vp_token" not in newcomer.page.url
 
