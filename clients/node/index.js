@@ -65,10 +65,10 @@ export class Wallet {
    */
   async request({ scope = "basic", claims, transactionData: objects = [], ...parameters } = {}) {
     const { issuer, clientId, redirectUri, secret, clock } = this.#own, nonce = fresh(), state = fresh();
-    const names = scope.split(" ").map((name) => name.replace(SCOPE, "")), mode = parameters.response_mode ?? "";
+    const names = parameters.dcql_query ? ["dcql_query"] : scope.split(" ").map((name) => name.replace(SCOPE, ""));
     const transactionData = objects.map((each) => Buffer.from(asText(each)).toString("base64url"));
-    const decryptionKey = mode === "direct_post.jwt" ? newKey(state) : undefined;
-    const unknown = new TypeError(`the claims of ${scope} are not known: name them (known: ${Object.keys(SCOPES)})`);
+    const mode = parameters.response_mode ?? "", decryptionKey = mode === "direct_post.jwt" ? newKey(state) : undefined;
+    const unknown = new TypeError(`the claims of ${names} are not known: name them (known: ${Object.keys(SCOPES)})`);
     const asked = claims ?? attempt(() => names.flatMap((name) => [...SCOPES[name]]), unknown), begun = clock();
     const pending = { issuer, clientId, nonce, state, transactionData, claims: asked, begun, decryptionKey };
     const filled = Object.entries({
@@ -149,7 +149,7 @@ export const nonceSha256 = ({ nonce }) => hash(nonce).toString("hex");
  * @returns {{ type: string, timestamp: string, data: Record<string, unknown> }}
  */
 export function readWebhook(headers, body, ...secrets) {
-  const fits = secrets.every((secret) => /^(whsec_)?[A-Za-z0-9+/]{32,}={0,2}$/.test(secret));
+  const fits = secrets.every((secret) => /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret));
   if (!fits) throw new TypeError("a webhook secret is missing or incomplete: it is whsec_ and 44 characters");
   const [id, moment, signatures] = ["id", "timestamp", "signature"].map((name) => `${headers[`webhook-${name}`]}`);
   const sign = (key) => createHmac("sha256", key).update(`${id}.${moment}.`).update(body).digest("base64");

@@ -13,11 +13,11 @@ export class Denied extends Error {
   name = "Denied";
   /** @param {unknown} code @param {unknown} [description] @param {string | null} [requestId] */
   constructor(code, description = "", requestId = "") {
-    super(`${code}: ${description}`.replace(/[^\x20-\x7e]/g, "").slice(0, 400)); // no line break forges a log
+    super(`${code}: ${description}`.replace(/[^\x20-\x7e]/g, "").slice(0, 700)); // no line break forges a log
     /** The `error` of OAuth 2.0, such as `access_denied`. */
     this.code = String(code).replace(/[^a-z_]/g, "").slice(0, 64);
     /** Explains it to a developer; only the characters of RFC 6749 §4.1.2.1. */
-    this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 300);
+    this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 600);
     /** Of a request that was refused when it was pushed, to be found by the operator and, in the sandbox, by you. */
     this.reference = String(requestId).replace(/[^0-9a-f]/g, "").slice(0, 8).toUpperCase();
   }
@@ -115,7 +115,7 @@ export function jweHeader(compact) {
  * @param {Readonly<Record<string, unknown>>} fields @returns {string} */
 export function stateOf({ state, response }) {
   const found = response === undefined ? state : jweHeader(response).kid;
-  demand(typeof found === "string" && found.length <= 100, "state", "the answer names no request");
+  demand(typeof found === "string" && found.length <= 100, "state", "it has no state; its fields are texts, not lists");
   return found;
 }
 

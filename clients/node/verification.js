@@ -30,7 +30,7 @@ export function readPresentation(vpToken) {
  */
 export async function verify(given, request, keyOf, now, listAt) {
   const { iss, vct, exp, nbf = 0, _sd_alg: algorithm = "sha-256" } = given.jwt.payload;
-  demand(iss === request.issuer, "iss", "it is from another issuer");
+  demand(iss === request.issuer, "iss", `it is not from ${request.issuer}: is that address right?`);
   verifySignature(given.jwt, await keyOf(given.jwt), "dc+sd-jwt", "issuer-signature", "typ", "alg");
   demand(vct === `${iss}/credential-types/identity/v1`, "vct", "it is a credential of another type");
   const current = isWhole(exp) && now < exp + CLOCK_SKEW && isWhole(nbf) && nbf <= now + CLOCK_SKEW;
@@ -75,8 +75,8 @@ function checkClaims(claims, requested) {
   const leaves = (node, above) => Object.entries(node).flatMap(([name, value]) =>
     isObject(value) && Object.keys(value).length > 0 ? leaves(value, `${above}${name}.`) : [`${above}${name}.`]);
   const found = leaves(claims, ""), isIn = (claim, leaf) => leaf.startsWith(`${claim.replace(/\?$/, "")}.`);
-  const isThere = (claim) => claim.endsWith("?") || found.some((leaf) => isIn(claim, leaf));
-  demand(requested.every(isThere), "claims", "one that was requested is missing");
+  const isMissing = (claim) => !claim.endsWith("?") && !found.some((leaf) => isIn(claim, leaf));
+  demand(!requested.some(isMissing), "claims", `${requested.find(isMissing)} is missing`);
   demand(found.every((leaf) => requested.some((claim) => isIn(claim, leaf))), "claims", "more was disclosed");
 }
 

@@ -1,7 +1,7 @@
 // A shop with Express: begin as docs/integrate.md says, then npm install express; node express_shop.mjs
 import { randomBytes } from "node:crypto";
 import { readFileSync } from "node:fs";
-import { CALLBACK, Denied, Rejected, Unavailable, Wallet } from "credential-presentation";
+import { CALLBACK, Denied, Rejected, stateOf, Unavailable, Wallet } from "credential-presentation";
 import express from "express";
 
 const { WALLET_URL = "http://localhost:8000", WALLET_ROOT = "root.pem" } = process.env;
@@ -24,10 +24,10 @@ app.get("/", (_request, response) => {
   response.send('<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>');
 });
 
-app.get("/start", async (_request, response) => {
+app.get("/start", async (request, response) => {
   const { url, pending } = await wallet.request({ scope: "basic", login_hint: "sam@example.org" });
-  const session = randomBytes(32).toString("base64url");
-  waiting.set(session, pending);
+  const session = sessionOf(request) ?? randomBytes(32).toString("base64url");
+  waiting.set(`${session} ${pending.state}`, pending); // one for each tab
   response.cookie("session", session, { httpOnly: true, sameSite: "lax", secure: SHOP_URL.startsWith("https:") });
   response.redirect(303, url);
 });
@@ -37,11 +37,11 @@ app.get("/callback.js", (_request, response) => response.sendFile("callback.js",
 app.get("/result", (request, response) => response.type("text").send(results.get(sessionOf(request)) ?? "Start again."));
 
 app.post("/callback", express.urlencoded({ extended: false }), async (request, response) => {
-  const session = sessionOf(request), pending = waiting.get(session);
-  waiting.delete(session); // each request is used once
+  const session = sessionOf(request), name = `${session} ${stateOf(request.body)}`, pending = waiting.get(name);
+  waiting.delete(name); // each request is used once
   if (!pending) return response.status(400).type("text").send("Please start again.");
   const { claims } = await wallet.finish(pending, request.body).catch((error) => {
-    if (error instanceof Unavailable) waiting.set(session, pending); // a reload verifies the same answer again
+    if (error instanceof Unavailable) waiting.set(name, pending); // a reload verifies the same answer again
     throw error;
   });
   results.set(session, claims.age_equal_or_over["18"] ? `Welcome, ${claims.given_name}!` : "You are too young.");

@@ -6,13 +6,13 @@ from pathlib import Path
 
 from flask import Flask, redirect, request, session
 
-from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet
+from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavailable, Wallet, state_of
 
 SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")  # its port is the one after -p
 url, root = os.environ.get("WALLET_URL", "http://localhost:8000"), os.environ.get("WALLET_ROOT", "root.pem")
 client_id, secret = os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]
 wallet = Wallet(url, client_id, f"{SHOP}/callback", root=Path(root).read_text(), secret=secret)
-waiting, results = {}, {}  # by the number of the session, on the server; in production a table
+waiting, results = {}, {}  # by session, on the server; in production a table
 app = Flask(__name__, static_folder=CALLBACK, static_url_path="")  # callback.js
 app.config |= {"SESSION_COOKIE_SAMESITE": "Lax", "SESSION_COOKIE_SECURE": SHOP.startswith("https")}
 app.config["SECRET_KEY"] = secrets.token_bytes(32)
@@ -37,21 +37,21 @@ def with_headers(response):
 @app.get("/start")
 def start():
     url, pending = wallet.request("basic", login_hint="sam@example.org")
-    session["number"] = secrets.token_urlsafe(32)  # Flask's own session is a readable cookie
-    waiting[session["number"]] = pending.to_json()
+    number = session.setdefault("number", secrets.token_urlsafe(32))  # Flask's session is a readable cookie
+    waiting[number, pending.state] = pending.to_json()  # one for each tab
     return redirect(url, 303)
 
 
 @app.post("/callback")
 def answer():
-    number = session.get("number")
-    pending = waiting.pop(number, None)  # each request is used once
+    number, state = session.get("number"), state_of(request.form)
+    pending = waiting.pop((number, state), None)  # each request is used once
     if pending is None:
         return "Please start again.", 400, TEXT
     try:
         claims = wallet.finish(Pending.from_json(pending), request.form).claims
     except Unavailable:
-        waiting[number] = pending  # a reload verifies the same answer again
+        waiting[number, state] = pending  # a reload verifies the same answer again
         raise
     welcome = f"Welcome, {claims['given_name']}!"
     results[number] = welcome if claims["age_equal_or_over"]["18"] else "You are too young."

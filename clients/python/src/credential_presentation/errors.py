@@ -14,7 +14,7 @@ class Denied(Exception):
     def __init__(self, code: object, description: object = "", request_id: str = "") -> None:
         # Only the characters of RFC 6749 §4.1.2.1, so that nobody can forge a line of a log.
         self.code = re.sub(r"[^a-z_]", "", str(code))[:64]
-        self.description = re.sub(r"[^\x20-\x7e]", "", str(description))[:300]
+        self.description = re.sub(r"[^\x20-\x7e]", "", str(description or ""))[:600]
         self.reference = re.sub("[^0-9a-f]", "", request_id)[:8].upper()
         super().__init__(f"{self.code}: {self.description}")
 

@@ -83,9 +83,10 @@ class Wallet:
         missing. Further parameters are sent as they are, such as `login_hint`; objects and lists as JSON.
         Raises `Denied` or `Unavailable` if the request is pushed.
         """
-        names, known = [each.removeprefix(SCOPE) for each in scope.split()], ", ".join(SCOPES)
+        asked = "dcql_query" if "dcql_query" in parameters else scope
+        names, known = [each.removeprefix(SCOPE) for each in asked.split()], ", ".join(SCOPES)
         if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(names)):
-            raise ValueError(f"the claims of {scope} are not known: list them (known: {known})")
+            raise ValueError(f"the claims of {asked} are not known: list them (known: {known})")
         expected = [claim for name in names for claim in SCOPES[name]] if claims is None else list(claims)
         data = [jose.encode(_text(each).encode()) for each in transaction_data]
         nonce, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
@@ -99,10 +100,11 @@ class Wallet:
             "state": state,
             "transaction_data": " ".join(data),
             "client_metadata": _offered(key) if key else "",
+            "scope": ""
+            if asked != scope
+            else " ".join(each if ":" in each else SCOPE + each for each in names),
             **parameters,
         }
-        if "dcql_query" not in parameters:
-            sent["scope"] = " ".join(each if ":" in each else SCOPE + each for each in names)
         sent = {name: _text(value) for name, value in sent.items() if value}
         if self.secret:
             sent = self._push(sent | {"client_secret": self.secret})
@@ -175,7 +177,11 @@ def state_of(fields: Mapping[str, str]) -> str:
     """The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`."""
     response = fields.get("response")
     state = fields.get("state") if response is None else jose.jwe_header(response).get("kid")
-    demand(isinstance(state, str) and len(state) <= 100, "state", "the answer names no request")
+    demand(
+        isinstance(state, str) and len(state) <= 100,
+        "state",
+        "it has no state; its fields are texts, not lists",
+    )
     return str(state)
 
 
@@ -190,7 +196,7 @@ def read_webhook(headers: Mapping[str, str], body: bytes, *secrets: str) -> dict
     own_id, moment, signatures = (sent.get(f"webhook-{part}", "") for part in parts)
     signed, matches = f"{own_id}.{moment}.".encode(errors="replace") + body, []
     for secret in secrets:
-        if not re.fullmatch(r"(whsec_)?[A-Za-z0-9+/]{32,}={0,2}", secret or ""):
+        if not re.fullmatch("whsec_[A-Za-z0-9+/]{43}=", secret or ""):
             raise ValueError("a webhook secret is missing or incomplete: it is whsec_ and 44 characters")
         key = base64.b64decode(secret.removeprefix("whsec_"))
         own = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
