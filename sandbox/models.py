@@ -38,7 +38,9 @@ class Step(InternalRow):
     method = models.CharField(max_length=7, editable=False)
     status = models.PositiveSmallIntegerField(null=True, editable=False)  # null: no response
     error = models.CharField(max_length=60, editable=False)
-    sentence = models.CharField(max_length=300, editable=False)  # `error_description`, or a problem
+    sentence = models.CharField(
+        max_length=300, editable=False
+    )  # `error_description`, a problem, or what was left out
     answer = models.CharField(max_length=300, editable=False)  # the names of its members and their lengths
 
 

@@ -158,7 +158,7 @@ def test_webhooks_are_verified_with_the_old_and_the_new_secret(library: Library)
     assert refusal(library, "webhook", headers=array, body="[]", secrets=texts)[0] == "Rejected"
 
 
-@pytest.mark.parametrize("secret", ["", "whsec_", "whsec", "whsec_AAAA", None])
+@pytest.mark.parametrize("secret", ["", "whsec_", "whsec", "whsec_AAAA", "A" * 43, None])
 def test_a_webhook_secret_that_is_missing_is_a_clear_mistake(secret: Any) -> None:
     """Anybody could sign with the empty key of a variable that is not set."""
     with pytest.raises(ValueError, match="a webhook secret is missing or incomplete"):

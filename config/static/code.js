@@ -11,10 +11,12 @@ for (const form of document.querySelectorAll("form[data-submits-itself]")) {
   // As the server reads it (`CodeForm.clean_code`).
   const digits = () => field.value.normalize("NFKC").replace(/[\s\-.·]+/g, "");
 
-  field.addEventListener("input", (event) => {
+  const submitIfWhole = (event) => {
     const code = digits();
-    if (event.isComposing || !/^[0-9]{6}$/.test(code) || sessionStorage.getItem(memory) === code) return;
+    if (event?.isComposing || !/^[0-9]{6}$/.test(code) || sessionStorage.getItem(memory) === code) return;
     form.requestSubmit();
-  });
+  };
+  field.addEventListener("input", submitIfWhole);
   form.addEventListener("submit", () => sessionStorage.setItem(memory, digits()));
+  submitIfWhole(); // the code may be quicker than this script
 }

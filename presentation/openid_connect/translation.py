@@ -7,6 +7,7 @@ for if it can be met.
 
 import re
 from collections.abc import Collection, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
@@ -21,13 +22,14 @@ OPENID = "openid"  # the scope that every request has, and the id of its credent
 SHORTEST_NONCE = 16  # of those that a key binding repeats
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
+_LEGIBLE = re.compile(r"(scope|claim) [\w.:-]{1,80}", re.ASCII)  # others are not repeated in a log
 VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(frozen=True, repr=False)
 class OpenIDRequest:
-    """What only OpenID Connect asks. scope: what of it is answered."""
+    """What only OpenID Connect asks. scope: what of it is answered. left_out: what else it names."""
 
     scope: str
     nonce: str | None
@@ -36,6 +38,7 @@ class OpenIDRequest:
     max_age: int | None = None
     of_scopes: tuple[ClaimPath, ...] = ()
     places: Mapping[str, Place] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
 
     @property
     def allows_no_page(self) -> bool:
@@ -88,12 +91,14 @@ def read(
             wished += map(ClaimsQuery, paths)
             granted.append(name)
 
+    left_out = [f"scope {name}" for name in scopes if name not in granted]
+
     def path_of(name: str) -> ClaimPath | None:
-        try:
-            path = openid_named(name)
-        except KeyError:
-            return None
-        return path if permitted(path, allowed_claims) else None
+        with suppress(KeyError):
+            if permitted(path := openid_named(name), allowed_claims):
+                return path
+        left_out.append(f"claim {name}")
+        return None
 
     of_scopes = [claim.path for claim in (*required, *wished, *optional)]
     if permitted(SUBJECT, allowed_claims):
@@ -111,6 +116,7 @@ def read(
         max_age=int(values["max_age"]) if "max_age" in values else None,
         of_scopes=tuple(dict.fromkeys(of_scopes)),  # type: ignore[arg-type] # scopes ask for whole claims
         places=places,
+        left_out=tuple(dict.fromkeys(filter(_LEGIBLE.fullmatch, left_out))),
     )
     asked_for = {claim.path for claim in (*required, *wished)}
     optional = [each for each in optional if each.path not in asked_for]

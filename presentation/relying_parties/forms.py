@@ -102,7 +102,7 @@ class RelyingPartyForm(forms.ModelForm):
     )
     allowed_claims = CheckboxesField(
         label=_("Single claims"),
-        choices=choices.PERMISSIONS,
+        choices=choices.NAMED_PERMISSIONS,
         help_text=_(
             "For requests with dcql_query, and for profile, email and claims of OpenID Connect. "
             "With none ticked: those of its scopes."
@@ -153,10 +153,10 @@ class RelyingPartyForm(forms.ModelForm):
             field = cast(CheckboxesField, self.fields["minimum_assurance"])
             field.choices = [(text, text) for text in _assurances(chosen)]
         if "allowed_claims" in self.fields:
-            offered = dict(choices.PERMISSIONS)
+            offered = dict(choices.NAMED_PERMISSIONS)
             questions = [name for name in self.instance.allowed_claims if name not in offered]
             field = cast(CheckboxesField, self.fields["allowed_claims"])
-            field.choices = [*choices.PERMISSIONS, *((name, name) for name in questions)]
+            field.choices = [*choices.NAMED_PERMISSIONS, *((name, name) for name in questions)]
 
     def clean_logo_file(self) -> bytes | None:
         """The bytes of the uploaded logo; reads at most one byte more than a logo may have."""

@@ -38,7 +38,6 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
     name: "redirect_uris" or "response_uris". Raises ValidationError.
     """
     rows = getattr(relying_party, name)
-    rows.exclude(uri__in=uris).delete()
     known = set(rows.values_list("uri", flat=True))
     for uri in uris:
         if uri not in known:
@@ -48,6 +47,7 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
             except ValidationError as error:
                 raise ValidationError({name: [f"{uri}: {text}" for text in error.messages]}) from None
             row.save(force_insert=True)
+    rows.exclude(uri__in=uris).delete()  # last, because what was not validated may be no text of a database
 
 
 def check_start(relying_party: RelyingParty, uris: Iterable[str]) -> None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from django.conf import settings
 
-from infra import email_addresses
+from infra import email_addresses, log_context
 from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.evaluation import Offer
@@ -91,6 +91,8 @@ def _of_openid_connect(
         allowed_claims=party.claims_it_may_ask(scopes),
     )
     _check_questions(query.credentials)
+    if openid.left_out:
+        log_context.bind(left_out=", ".join(openid.left_out)[:200])
     login_hint = ""
     with suppress(InvalidRequestError):  # any text may be a hint; only an e-mail address means somebody here
         login_hint = _login_hint(values.get("login_hint"), may_omit=True)
@@ -180,7 +182,8 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes) -> Query:
     offer = offered(query)
     if unknown := evaluation.unknown_claim(query, offer):
         name = ".".join("*" if element is None else str(element) for element in unknown)
-        raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have")
+        hint = "; a number in a path is an index" if any(isinstance(each, int) for each in unknown) else ""
+        raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have{hint}")
     if party.wire_format == RelyingParty.WireFormat.STRING:
         query = replace(query, only_one=True)
         if len(query.in_our_format) > 1 and not evaluation.select_for_anyone(query, offer):

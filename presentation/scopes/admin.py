@@ -29,13 +29,13 @@ class ScopeForm(forms.ModelForm):
 
     required_claims = CheckboxesField(
         label=_("Required claims"),
-        choices=choices.CLAIMS,
+        choices=choices.NAMED_CLAIMS,
         help_text=_("A person who says yes shares these."),
     )
     required_questions = _questions(_("Required answers"))
     optional_claims = CheckboxesField(
         label=_("Optional claims"),
-        choices=choices.CLAIMS,
+        choices=choices.NAMED_CLAIMS,
         help_text=_("The person switches on each of these, or leaves it off."),
     )
     optional_questions = _questions(_("Optional answers"))

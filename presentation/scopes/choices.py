@@ -7,19 +7,24 @@ from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
 from wallet.credential.claims import FAMILIES, NAMES, SUBJECT, Text, labels, named
 
+Choices = list[tuple[str, Text]]
 # Without the claims that answer a question: there are hundreds of them.
-CLAIMS = [
-    (name, format_lazy("{label} ({name})", label=label, name=name))
-    for name, label in zip(NAMES, labels(NAMES.values()), strict=True)
-]
+_CLAIMS: Choices = list(zip(NAMES, labels(NAMES.values()), strict=True))
 # What may be allowed for DCQL queries; `RelyingParty.may_recognise` allows SUBJECT.
-PERMISSIONS = [each for each in CLAIMS if each[0] != SUBJECT[0]] + [
-    (f"{family}.*", format_lazy("{label} ({family}.*)", label=label, family=family))
-    for family, label in FAMILIES.items()
+PERMISSIONS: Choices = [each for each in _CLAIMS if each[0] != SUBJECT[0]] + [
+    (f"{family}.*", label) for family, label in FAMILIES.items()
 ]
 
 
-def with_urns() -> list[tuple[str, Text]]:
+def _with_names(choices: Choices) -> Choices:
+    return [(name, format_lazy("{label} ({name})", label=label, name=name)) for name, label in choices]
+
+
+# For operators, whose forms show the label only.
+NAMED_CLAIMS, NAMED_PERMISSIONS = _with_names(_CLAIMS), _with_names(PERMISSIONS)
+
+
+def with_urns() -> Choices:
     """For operators: each scope by its URN, with its claims."""
     return [
         (urn, format_lazy("{urn} ({claims})", urn=urn, claims=claims_in_words(scope)))
@@ -27,7 +32,7 @@ def with_urns() -> list[tuple[str, Text]]:
     ]
 
 
-def with_claims() -> list[tuple[str, Text]]:
+def with_claims() -> Choices:
     """For developers: each scope by its claims."""
     return [(urn, claims_in_words(scope)) for urn, scope in catalogue.current().items()]
 

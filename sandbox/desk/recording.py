@@ -67,7 +67,8 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
                 Step.objects.filter(relying_party=party, interaction=push).update(interaction=begun or push)
             step.method, step.status = str(request.method)[:7], response.status_code
             step.error = getattr(refused, "error", said.get("error", ""))[:60]
-            sentence = str(refused or said.get("error_description", ""))
+            left_out = facts.get("left_out", "") if route in ("push", "authorize") else ""
+            sentence = str(refused or said.get("error_description", left_out))
             sent = (request.GET.dict() | request.POST.dict()).get(sentence.partition(" must equal")[0])
             step.sentence = re.sub(r"\S+@\S+", "…", f"{sentence}; sent: {sent}" if sent else sentence)[:300]
             step.answer = ", ".join(f"{name} ({len(value)})" for name, value in said.items())[:300]

@@ -10,6 +10,7 @@ from django.utils.html import escape
 from django.utils.safestring import mark_safe
 
 from infra.reading import only_read
+from presentation.models import RelyingParty
 from sandbox.guide.document import Document, rendered
 from sandbox.self_service import developer_sign_in, self_registrations
 
@@ -28,7 +29,9 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
         raise Http404
     document = _document(name, settings.BASE_URL)
     owner, want = developer_sign_in.current(request), request.GET.get("client_id")
-    own = self_registrations.registered_by(owner) if owner else ()
+    own = list(self_registrations.registered_by(owner)) if owner else []
+    if name == GUIDE:  # whose code is not for a client of OpenID Connect
+        own = [each for each in own if each.wire_format != RelyingParty.WireFormat.OPENID_CONNECT]
     party = min(own, key=lambda each: each.client_id != want, default=None)
     html = document.html
     if party:

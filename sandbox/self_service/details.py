@@ -36,6 +36,8 @@ def check(owner: str, details: Mapping[str, Any]) -> None:
     ):
         if problem := _problem_with(owner, called, local=settings.LOOPBACK_CALLS):
             errors[field] = problem
+    if details["webhook_url"] and not details["webhook_events"]:
+        errors["webhook_events"] = _("Choose at least one event, or leave out the address for webhooks.")
     if errors:
         raise ValidationError({field: [problem] for field, problem in errors.items()})
 
@@ -63,7 +65,8 @@ def _nowhere_else(local: bool) -> Words:
         )
     return _(
         "This sandbox sends no mail and cannot check who owns an address. Use one on your own "
-        "machine, such as http://127.0.0.1:5000/callback; for others ask the operator."
+        "machine that begins with http:// or https://, such as http://127.0.0.1:5000/callback; for others "
+        "ask the operator."
     )
 
 

@@ -25,6 +25,7 @@ from infra.reading import only_read
 from presentation.models import RelyingParty
 from presentation.relying_parties import integration
 from presentation.relying_parties.authentication import client_secrets
+from presentation.webhooks import signing_secrets
 from sandbox.self_service import developer_sign_in, self_registrations
 from sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
 from wallet.decorators import see_other
@@ -68,7 +69,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
         if developer_sign_in.current(request) in gone.args:  # a second click on the same link
             return see_other(HOME)
         return render(request, "developer/link_gone.html", status=410)
-    response = see_other(HOME)
+    response = see_other(HOME if self_registrations.registered_by(email) else "self_service_new")
     developer_sign_in.remember(response, email, browser_digest=browser.digest(request) or "")
     rotate_token(request)
     return response
@@ -183,14 +184,19 @@ def _saved(form: SelfRegistrationForm, use_case: Callable[..., RelyingParty]) ->
 
 def _to_try(own: RelyingParty) -> dict[str, Any]:
     """An example request for each redirect URI, the addresses (first those that the guide needs), and whether
-    there is a client secret.
+    there are secrets.
     """
     requests = integration.requests_to_try(own, login_hint="sam@example.org")
     holder = settings.BASE_URL + reverse("sandbox_holder")
     first = {"issuer": settings.BASE_URL, "root certificate": f"{settings.BASE_URL}/trust/root.pem"}
-    has_secret = bool(client_secrets.live(own, now=timezone.now()))
-    facts = {"addresses": first | integration.addresses(), "has_secret": has_secret}
-    return facts | {"requests": requests, "holder": holder}
+    now = timezone.now()
+    return {
+        "addresses": first | integration.addresses(),
+        "has_secret": bool(client_secrets.live(own, now=now)),
+        "has_webhook_secret": signing_secrets.in_use(own, now=now).exists(),
+        "requests": requests,
+        "holder": holder,
+    }
 
 
 def _send_link(request: HttpRequest, form: DeveloperEmailForm, now: datetime) -> HttpResponse:

@@ -65,8 +65,6 @@ def test_a_developer_registers_changes_asks_and_deletes(in_sandbox: Any, applica
     page.get_by_role("button", name="Send me a link").click()
     look(page, "link-sent")
     page.get_by_role("link", name="Continue").click()
-    look(page, "none-yet")
-    page.get_by_role("link", name="Register an application").click()
     look(page, "new")
     page.get_by_text("More: DCQL").click()
     look(page, "new-further")

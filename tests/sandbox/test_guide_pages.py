@@ -11,6 +11,7 @@ from django.test import Client
 from hypothesis import given
 from hypothesis import strategies as st
 
+from presentation.models import RelyingParty
 from sandbox.guide.document import rendered
 from sandbox.guide.views import PAGES
 from tests.journeys.test_self_service import look
@@ -137,6 +138,10 @@ def test_the_code_has_the_developers_own_client_id(db: None) -> None:
     stranger = Reader(page(GUIDE)).text
     assert "export CLIENT_ID=your-client-id" in stranger
     assert "Register your own application" in stranger
+    RelyingParty.objects.filter(pk=newer.pk).update(wire_format="openid")  # which this code is not for
+    assert newer.name not in shown(client_id=newer.client_id)
+    page_of_newer = developer.get(f"{HOME}{newer.client_id}/").content.decode()
+    assert f"{GUIDE}openid-connect/?client_id={newer.client_id}" in page_of_newer
     assert (
         f"{GUIDE}?client_id={older.client_id}" in developer.get(f"{HOME}{older.client_id}/").content.decode()
     )

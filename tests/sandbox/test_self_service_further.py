@@ -101,6 +101,7 @@ WRONG: dict[str, tuple[dict[str, Any], str]] = {
         "under the domain",
     ),
     "events to nowhere": ({"webhook_events": ["presentation.completed"]}, "Enter where the events are sent"),
+    "webhooks without an event": ({"webhook_url": f"{OWN}/told"}, "Choose at least one event"),
     "an event that is none": ({"webhook_events": ["everything"]}, "Select a valid choice"),
     "a claim that is none": ({"allowed_claims": ["everything"]}, "Select a valid choice"),
     "signed requests without a key": ({"requirements": ["requires_signed_requests"]}, "public keys first"),
@@ -151,7 +152,9 @@ def test_a_developer_tries_sections_7_to_11_without_an_operator(developer: Clien
             webhook_events=["presentation.completed"],
         ).headers["Location"]
         client_secret = secret_on(developer.post(f"{page}secret/"))
+        assert "Send a test webhook" not in text(developer.get(page))
         first, second = (developer.post(f"{page}webhook-secret/") for _ in range(2))
+        assert "Send a test webhook" in text(developer.get(page))
         party = RelyingParty.objects.get()
         meta = {"vct_values": ["http://localhost:8000/credential-types/identity/v1"]}
         claims = [{"path": ["age_equal_or_over", "21"]}]

@@ -70,6 +70,17 @@ def test_a_code_that_the_phone_fills_in_submits_itself(code_page: Any) -> None:
     code_page.wait_for_url("**/signed-out/?done")
 
 
+def test_a_code_that_is_quicker_than_the_script_submits_itself(visit: Any) -> None:  # noqa: F811
+    page, scripts = visit("wallet_sign_in"), []
+    page.route("**/code*.js", lambda route: scripts.append(route))
+    page.get_by_role("button", name="Send me a code").click(no_wait_after=True)
+    page.get_by_label("Code from the e-mail").fill(right(page))
+
+    scripts[0].continue_()
+
+    page.wait_for_url("**/signed-out/?done")
+
+
 def test_a_wrong_code_is_not_submitted_by_itself_again_until_it_changes(code_page: Any) -> None:
     bad = wrong(code_page)
     sent = []

@@ -154,6 +154,14 @@ def test_what_is_wrong_is_named_and_nothing_is_changed(
     assert not RelyingPartyEvent.objects.exists()
 
 
+def test_no_member_takes_what_a_database_has_no_text_for(acme_bank: RelyingParty, change: Any) -> None:
+    [party] = listed(acme_bank.client_id)
+    for member, value in party.items():
+        wanted = ["\0"] if isinstance(value, list) else {"keys": "\0"} if member == "jwks" else "\0"
+        with pytest.raises(CommandError, match="Nothing was changed"):
+            change(acme_bank.client_id, {member: wanted})
+
+
 def test_a_client_id_that_is_not_registered_is_named(acme_bank: RelyingParty, change: Any) -> None:
     with pytest.raises(CommandError, match="no relying party with this client ID"):
         change("nobody", {})

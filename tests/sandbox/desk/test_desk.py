@@ -1,5 +1,6 @@
 """The page of the desk: what it says about each request, whose requests it shows, and the test webhook."""
 
+import json
 import re
 from datetime import timedelta
 from typing import Any
@@ -205,6 +206,29 @@ def test_a_code_is_open_until_it_is_exchanged(holder: Client, developer: Client)
 
     assert before["Code"].startswith("not exchanged")
     assert "Code" not in after
+
+
+@pytest.mark.parametrize("pushed", [False, True])
+def test_what_openid_connect_leaves_out_without_an_error_is_named(
+    holder: Client, developer: Client, pushed: bool
+) -> None:
+    party = registered_by(wire_format="openid", allowed_claims=["given_name"])
+    party.redirect_uris.create(uri="https://shop.example/callback")
+    secret = client_secrets.rotate(party, now=timezone.now()).text
+    shop = Shop(party, secret)
+    claims = {"id_token": {"birthdate": None, "given_name": None, "a b": None}}
+    values = shop.asks(scope="openid profil email a@b.example", claims=json.dumps(claims))
+    if pushed:
+        push(holder, party, values)
+    else:
+        holder.get(PATH, values)
+
+    page = text(developer.get(desk_of(party)))
+
+    told = facts(page)["Left out: unknown here, or not allowed"]
+    assert told == "scope profil, scope email, claim birthdate"
+    assert "Because" not in page
+    assert "refused" not in page
 
 
 def test_many_requests_have_several_pages(developer: Client, own: RelyingParty) -> None:

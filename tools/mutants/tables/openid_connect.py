@@ -101,8 +101,8 @@ MUTANTS = (
     mutant(
         "OpenID Connect: claims that it may not ask for",
         _TRANSLATION,
-        "        return path if permitted(path, allowed_claims) else None\n",
-        "        return path\n",
+        "            if permitted(path := openid_named(name), allowed_claims):\n",
+        "            if path := openid_named(name):\n",
         f"{_OF}/test_claims.py::test_claims_that_it_may_not_ask_for_are_ignored",
     ),
     mutant(
