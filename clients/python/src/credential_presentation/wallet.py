@@ -100,9 +100,7 @@ class Wallet:
             "state": state,
             "transaction_data": " ".join(data),
             "client_metadata": _offered(key) if key else "",
-            "scope": ""
-            if asked != scope
-            else " ".join(each if ":" in each else SCOPE + each for each in names),
+            "scope": " ".join(each if ":" in each else SCOPE + each for each in names if asked == scope),
             **parameters,
         }
         sent = {name: _text(value) for name, value in sent.items() if value}
@@ -177,11 +175,7 @@ def state_of(fields: Mapping[str, str]) -> str:
     """The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`."""
     response = fields.get("response")
     state = fields.get("state") if response is None else jose.jwe_header(response).get("kid")
-    demand(
-        isinstance(state, str) and len(state) <= 100,
-        "state",
-        "it has no state; its fields are texts, not lists",
-    )
+    demand(isinstance(state, str) and len(state) <= 100, "state", "the fields have no state, as a text")
     return str(state)
 
 
