@@ -165,6 +165,7 @@ PER_CLIENT[VERIFY] = (verification, "PER_CLIENT")
 
 
 @pytest.mark.parametrize("path", PER_CLIENT)
+@pytest.mark.usefixtures("windows_just_begun")
 def test_one_client_that_calls_too_often_has_to_wait_and_no_other(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -181,6 +182,7 @@ PER_ADDRESS[VERIFY] = (bearer, "REFUSED")
 
 
 @pytest.mark.parametrize("path", PER_ADDRESS)
+@pytest.mark.usefixtures("windows_just_begun")
 def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -192,6 +194,7 @@ def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     assert not call("192.0.2.2")
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_valid_token_is_accepted_from_an_address_that_sent_invalid_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -231,6 +231,7 @@ def test_the_page_is_neither_stored_nor_logged(shared: Interaction, caplog: Any)
     assert ALICE not in caplog.text
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_an_operator_can_look_up_so_many_in_an_hour(alice: Wallet) -> None:
     client = helper()
     sam, now = User.objects.get(username="sam"), timezone.now()

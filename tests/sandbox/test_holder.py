@@ -228,6 +228,7 @@ def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> Non
         fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_client_with_too_many_calls_has_to_wait(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -141,6 +141,7 @@ def test_only_forms_that_are_posted_count(client: Client) -> None:
     assert client.get(POST).status_code == client.get(READ).status_code == 405
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_they_cannot_be_made_a_flood(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(posted_answers, "MOST_KEPT", 2)
     statuses = [post(client, FORM | {"state": str(number)}).status_code for number in range(3)]

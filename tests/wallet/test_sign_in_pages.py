@@ -124,6 +124,7 @@ def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
     assert 'role="alert"' not in response.content.decode()  # it is not an error of the holder
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_too_many_emails_show_how_long_to_wait_and_keep_the_way_back(client, errand, now):
     for limit in (CODES_PER_CLIENT, LINKS_PER_CLIENT):
         for _ in range(limit.most):
@@ -135,6 +136,7 @@ def test_too_many_emails_show_how_long_to_wait_and_keep_the_way_back(client, err
     assert "Cancel and return to Acme Bank" in response.content.decode()
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, errand, now):
     code = ask_for_code(client, errand)
     for _ in range(TRIES_PER_CLIENT.most):
@@ -418,6 +420,7 @@ def test_an_invalid_address_is_reported_on_the_sign_in_page(client, db, email):
     assert not Errand.objects.exists()
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_the_sign_in_page_opens_a_limited_number_of_errands(client, db, now):
     for _ in range(ERRANDS_PER_CLIENT.most):
         ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
@@ -428,6 +431,7 @@ def test_the_sign_in_page_opens_a_limited_number_of_errands(client, db, now):
     assert not Errand.objects.exists()
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_others_at_its_client_address_do_not_keep_a_known_browser_out(client, errand, now):
     client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
     client.post(reverse("wallet_sign_out"))

@@ -962,6 +962,7 @@ def test_a_wrong_request_that_no_thread_can_post_now_is_posted_when_it_comes_aga
     assert len(receiver.posted) == 1
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_wrong_requests_cannot_be_made_a_flood(asks: Any, receiver: Receiver) -> None:
     for _ in range(posting.REPORTS.most):
         posting.REPORTS.take("127.0.0.1", now=timezone.now())
