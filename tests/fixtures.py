@@ -7,7 +7,9 @@ import gc
 import os
 import re
 import shutil
+import time
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +271,23 @@ def _no_page_of_other_settings() -> Iterator[None]:
     setting_changed.connect(forget)
     yield
     setting_changed.disconnect(forget)
+
+
+@pytest.fixture
+def windows_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The windows of all limits begin with the test; otherwise one could end in its middle."""
+    from infra.limits import Limit
+
+    began = time.time() - 5  # a test may have noted the time a moment before
+
+    def index(self: Limit, now: datetime) -> int:
+        return int((now.timestamp() - began) // self.window.total_seconds())
+
+    def renewed_at(self: Limit, now: datetime) -> datetime:
+        return datetime.fromtimestamp(began + (index(self, now) + 1) * self.window.total_seconds(), UTC)
+
+    monkeypatch.setattr(Limit, "_index", index)
+    monkeypatch.setattr(Limit, "renewed_at", renewed_at)
 
 
 @pytest.fixture

@@ -105,6 +105,7 @@ def test_the_limit_of_requests_keeps_authorizing_within_its_statements(
     assert len(seen.texts) <= 5, seen.texts
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_identity_checks_cannot_be_started_and_cancelled_without_limit(
     client: Client, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:

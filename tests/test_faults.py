@@ -51,11 +51,14 @@ def commands(settings: Any, tmp_path: Any) -> Iterator[Callable[[], Commands]]:
 
 
 def kills(duration: float, found: Collection[Any]) -> Iterator[float]:
-    """Random moments within `duration` seconds, until at least two different states were found."""
+    """Random moments within `duration` seconds, until at least two different states were found.
+
+    Later ones come from a longer and longer time: on a machine that has become busy, the command begins late.
+    """
     for number in range(MOST_KILLS):
         if number >= KILLS and len(found) > 1:
             return
-        yield random.uniform(0, 1.4 * duration)
+        yield random.uniform(0, 1.4 * duration * max(1, number / 5))
 
 
 def kill_at_every_step(hands: Commands, *words: str, before: Callable[[], None]) -> Iterator[None]:

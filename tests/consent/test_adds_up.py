@@ -1,7 +1,7 @@
 """What the answers to one requester say together stands on the page before the yes, and is never kept."""
 
 import re
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from django.utils import timezone
 from consent import decisions, question_page
 from consent.models import Consent
 from tests.consent.questions import BASIC, put
+from tests.people import ALICE, enroll
 from wallet.models import Wallet
 
 OVER = {years: ("age_equal_or_over", str(years)) for years in (16, 18, 36, 37, 38, 65)}
@@ -37,11 +38,21 @@ def seen(client: Client, wallet: Wallet, *claims: Any, **changes: Any) -> list[s
 
 
 @pytest.fixture
-def age(alice: Wallet, client: Client, sign_in: Any) -> int:
-    """How old Alice is; she is signed in. She was born on 1 February 1990."""
+def birthday() -> date:
+    """Alice's last one. It was three to four months ago, so she was as old as today when she last shared."""
+    return (datetime.now(UTC).date() - timedelta(days=100)).replace(day=15)
+
+
+@pytest.fixture
+def alice(db: None, birthday: date) -> Wallet:
+    return enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=birthday.replace(year=1990))
+
+
+@pytest.fixture
+def age(alice: Wallet, client: Client, sign_in: Any, birthday: date) -> int:
+    """How old Alice is; she is signed in."""
     sign_in(alice)
-    today = datetime.now(UTC).date()
-    return today.year - 1990 - (today.month == 1)
+    return birthday.year - 1990
 
 
 def test_ages_asked_at_different_times_say_how_old_somebody_is(client, alice: Wallet, age: int) -> None:
@@ -77,13 +88,13 @@ def test_all_that_was_shared_with_the_requester_counts_and_nothing_else(
 
 
 def test_a_birthday_that_passed_between_a_no_and_a_yes_gives_a_range_of_dates(
-    client, alice: Wallet, age: int
+    client, alice: Wallet, age: int, birthday: date
 ) -> None:
-    today = datetime.now(UTC).date()
-    since_birthday = (today - today.replace(month=2, day=1, year=1990 + age)).days
+    since_birthday = (datetime.now(UTC).date() - birthday).days
     share(alice, ("age_equal_or_over", str(age)), days_ago=since_birthday + 3)
     (found,) = seen(client, alice, ("age_equal_or_over", str(age)))
-    assert f"this says that you are {age} and were born between 30 January 1990 and" in found
+    earliest = f"13 {birthday:%B} 1990"
+    assert f"this says that you are {age} and were born between {earliest} and" in found
 
 
 def test_the_sentence_is_in_spanish_too(client, alice: Wallet, age: int) -> None:

@@ -106,7 +106,7 @@ def test_a_holder_finds_a_receipt_prints_it_and_takes_it_back(
     expect(page.get_by_text("12,500.00 EUR")).to_be_visible()  # in the line of the payment
     page.get_by_text("Search your receipts").click()
     page.get_by_label("Who asked").fill("ACME")
-    page.get_by_label("From").fill(timezone.now().date().isoformat())
+    page.get_by_label("From").fill(consent.asked_at.date().isoformat())
     page.get_by_label("From").press("Enter")
     expect(page.get_by_role("article")).to_have_count(1)
     assert "zone=" in page.url

@@ -241,6 +241,7 @@ def test_a_report_needs_one_of_the_reasons_and_a_short_text(
     assert not Report.objects.exists()
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_holder_reports_each_requester_once_a_month_and_a_few_a_day(holder: Client, alice: Wallet) -> None:
     for number in range(7):
         share(alice, requester_id=f"party-{number}")

@@ -19,7 +19,7 @@ from tests.relying_party import RejectedError
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 MAX_AGE = 2.0  # seconds
-PUBLISHED_WITHIN = 5.0 + 1.0  # the promised time, and a second for a busy machine
+PUBLISHED_WITHIN = 5.0 + 3.0  # the promised time, and three seconds for a busy machine
 TWO_DAYS_AGO = timedelta(hours=49)
 
 

@@ -96,7 +96,7 @@ def rotated() -> dict[str, Any]:
     return found
 
 
-def answer(made: Path, longest: float = 5.0) -> bytes:
+def answer(made: Path, longest: float = 30.0) -> bytes:
     return command.chain_for("a request", path=str(made), kid=uuid4(), longest=longest)
 
 
@@ -237,10 +237,10 @@ def test_a_program_that_hangs_is_ended_with_all_that_it_started(program: Program
     made = program(f"sleep 300 & echo $! > {tmp_path}/child; echo $$ > {tmp_path}/own; wait")
 
     began = time.monotonic()
-    with pytest.raises(CommandFailedError, match="took longer than 0.5 seconds"):
-        answer(made, longest=0.5)
+    with pytest.raises(CommandFailedError, match="took longer than 2 seconds"):
+        answer(made, longest=2)
 
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 30
     for name in ("own", "child"):
         assert ended(int((tmp_path / name).read_text()))
 

@@ -17,7 +17,7 @@ from infra.limits import LimitReachedError
 from operators import sign_in as operator_sign_in
 from operators.sign_in import TRIES_PER_ACCOUNT, TRIES_PER_BROWSER, TRIES_PER_CLIENT
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("windows_just_begun")]
 
 SIGN_IN = "/admin/login/"
 PASSWORD = "a long enough one"

@@ -207,6 +207,7 @@ def test_anything_else_is_refused(known: Client, factor: SecondFactor, bad: str)
     assert known.get("/admin/").status_code == 302
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_guessing_ends_after_ten_codes_and_the_right_one_does_not_help_then(
     known: Client, factor: SecondFactor
 ) -> None:

@@ -308,6 +308,7 @@ def test_a_password_sign_in_after_it_still_needs_its_own_second_factor(
     assert client.get("/admin/").status_code == 302
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_beginning_is_limited_by_client(client: Client, settings: Any) -> None:
     statuses = [client.get(BEGIN).status_code for _ in range(22)]
 

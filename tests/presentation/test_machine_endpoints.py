@@ -165,6 +165,7 @@ PER_CLIENT[VERIFY] = (verification, "PER_CLIENT")
 
 
 @pytest.mark.parametrize("path", PER_CLIENT)
+@pytest.mark.usefixtures("windows_just_begun")
 def test_one_client_that_calls_too_often_has_to_wait_and_no_other(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -181,6 +182,7 @@ PER_ADDRESS[VERIFY] = (bearer, "REFUSED")
 
 
 @pytest.mark.parametrize("path", PER_ADDRESS)
+@pytest.mark.usefixtures("windows_just_begun")
 def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
@@ -192,6 +194,7 @@ def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     assert not call("192.0.2.2")
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_valid_token_is_accepted_from_an_address_that_sent_invalid_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -212,12 +215,13 @@ def test_tokens_with_unknown_keys_query_the_database_once_a_second(
     )
     assert post(VERIFY, BODIES[VERIFY], **bearing(access_token(party))).status_code == 200
     asks = lambda text: "keys_signingkey" in text  # noqa: E731
+    began = key_set.monotonic()
+    monkeypatch.setattr(key_set, "monotonic", lambda: began)  # all in one second
     with statements() as asked_for:
         assert {call(f"nobody's {number}").status_code for number in range(5)} == {401}
     assert len([text for text in asked_for.texts if asks(text)]) == 1
 
-    real = key_set.monotonic
-    monkeypatch.setattr(key_set, "monotonic", lambda: real() + key_set.UNKNOWN_ASKED_EVERY)
+    monkeypatch.setattr(key_set, "monotonic", lambda: began + key_set.UNKNOWN_ASKED_EVERY)
     with statements() as asked_again:
         call("nobody's")
         call("nobody's")

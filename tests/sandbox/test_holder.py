@@ -228,6 +228,7 @@ def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> Non
         fragment_of(call(authorize_url(acme_bank, nonce=f"nonce-number-{number:010}")))
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_client_with_too_many_calls_has_to_wait(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -351,9 +352,10 @@ def test_many_holders_with_one_address_and_two_personas_do_not_disturb_each_othe
 @pytest.mark.django_db(transaction=True)
 @pytest.mark.parametrize(("web_threads", "refused"), [(32, 0), (4, None)])
 def test_sixteen_calls_for_one_person_are_answered_one_after_the_other(
-    settings: Any, web_threads: int, refused: int | None
+    settings: Any, monkeypatch: pytest.MonkeyPatch, web_threads: int, refused: int | None
 ) -> None:
     """With few threads some calls cannot wait here; they are told so at once, and are sent again."""
+    monkeypatch.setattr(holder, "LONGEST_WAIT", 120.0)  # the last one waits for all others
     settings.WEB_THREADS = web_threads
     bank = register("Acme Bank", "https://bank.example/callback")
 

@@ -28,7 +28,7 @@ from tests.presentation.clients import FORM, TOKEN, basic
 from tests.wallet import mail_server
 from tests.wallet.conftest import together
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("windows_just_begun")]
 
 HOME = "/sandbox/relying-parties/"
 DEVELOPER = "dev@shop.example"

@@ -65,7 +65,7 @@ class MailServer:
 def running(settings: Any) -> Iterator[MailServer]:
     """A running mail server, configured as the service's."""
     mail_server, port = MailServer(), free_port()
-    controller = Controller(mail_server, hostname="127.0.0.1", port=port)
+    controller = Controller(mail_server, hostname="127.0.0.1", port=port, ready_timeout=60)
     controller.start()
     settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
     settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port

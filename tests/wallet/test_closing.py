@@ -76,6 +76,7 @@ def test_closing_needs_a_fresh_factor(client: Client, alice: Wallet, sign_in: Si
     assert alice.closes_at is None
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_wallet_is_closed_and_kept_so_many_times_a_day(holder: Client) -> None:
     for _ in range(views.CLOSINGS.most + 1):
         holder.post(CLOSE)

@@ -87,6 +87,7 @@ def test_a_wrong_code_is_not_submitted_by_itself_again_until_it_changes(code_pag
     code_page.on("request", lambda request: sent.append(request.url) if request.method == "POST" else None)
     fill_in(code_page.get_by_label("Code from the e-mail"), bad)
     code_page.get_by_text("You can try 4 more times").first.wait_for()
+    code_page.wait_for_load_state()  # so that the script hears what is filled in
     assert code_page.title().startswith("Error: ")
 
     fill_in(code_page.get_by_label("Code from the e-mail"), bad)

@@ -113,7 +113,7 @@ def test_a_wallet_is_closed_kept_closed_again_and_swept(signed_in: Any, service:
     page.goto(service.url + "/wallet/security/")
     page.get_by_role("button", name="Keep my wallet").click()
     page.wait_for_url("**/wallet/security/")
-    assert page.get_by_role("button", name="Keep my wallet").count() == 0
+    expect(page.get_by_role("button", name="Keep my wallet")).to_have_count(0)
     page.goto(service.url + "/wallet/close/")
     page.get_by_role("button", name="Close my wallet").click()
     page.get_by_role("button", name="Keep my wallet").wait_for()

@@ -115,6 +115,7 @@ def test_downloads_need_a_fresh_factor(client: Client, alice: Wallet, sign_in: S
     assert first == second
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_downloads_are_limited_by_the_hour(holder: Client) -> None:
     for _ in range(10):
         assert holder.get(JSON).status_code == 200

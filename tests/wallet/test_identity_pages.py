@@ -468,6 +468,7 @@ def test_a_provider_that_is_down_later_keeps_the_person_waiting(holder, errand, 
     assert IdentityVerification.objects.get().state == "processing"
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_nobody_makes_this_service_call_a_provider_without_end(holder, errand):
     begin(holder, errand)
     address = page("wallet_identity_continue", errand)

@@ -219,7 +219,7 @@ def until_waiting(count: int) -> None:
         "SELECT count(*) FROM pg_stat_activity "
         "WHERE datname = current_database() AND wait_event_type = 'Lock'"
     )
-    deadline = time.monotonic() + 5
+    deadline = time.monotonic() + 60
     with connection.cursor() as cursor:
         while time.monotonic() < deadline:
             cursor.execute("SELECT pg_stat_clear_snapshot()")

@@ -120,6 +120,7 @@ def test_every_other_outcome_leads_back(visit: Any, outcome: str, heading: str) 
     page.wait_for_url("**/signed-out/?left")
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_server: Any) -> None:
     page = sign_in(visit)
     nora = Wallet.objects.get()
@@ -237,6 +238,7 @@ def test_with_strangers_at_their_limit_a_link_signs_in(visit: Any, now: Any, set
     look(page, "link-elsewhere", "Open this link in the browser in which you are signing in")
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_person_whose_network_has_no_tries_left_has_a_link_sent_instead_and_signs_in(
     visit: Any, settings: Any
 ) -> None:

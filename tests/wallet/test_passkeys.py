@@ -504,6 +504,7 @@ def test_whether_a_passkey_is_backed_up_is_kept_up_to_date(client, passkey, auth
     assert Passkey.objects.get().backed_up
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_one_network_address_gets_a_limited_number_of_challenges(client, db, monkeypatch):
     monkeypatch.setattr(views, "CHALLENGES_PER_CLIENT", replace(views.CHALLENGES_PER_CLIENT, most=2))
     codes = [client.post(reverse("wallet_passkey_options")).status_code for _try in range(3)]

@@ -134,7 +134,7 @@ def test_a_page_that_waits_shows_the_result_as_soon_as_the_provider_calls(
     page.get_by_text("Result before the return").click()
     page.get_by_role("button", name="Submit").click()
     look(page, "sandbox-identity-sent", "The result was sent")
-    waiting.wait_for_url("**/signed-out/?done", timeout=20_000)
+    waiting.wait_for_url("**/signed-out/?done", timeout=60_000)
     page.get_by_role("link", name="Go back").click()
     page.wait_for_url("**/signed-out/?done")
 

@@ -247,6 +247,7 @@ def test_nothing_is_read_of_what_strangers_send(form, bob, sign_in):
         assert body.bytes_read == 0
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_nobody_sends_pictures_without_end(holder, form):
     for _each in range(UPLOADS.most):
         assert holder.post(form, {"given_name": "N"}).status_code == 422

@@ -310,6 +310,7 @@ def test_it_takes_posts_only(client: Client, method: str) -> None:
 # --- Limits and statements --------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_an_address_that_asks_too_often_has_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     party, secret = with_secret()
     few = Limit("few", most=2, window=timedelta(minutes=1))
@@ -321,6 +322,7 @@ def test_an_address_that_asks_too_often_has_to_wait(client: Client, monkeypatch:
     assert 0 < int(response.headers["Retry-After"]) <= 61
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_a_client_is_counted_only_when_it_is_that_client(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:

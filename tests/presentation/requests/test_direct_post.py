@@ -962,6 +962,7 @@ def test_a_wrong_request_that_no_thread_can_post_now_is_posted_when_it_comes_aga
     assert len(receiver.posted) == 1
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_wrong_requests_cannot_be_made_a_flood(asks: Any, receiver: Receiver) -> None:
     for _ in range(posting.REPORTS.most):
         posting.REPORTS.take("127.0.0.1", now=timezone.now())
@@ -1189,13 +1190,15 @@ def test_racing_tries_post_the_answer_once(client: Client, undelivered: str, rec
 
 @pytest.mark.postgresql
 def test_giving_up_while_it_is_posted_does_not_undo_the_delivery(
-    client: Client, interaction_url: str, receiver: Receiver
+    client: Client, interaction_url: str, receiver: Receiver, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(calls, "DONE_WITHIN", 60)
+    monkeypatch.setattr(deliveries, "TAKEN_FOR", timedelta(minutes=2))
     posting, looked = threading.Event(), threading.Event()
 
     def wait() -> None:
         posting.set()
-        looked.wait(4)
+        looked.wait(30)
 
     receiver.before = wait
     receiver.redirects_to(HERE)
@@ -1203,7 +1206,7 @@ def test_giving_up_while_it_is_posted_does_not_undo_the_delivery(
     other.cookies = client.cookies.copy()
     sharing = threading.Thread(target=lambda: (share(client, interaction_url), connection.close()))
     sharing.start()
-    assert posting.wait(4)
+    assert posting.wait(30)
 
     page = other.post(f"{interaction_url}delivery/", {"choice": "give_up"}, follow=True).content.decode()
     looked.set()

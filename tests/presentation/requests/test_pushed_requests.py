@@ -296,6 +296,7 @@ def test_as_much_as_all_parameters_may_have_can_be_pushed(
     assert pushed(client, bank, transaction_data=values, state="s" * 2048, nonce="n" * 512)
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_too_many_pushes_get_retry_after(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:

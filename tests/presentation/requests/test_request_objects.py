@@ -863,6 +863,7 @@ def test_a_method_without_an_address_is_refused(client: Client, bank: Bank, sett
     assert (pushed.status_code, pushed.json()["error"]) == (400, "invalid_request")
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_the_number_of_fetches_for_one_client_address_is_limited(
     client: Client, bank: Bank, publisher: FarEnd, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -279,6 +279,7 @@ def test_the_code_page_before_an_address_was_entered_leads_back(
     assert response.headers["Location"] == page
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_addresses_are_limited_for_each_client(client: Client, acme_bank: RelyingParty, now: Any) -> None:
     page = ask(client, acme_bank)
     for _ in range(ERRANDS_PER_CLIENT.most):
@@ -291,6 +292,7 @@ def test_addresses_are_limited_for_each_client(client: Client, acme_bank: Relyin
     assert mail.outbox == []
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_requests_are_limited_for_each_client(client: Client, acme_bank: RelyingParty, now: Any) -> None:
     for _ in range(UNAUTHENTICATED.most):
         UNAUTHENTICATED.take("127.0.0.1", now=now)

@@ -361,6 +361,7 @@ def test_a_test_webhook_goes_to_no_private_network(developer: Client, own: Relyi
     assert "The host is not on the public Internet." in send(developer, own)
 
 
+@pytest.mark.usefixtures("windows_just_begun")
 def test_test_webhooks_are_limited(
     developer: Client, own: RelyingParty, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
