@@ -38,10 +38,13 @@ class Step(InternalRow):
     method = models.CharField(max_length=7, editable=False)
     status = models.PositiveSmallIntegerField(null=True, editable=False)  # null: no response
     error = models.CharField(max_length=60, editable=False)
-    sentence = models.CharField(
-        max_length=300, editable=False
-    )  # `error_description`, a problem, or what was left out
+    sentence = models.CharField(max_length=300, editable=False)  # why, or what was left out: see `is_refused`
     answer = models.CharField(max_length=300, editable=False)  # the names of its members and their lengths
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the sentence says why; otherwise it names what of the request was left out."""
+        return bool(self.error) or not self.status or self.status >= 400
 
 
 class PlaygroundAnswer(InternalRow):

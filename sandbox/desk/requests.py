@@ -54,7 +54,8 @@ def _rule(step: Step) -> tuple[str, str]:
     """The parameter that the sentence of a refusal names, and what the API description says about it."""
     rules = _rules(settings.BASE_URL, step.route if step.route in MACHINES else "authorize")
     # A wrong secret or assertion breaks no rule of a parameter, though the sentence names some.
-    names = [] if step.error == "invalid_client" else _NAMES.findall(step.sentence)
+    breaks_a_rule = step.is_refused and step.error != "invalid_client"
+    names = _NAMES.findall(step.sentence) if breaks_a_rule else []
     named = next((name for name in names if name in rules), "")
     return named, rules.get(named, "")
 

@@ -228,6 +228,7 @@ def test_what_openid_connect_leaves_out_without_an_error_is_named(
     told = facts(page)["Left out: unknown here, or not allowed"]
     assert told == "scope profil, scope email, claim birthdate"
     assert "Because" not in page
+    assert "Its rule" not in page
     assert "refused" not in page
 
 
