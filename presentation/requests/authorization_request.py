@@ -170,7 +170,7 @@ def _of_scope(scope: ScopeRecord, party: RelyingParty) -> CredentialQuery:
     if party.may_recognise or name not in (*scope.required, *scope.optional):
         return scope.query
     if name in scope.required:
-        raise UnauthorizedClientError(f"scope {scope.urn} asks for {name}, which this client may not ask for")
+        raise UnauthorizedClientError(f"the registration does not allow {name} of scope {scope.urn}")
     optional = tuple(claim for claim in scope.query.optional if claim.path != claims.SUBJECT)
     return replace(scope.query, optional=optional)
 
@@ -196,7 +196,7 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes) -> Query:
     allowed = party.claims_it_may_ask(scopes)
     if forbidden := sorted(path for path in asked if not claims.permitted(path, allowed)):
         names = ", ".join(".".join(path) for path in forbidden)
-        raise UnauthorizedClientError(f"dcql_query asks for claims that this client may not ask for: {names}")
+        raise UnauthorizedClientError(f"dcql_query asks for what the registration does not allow: {names}")
     _check_questions(query.in_our_format)
     return query
 

@@ -98,8 +98,11 @@ class SelfRegistrationForm(forms.Form):
         widget=forms.RadioSelect,
     )
     allowed_claims = CheckboxesField(
-        label=_("Claims in a DCQL query"),
-        help_text=_("For requests with dcql_query instead of scope. With none ticked: those from above."),
+        label=_("Single claims"),
+        help_text=_(
+            "For dcql_query, and for profile, email and claims of OpenID Connect. With none ticked: those "
+            "from above."
+        ),
         choices=choices.PERMISSIONS,
     )
     response_uris = AddressesField(
