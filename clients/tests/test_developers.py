@@ -235,7 +235,7 @@ def test_the_code_in_the_readme_for_node_works(service: Any, root: str, installe
     }
     script = f"""
 import assert from "node:assert/strict";
-import {{ Wallet }} from "credential-presentation";
+import {{ stateOf, Wallet }} from "credential-presentation";
 {imported}
 const {{ baseUrl, clientId, redirectUri, pem }} = {json.dumps(given)}, email = "{MAIL}", session = {{}};
 {setup}
