@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
-from presentation.openid_connect.claims_parameter import PRESENTATION
+from presentation.openid_connect.claims_parameter import ALWAYS, PRESENTATION
 from presentation.openid_connect.translation import OPENID
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -85,7 +85,7 @@ def _of_openid_connect() -> dict[str, object]:
         "claims_parameter_supported": True,
         "claim_types_supported": ["normal"],
         "claims_supported": [
-            *("sub", "auth_time", "acr", "amr", "nonce"),
+            *ALWAYS,
             *names.values(),
             *OPENID_PROVEN.values(),
             *("verified_claims", PRESENTATION),

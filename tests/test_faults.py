@@ -58,7 +58,7 @@ def kills(duration: float, found: Collection[Any]) -> Iterator[float]:
     for number in range(MOST_KILLS):
         if number >= KILLS and len(found) > 1:
             return
-        yield random.uniform(0, 1.4 * duration * max(1, number / 5))
+        yield random.uniform(0, 1.4 * duration * max(1, number / KILLS))
 
 
 def kill_at_every_step(hands: Commands, *words: str, before: Callable[[], None]) -> Iterator[None]:

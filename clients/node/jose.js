@@ -115,7 +115,7 @@ export function jweHeader(compact) {
  * @param {Readonly<Record<string, unknown>>} fields @returns {string} */
 export function stateOf({ state, response }) {
   const found = response === undefined ? state : jweHeader(response).kid;
-  demand(typeof found === "string" && found.length <= 100, "state", "the fields have no state, as a text");
+  demand(typeof found === "string" && found.length <= 100, "state", "the posted fields have no state");
   return found;
 }
 

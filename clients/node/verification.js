@@ -30,7 +30,7 @@ export function readPresentation(vpToken) {
  */
 export async function verify(given, request, keyOf, now, listAt) {
   const { iss, vct, exp, nbf = 0, _sd_alg: algorithm = "sha-256" } = given.jwt.payload;
-  demand(iss === request.issuer, "iss", `it is not from ${request.issuer}: is that right?`);
+  demand(iss === request.issuer, "iss", `its issuer is not ${request.issuer}, your baseUrl`);
   verifySignature(given.jwt, await keyOf(given.jwt), "dc+sd-jwt", "issuer-signature", "typ", "alg");
   demand(vct === `${iss}/credential-types/identity/v1`, "vct", "it is a credential of another type");
   const current = isWhole(exp) && now < exp + CLOCK_SKEW && isWhole(nbf) && nbf <= now + CLOCK_SKEW;

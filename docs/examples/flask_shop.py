@@ -21,7 +21,7 @@ TEXT = {"Content-Type": "text/plain; charset=utf-8"}
 HOME = '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
 app.add_url_rule("/", "home", lambda: HOME)
 app.add_url_rule("/callback", "callback", lambda: app.send_static_file("callback.html"))
-app.add_url_rule("/result", "result", lambda: (results.get(session.get("number"), "Start again."), TEXT))
+app.add_url_rule("/result", "result", lambda: (results.get(session.get("result"), "Start again."), TEXT))
 app.register_error_handler(Denied, lambda _: ("You were not let in.", TEXT))
 app.register_error_handler(Rejected, lambda _: ("We cannot accept this answer.", 400, TEXT))
 app.register_error_handler(Unavailable, lambda _: ("Please reload this page in a minute.", 503, TEXT))
@@ -54,5 +54,6 @@ def answer():
         waiting[number, state] = pending  # a reload verifies the same answer again
         raise
     welcome = f"Welcome, {claims['given_name']}!"
-    results[number] = welcome if claims["age_equal_or_over"]["18"] else "You are too young."
+    session["result"] = secrets.token_urlsafe(32)  # no number that came with the browser shows it
+    results[session["result"]] = welcome if claims["age_equal_or_over"]["18"] else "You are too young."
     return redirect("/result", 303)

@@ -15,6 +15,7 @@ from presentation.errors import InvalidRequestError
 from wallet.credential.claims import ARRAYS
 
 PLACES = ("id_token", "userinfo")
+ALWAYS = ("sub", "auth_time", "acr", "amr", "nonce")  # in every ID token that can have them
 PRESENTATION = "vp_token"  # as a claim: the presentation itself
 TRUST_FRAMEWORK = "trust_framework"  # the only member that every verification has
 MOST_CLAIMS = 50  # of one object

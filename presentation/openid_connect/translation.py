@@ -14,14 +14,22 @@ from datetime import timedelta
 from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, CredentialSet, Query
 from presentation.errors import InvalidRequestError, InvalidScopeError
 from presentation.openid_connect import claims_parameter
-from presentation.openid_connect.claims_parameter import Asked, Place, Verified
+from presentation.openid_connect.claims_parameter import ALWAYS, PRESENTATION, Asked, Place, Verified
 from presentation.scopes.records import Scopes
-from wallet.credential.claims import OPENID_SCOPES, SUBJECT, openid_named, permitted
+from wallet.credential.claims import (
+    OPENID_PROVEN,
+    OPENID_SCOPES,
+    SUBJECT,
+    openid_name,
+    openid_named,
+    permitted,
+)
 
 OPENID = "openid"  # the scope that every request has, and the id of its credential query
 SHORTEST_NONCE = 16  # of those that a key binding repeats
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
+_GIVEN = {*ALWAYS, *OPENID_PROVEN.values(), PRESENTATION}  # though no path of a credential has them
 _LEGIBLE = re.compile(r"(scope|claim) [\w.:-]{1,80}", re.ASCII)  # others are not repeated in a log
 VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
@@ -81,7 +89,7 @@ def read(
     if OPENID not in scopes:
         raise InvalidScopeError("scope must contain openid")
     required, optional, granted = list[ClaimsQuery](), list[ClaimsQuery](), [OPENID]
-    wished = list[ClaimsQuery]()
+    wished, left_out = list[ClaimsQuery](), list[str]()
     for name in scopes:
         if name in known_scopes and name in allowed_scopes:
             required += (each for each in known_scopes[name].query.claims if each.path != SUBJECT)
@@ -90,14 +98,17 @@ def read(
         elif paths := [path for path in OPENID_SCOPES.get(name, ()) if permitted(path, allowed_claims)]:
             wished += map(ClaimsQuery, paths)
             granted.append(name)
-
-    left_out = [f"scope {name}" for name in scopes if name not in granted]
+            lacks = [path for path in OPENID_SCOPES[name] if path not in paths]
+            left_out += (f"claim {openid_name(path)}" for path in lacks)
+        elif name != OPENID:
+            left_out.append(f"scope {name}")
 
     def path_of(name: str) -> ClaimPath | None:
         with suppress(KeyError):
             if permitted(path := openid_named(name), allowed_claims):
                 return path
-        left_out.append(f"claim {name}")
+        if name not in _GIVEN:
+            left_out.append(f"claim {name}")
         return None
 
     of_scopes = [claim.path for claim in (*required, *wished, *optional)]

@@ -47,7 +47,7 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
             except ValidationError as error:
                 raise ValidationError({name: [f"{uri}: {text}" for text in error.messages]}) from None
             row.save(force_insert=True)
-    rows.exclude(uri__in=uris).delete()  # last, because what was not validated may be no text of a database
+    rows.exclude(uri__in=uris).delete()  # last: what was not validated may have a NUL
 
 
 def check_start(relying_party: RelyingParty, uris: Iterable[str]) -> None:

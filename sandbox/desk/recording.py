@@ -69,7 +69,8 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
             step.error = getattr(refused, "error", said.get("error", ""))[:60]
             left_out = facts.get("left_out", "") if route in ("push", "authorize") else ""
             sentence = str(refused or said.get("error_description", left_out))
-            sent = (request.GET.dict() | request.POST.dict()).get(sentence.partition(" must equal")[0])
+            named = sentence.partition(" must equal")[0]
+            sent = named and (request.GET.dict() | request.POST.dict()).get(named)
             step.sentence = re.sub(r"\S+@\S+", "…", f"{sentence}; sent: {sent}" if sent else sentence)[:300]
             step.answer = ", ".join(f"{name} ({len(value)})" for name, value in said.items())[:300]
             keep(step)

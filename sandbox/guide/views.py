@@ -23,14 +23,14 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
     """One page of the guide; 404 if `name` is not one of `PAGES`.
 
     The code has the client ID and the first redirect URI of the developer's own application: of the one that
-    `client_id` names, or of the newest.
+    `client_id` names, or of the newest. On the first page, those of OpenID Connect do not count.
     """
     if name not in PAGES:
         raise Http404
     document = _document(name, settings.BASE_URL)
     owner, want = developer_sign_in.current(request), request.GET.get("client_id")
     own = list(self_registrations.registered_by(owner)) if owner else []
-    if name == GUIDE:  # whose code is not for a client of OpenID Connect
+    if name == GUIDE:
         own = [each for each in own if each.wire_format != RelyingParty.WireFormat.OPENID_CONNECT]
     party = min(own, key=lambda each: each.client_id != want, default=None)
     html = document.html

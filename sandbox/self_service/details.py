@@ -64,9 +64,9 @@ def _nowhere_else(local: bool) -> Words:
             "register one that it calls."
         )
     return _(
-        "This sandbox sends no mail and cannot check who owns an address. Use one on your own "
-        "machine that begins with http:// or https://, such as http://127.0.0.1:5000/callback; for others "
-        "ask the operator."
+        "This sandbox sends no mail and cannot check who owns an address. Use an http:// or "
+        "https:// address on your own machine, such as http://127.0.0.1:5000/callback; for others ask the "
+        "operator."
     )
 
 

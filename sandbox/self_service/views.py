@@ -69,7 +69,7 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
         if developer_sign_in.current(request) in gone.args:  # a second click on the same link
             return see_other(HOME)
         return render(request, "developer/link_gone.html", status=410)
-    response = see_other(HOME if self_registrations.registered_by(email) else "self_service_new")
+    response = see_other(HOME if self_registrations.registered_by(email).exists() else "self_service_new")
     developer_sign_in.remember(response, email, browser_digest=browser.digest(request) or "")
     rotate_token(request)
     return response

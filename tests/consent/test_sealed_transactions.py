@@ -42,7 +42,7 @@ def answered(wallet: Wallet, *, ago: timedelta = timedelta(0), **changes: Any) -
 def erase(*, older_than: timedelta, batch: int = 100) -> int:
     """What is erased when the retention time of what was asked that long ago has passed."""
     then = timezone.now() - older_than
-    day = min(then.day, 28)  # 29 February is not in every year
+    day = 28 if (then.month, then.day) == (2, 29) else then.day  # which is not in every year
     over = then.replace(year=then.year + settings.TRANSACTION_RETENTION_YEARS, day=day)
     return erase_transactions(now=over, batch=batch)
 

@@ -16,7 +16,7 @@ HINT = (
 )
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # one in 65,536 contains “d-4711”
 # Places in status lists, and the values of metrics: one may have the digits of a code.
-NUMBERS = re.compile(r"(?<= id=)\d+/\d+\b| [0-9.e+-]+$", re.MULTILINE)
+NUMBERS = {"log": re.compile(r"(?<= id=)\d+/\d+\b"), "metrics": re.compile(" [0-9.e+-]+$", re.MULTILINE)}
 PRIVATE = {
     *(AS_ALWAYS["nonce"], AS_ALWAYS["state"], "n-of-", PASSWORD, "Alice", "1990-04-12", "Passport seen"),
     *(
@@ -58,7 +58,7 @@ def test_the_whole_table_leaves_nothing_personal_and_no_secret_in_log_and_metric
     assert len(run.secrets) > 5000
 
     for place, text in (("log", run.log), ("metrics", run.metrics)):
-        named = NUMBERS.sub("", text)
+        named = NUMBERS[place].sub("", text)
         words = set(re.findall(r"[\w.-]+", named)) | set(re.findall(r"[A-Za-z0-9_-]+", named))
         assert not words.intersection(run.secrets), place
         assert not re.findall(r"[\w.+-]+@[\w-]+\.\w+", text), place

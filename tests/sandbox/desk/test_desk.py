@@ -216,8 +216,8 @@ def test_what_openid_connect_leaves_out_without_an_error_is_named(
     party.redirect_uris.create(uri="https://shop.example/callback")
     secret = client_secrets.rotate(party, now=timezone.now()).text
     shop = Shop(party, secret)
-    claims = {"id_token": {"birthdate": None, "given_name": None, "a b": None}}
-    values = shop.asks(scope="openid profil email a@b.example", claims=json.dumps(claims))
+    claims = {"id_token": dict.fromkeys(["birthdate", "given_name", "a b", "sub", "vp_token"])}
+    values = shop.asks(scope="openid profile profil email a@b.example", claims=json.dumps(claims))
     if pushed:
         push(holder, party, values)
     else:
@@ -226,7 +226,7 @@ def test_what_openid_connect_leaves_out_without_an_error_is_named(
     page = text(developer.get(desk_of(party)))
 
     told = facts(page)["Left out: unknown here, or not allowed"]
-    assert told == "scope profil, scope email, claim birthdate"
+    assert told == "claim family_name, scope profil, scope email, claim birthdate"
     assert "Because" not in page
     assert "Its rule" not in page
     assert "refused" not in page

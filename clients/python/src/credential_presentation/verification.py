@@ -76,7 +76,7 @@ def verify(
 ) -> tuple[dict[str, Any], str]:
     """The claims of the person, and the status list that says that the presentation is valid."""
     said = given.jwt.payload
-    demand(said.get("iss") == request.issuer, "iss", f"it is not from {request.issuer}: is that right?")
+    demand(said.get("iss") == request.issuer, "iss", f"its issuer is not {request.issuer}, your base_url")
     given.jwt.verify(key_of(given.jwt), "dc+sd-jwt", "issuer-signature", "typ", "alg")
     vct = f"{request.issuer}/credential-types/identity/v1"
     demand(said.get("vct") == vct, "vct", "it is a credential of another type")

@@ -83,7 +83,7 @@ class Wallet:
         missing. Further parameters are sent as they are, such as `login_hint`; objects and lists as JSON.
         Raises `Denied` or `Unavailable` if the request is pushed.
         """
-        asked = "dcql_query" if "dcql_query" in parameters else scope
+        asked = "dcql_query" if (by_query := "dcql_query" in parameters) else scope
         names, known = [each.removeprefix(SCOPE) for each in asked.split()], ", ".join(SCOPES)
         if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(names)):
             raise ValueError(f"the claims of {asked} are not known: list them (known: {known})")
@@ -100,7 +100,7 @@ class Wallet:
             "state": state,
             "transaction_data": " ".join(data),
             "client_metadata": _offered(key) if key else "",
-            "scope": " ".join(each if ":" in each else SCOPE + each for each in names if asked == scope),
+            "scope": "" if by_query else " ".join(name if ":" in name else SCOPE + name for name in names),
             **parameters,
         }
         sent = {name: _text(value) for name, value in sent.items() if value}
@@ -175,7 +175,7 @@ def state_of(fields: Mapping[str, str]) -> str:
     """The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`."""
     response = fields.get("response")
     state = fields.get("state") if response is None else jose.jwe_header(response).get("kid")
-    demand(isinstance(state, str) and len(state) <= 100, "state", "the fields have no state, as a text")
+    demand(isinstance(state, str) and len(state) <= 100, "state", "the posted fields have no state")
     return str(state)
 
 
