@@ -39,7 +39,7 @@ def test_the_language_is_changed_on_the_way_and_stays_to_the_end(
     reads(person.page, "es")
     enter_code(person.page)
     person.sees("Confirme su identidad").clicks("Aceptar y empezar")
-    person.sees("¿Qué debe encontrar la comprobación?")
+    person.sees("¿Qué resultado debe dar la comprobación?")
     person.page.locator("input[name=outcome][value=adult]").check()
     person.clicks("Enviar").sees("¿Compartir estos datos con Acme Bank?")
     expect(person.page.locator("dl.claims")).to_contain_text("18 años o más")

@@ -15,6 +15,9 @@ AVOIDED = {
     r"\b(quién|[Uu]na aplicación|se le|\)s( le)?) pregunt[aó]\b": "an application “solicita” data",
     r"\b[Ss]us? (motivo|condiciones|palabras)\b": "“su” reads as “your”; these are of the application",
     r"error en su |\bAlguien [^.]* para su |\b[Pp]asa a su ": "“su” reads as “your”; these are of others",
+    r"\ben su lugar\b": "“su” reads as “your”; it is “en vez de”",
+    r"\b(buzón antiguo|cartera antigua)\b": "it is “anterior” everywhere",
+    r"^(Ve|Recibe|Mira|Hace (?!un|poco)|Conserva|Confirma|Inicia|Comparte) ": "reads as an order with “tú”",
     r"\bno le ha llegado|\b[Ll]e hemos (dicho|indicado)|podido decirle": "“le” reads as “to you”",
 }
 BUTTON = re.compile(r"<button[^>]*>(.*?)</button>|<a [^>]*class=\"button[^\"]*\"[^>]*>(.*?)</a>", re.DOTALL)

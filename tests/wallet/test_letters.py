@@ -209,7 +209,7 @@ def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
     with translation.override("en-gb"):  # of an operator, or of a sweep
         letters.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
     [letter] = mail.outbox
-    assert letter.subject == "Su identidad verificada termina el 1 de febrero de 2027"
+    assert letter.subject == "Su identidad verificada caduca el 1 de febrero de 2027"
     assert "hasta el final del 1 de febrero de 2027." in letter.body
     assert '<html lang="es">' in letter.alternatives[0][0]
     assert translation.get_language() == "en-gb"
