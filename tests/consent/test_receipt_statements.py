@@ -81,7 +81,7 @@ def test_every_receipt_is_saved_with_names_and_no_values(
     [
         ("shared", "<dd>Shared"),
         ("not shared", "<dd>Not shared"),
-        ("not delivered", "<dd>You said yes, but nothing"),
+        ("not delivered", "<dd>The person said yes, but nothing"),
     ],
 )
 def test_anybody_sees_that_a_statement_is_genuine_and_what_it_says(
