@@ -98,8 +98,7 @@ def read(
         elif paths := [path for path in OPENID_SCOPES.get(name, ()) if permitted(path, allowed_claims)]:
             wished += map(ClaimsQuery, paths)
             granted.append(name)
-            lacks = [path for path in OPENID_SCOPES[name] if path not in paths]
-            left_out += (f"claim {openid_name(path)}" for path in lacks)
+            left_out += (f"claim {openid_name(path)}" for path in OPENID_SCOPES[name] if path not in paths)
         elif name != OPENID:
             left_out.append(f"scope {name}")
 

@@ -46,37 +46,32 @@ def _one(address: str) -> list[str]:
     return [address] if address else []
 
 
+# Why an address is refused: whether this sandbox sends mail, and whether one on the own machine would do.
+_REFUSED = {
+    (False, False): _(
+        "This sandbox sends no mail and cannot check who owns an address: only its operator can register one "
+        "that it calls."
+    ),
+    (False, True): _(
+        "This sandbox sends no mail and cannot check who owns an address. Use an http:// or https:// address "
+        "on your own machine, such as http://127.0.0.1:5000/callback; for others ask the operator."
+    ),
+    (True, False): _("Use addresses under the domain of your e-mail address. For others ask the operator."),
+    (True, True): _(
+        "Use addresses on your own machine, such as http://127.0.0.1:5000/callback, or under the domain of "
+        "your e-mail address. For others ask the operator."
+    ),
+}
+
+
 def _problem_with(owner: str, addresses: Sequence[str], *, local: bool) -> Words | None:
     if len(addresses) > MOST_URIS:
         return _("Name at most 10.")
-    elsewhere = [address for address in addresses if not (local and is_local(address))]
-    if not settings.DEVELOPER_EMAIL_BACKEND:
-        return _nowhere_else(local) if elsewhere else None
-    domain = owner.rpartition("@")[2]
-    is_own = all(is_under(address, domain) for address in elsewhere)
-    return None if is_own else _only_there(local)
-
-
-def _nowhere_else(local: bool) -> Words:
-    if not local:
-        return _(
-            "This sandbox sends no mail and cannot check who owns an address: only its operator can "
-            "register one that it calls."
-        )
-    return _(
-        "This sandbox sends no mail and cannot check who owns an address. Use an http:// or "
-        "https:// address on your own machine, such as http://127.0.0.1:5000/callback; for others ask the "
-        "operator."
-    )
-
-
-def _only_there(local: bool) -> Words:
-    if not local:
-        return _("Use addresses under the domain of your e-mail address. For others ask the operator.")
-    return _(
-        "Use addresses on your own machine, such as http://127.0.0.1:5000/callback, or under the domain "
-        "of your e-mail address. For others ask the operator."
-    )
+    foreign = [address for address in addresses if not (local and is_local(address))]
+    if sends_mail := bool(settings.DEVELOPER_EMAIL_BACKEND):
+        domain = owner.rpartition("@")[2]
+        foreign = [address for address in foreign if not is_under(address, domain)]
+    return _REFUSED[sends_mail, local] if foreign else None
 
 
 LOOPBACK = ("127.0.0.1", "::1", "localhost")

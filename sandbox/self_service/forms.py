@@ -100,8 +100,7 @@ class SelfRegistrationForm(forms.Form):
     allowed_claims = CheckboxesField(
         label=_("Single claims"),
         help_text=_(
-            "For dcql_query, and for profile, email and claims of OpenID Connect. With none ticked: those "
-            "from above."
+            "For dcql_query, and profile, email and claims of OpenID Connect. None: those from above."
         ),
         choices=choices.PERMISSIONS,
     )

@@ -186,16 +186,14 @@ def _to_try(own: RelyingParty) -> dict[str, Any]:
     """An example request for each redirect URI, the addresses (first those that the guide needs), and whether
     there are secrets.
     """
-    requests = integration.requests_to_try(own, login_hint="sam@example.org")
-    holder = settings.BASE_URL + reverse("sandbox_holder")
     first = {"issuer": settings.BASE_URL, "root certificate": f"{settings.BASE_URL}/trust/root.pem"}
     now = timezone.now()
     return {
         "addresses": first | integration.addresses(),
         "has_secret": bool(client_secrets.live(own, now=now)),
         "has_webhook_secret": signing_secrets.in_use(own, now=now).exists(),
-        "requests": requests,
-        "holder": holder,
+        "requests": integration.requests_to_try(own, login_hint="sam@example.org"),
+        "holder": settings.BASE_URL + reverse("sandbox_holder"),
     }
 
 
