@@ -18,7 +18,8 @@ _searched: set[tuple[Any, ...]] = set()
 
 
 def assert_no_barriers(page: Any, options: dict[str, Any] = EVERY_RULE) -> None:
-    """Axe finds no violation on the page as it is shown now."""
+    """Axe finds no violation on the page as it is shown once it is loaded."""
+    page.wait_for_load_state()
     markup = VARYING.sub("0", page.content())
     key = (json.dumps(options), page.viewport_size["width"], page.evaluate(DARK), hash(markup))
     if key in _searched:

@@ -64,8 +64,9 @@ class Commands:
 
     def kill(self, *words: str, after: float | None = None, at_write: int | None = None) -> bool:
         """Kills a command after some seconds or before a certain write; returns whether it was killed."""
+        before = _sessions()  # of threads that an earlier test left behind
         status, _seconds = self._send(words, after, at_write)
-        _until_the_server_noticed()
+        _until_closed_but(before)
         assert status in (0, -signal.SIGKILL), (words, status)
         return status != 0
 
@@ -83,14 +84,19 @@ class Commands:
         self.process.communicate(timeout=LONGEST)
 
 
-def _until_the_server_noticed() -> None:
+def _sessions() -> set[int]:
+    """The other sessions of clients on the test's database."""
+    others = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
+    with connection.cursor() as cursor:
+        cursor.execute(f"SELECT pid FROM pg_stat_activity WHERE {others}")
+        return {pid for (pid,) in cursor.fetchall()}
+
+
+def _until_closed_but(before: set[int]) -> None:
     """Waits until PostgreSQL has closed the session of the killed client, by rollback or commit."""
-    ours = "datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'"
     for _ in range(6000):
-        with connection.cursor() as cursor:
-            cursor.execute(f"SELECT count(*) FROM pg_stat_activity WHERE {ours}")
-            if cursor.fetchone() == (0,):
-                return
+        if _sessions() <= before:
+            return
         time.sleep(0.01)
     raise AssertionError("a killed process still has a connection")
 

@@ -60,6 +60,7 @@ def question(
 
 def assert_no_sideways_scroll(page: Any) -> None:
     """The page is never wider than a small phone, a phone or a desktop, also with text of 200 %."""
+    page.wait_for_load_state()  # before, a new page has no element yet
     before, root = page.viewport_size, "document.documentElement"
     for text in ("200%", ""):
         page.evaluate(f"text => {{ {root}.style.fontSize = text; }}", text)

@@ -20,6 +20,7 @@ def look(page: Any, name: str) -> None:
 
     Takes a screenshot of each if SCREENSHOTS names a folder.
     """
+    page.wait_for_load_state()  # before, a new page has no element yet
     for width, scheme in ((360, "light"), (360, "dark"), (1280, "light"), (1280, "dark")):
         page.set_viewport_size({"width": width, "height": 800})
         page.emulate_media(color_scheme=scheme)

@@ -99,10 +99,10 @@ def waiting(party: RelyingParty, count: int = 1, *, now: datetime | None = None)
             subject=f"{party.pk}-{WebhookEvent.objects.count()}",
             body='{"type": "presentation.completed", "data": {"Grüße": 1}}',
             created_at=moment,
-            due_at=moment,
+            due_at=moment - timedelta(microseconds=count - 1 - number),
             give_up_at=moment + delivery.TRIED_FOR,
         )
-        for _ in range(count)
+        for number in range(count)
     ]
 
 
