@@ -25,6 +25,7 @@ from wallet.credential.claims import (
     permitted,
 )
 
+Names = Collection[str]
 OPENID = "openid"  # the scope that every request has, and the id of its credential query
 SHORTEST_NONCE = 16  # of those that a key binding repeats
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
@@ -89,7 +90,7 @@ def read(
     if OPENID not in scopes:
         raise InvalidScopeError("scope must contain openid")
     required, optional, granted = list[ClaimsQuery](), list[ClaimsQuery](), [OPENID]
-    wished, left_out = list[ClaimsQuery](), list[str]()
+    wished, unmet = list[ClaimsQuery](), list[str]()
     for name in scopes:
         if name in known_scopes and name in allowed_scopes:
             required += (each for each in known_scopes[name].query.claims if each.path != SUBJECT)
@@ -98,16 +99,12 @@ def read(
         elif paths := [path for path in OPENID_SCOPES.get(name, ()) if permitted(path, allowed_claims)]:
             wished += map(ClaimsQuery, paths)
             granted.append(name)
-            left_out += (f"claim {openid_name(path)}" for path in OPENID_SCOPES[name] if path not in paths)
-        elif name != OPENID:
-            left_out.append(f"scope {name}")
 
     def path_of(name: str) -> ClaimPath | None:
         with suppress(KeyError):
             if permitted(path := openid_named(name), allowed_claims):
                 return path
-        if name not in _GIVEN:
-            left_out.append(f"claim {name}")
+        unmet.append(name)
         return None
 
     of_scopes = [claim.path for claim in (*required, *wished, *optional)]
@@ -126,7 +123,7 @@ def read(
         max_age=int(values["max_age"]) if "max_age" in values else None,
         of_scopes=tuple(dict.fromkeys(of_scopes)),  # type: ignore[arg-type] # scopes ask for whole claims
         places=places,
-        left_out=tuple(dict.fromkeys(filter(_LEGIBLE.fullmatch, left_out))),
+        left_out=_left_out(scopes, granted, unmet, allowed_claims),
     )
     asked_for = {claim.path for claim in (*required, *wished)}
     optional = [each for each in optional if each.path not in asked_for]
@@ -134,6 +131,15 @@ def read(
         OPENID, _each_once(required), optional=_each_once(optional), wished=_each_once(wished)
     )
     return request, _query(first, verified)
+
+
+def _left_out(scopes: Names, granted: Names, unmet: Names, allowed: Collection[ClaimPath]) -> tuple[str, ...]:
+    """The scopes and claims that are not asked for. unmet: the claims without a path that is allowed."""
+    of_scopes = [path for name in granted for path in OPENID_SCOPES.get(name, ())]
+    lacking = [openid_name(path) for path in of_scopes if not permitted(path, allowed)]
+    found = [f"scope {name}" for name in scopes if name not in granted]
+    found += [f"claim {name}" for name in (*lacking, *unmet) if name not in _GIVEN]
+    return tuple(dict.fromkeys(filter(_LEGIBLE.fullmatch, found)))
 
 
 def _check(values: Mapping[str, str]) -> None:

@@ -182,11 +182,7 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes) -> Query:
     offer = offered(query)
     if unknown := evaluation.unknown_claim(query, offer):
         name = ".".join("*" if element is None else str(element) for element in unknown)
-        hint = (
-            "; a number in a path is a place in an array"
-            if any(isinstance(each, int) for each in unknown)
-            else ""
-        )
+        hint = "; a number in a path is a place in an array" if int in map(type, unknown) else ""
         raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have{hint}")
     if party.wire_format == RelyingParty.WireFormat.STRING:
         query = replace(query, only_one=True)

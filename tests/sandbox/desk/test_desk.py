@@ -226,7 +226,7 @@ def test_what_openid_connect_leaves_out_without_an_error_is_named(
     page = text(developer.get(desk_of(party)))
 
     told = facts(page)["Left out: unknown here, or not allowed"]
-    assert told == "claim family_name, scope profil, scope email, claim birthdate"
+    assert told == "scope profil, scope email, claim family_name, claim birthdate"
     assert "Because" not in page
     assert "Its rule" not in page
     assert "refused" not in page
