@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
+from infra import secret_texts
 from infra.files import FileError, secret_in, secrets_in
 
 Content = TypeVar("Content")
@@ -34,7 +35,7 @@ def secret(name: str) -> str:
 def secrets(name: str) -> list[str]:
     """The values between commas, or the lines of the file that NAME_FILE names."""
     path = file_instead_of(name)
-    return _in_file(name, path, secrets_in) if path else listed(name)
+    return _in_file(name, path, secrets_in) if path else secret_texts.split(name, text(name))
 
 
 def file_instead_of(name: str) -> str:
@@ -54,14 +55,16 @@ def _in_file(name: str, path: str, read: Callable[[str], Content]) -> Content:
         raise ImproperlyConfigured(f"{name}_FILE: {error}") from None
 
 
-def refuse_comments(*names: str) -> None:
-    """Raises ImproperlyConfigured if a value contains a space or #, as with a comment behind it.
+def refuse_weak(name: str, values: list[str]) -> None:
+    """Raises ImproperlyConfigured if somebody could guess one of the secrets (`secret_texts.fault`)."""
+    if fault := secret_texts.fault(name, values):
+        raise ImproperlyConfigured(f"{name} {fault}.")
 
-    systemd takes such a comment as part of the value and a shell does not, so the service and the operator's
-    commands would use different secrets.
-    """
+
+def refuse_comments(*names: str) -> None:
+    """Raises ImproperlyConfigured if a value contains a space or # (`secret_texts.has_comment`)."""
     for name in names:
-        if re.search(r"[\s#]", text(name)):
+        if secret_texts.has_comment(text(name)):
             raise ImproperlyConfigured(f"{name} contains a space or #. A comment needs a line of its own.")
 
 

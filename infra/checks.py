@@ -59,14 +59,22 @@ def database_mark(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     return []
 
 
+@register(Tags.security)
+def pooler_options(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """DATABASE_URL fits DATABASE_POOLER. Reads the settings only."""
+    if settings.DATABASE_POOLER == "none" or "options" not in settings.DATABASES["default"].get(
+        "OPTIONS", {}
+    ):
+        return []
+    message = "DATABASE_URL has options, which PgBouncer refuses or silently drops."
+    hint = "Set them in the database: ALTER ROLE … IN DATABASE … SET …; docs/database.md."
+    return [Warning(message, hint=hint, id="infra.W001")]
+
+
 @register(Tags.security, deploy=True)
 def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """DATABASE_POOLER fits, and limits that cannot be sent through a pooler are set in the database."""
     found: list[CheckMessage] = []
-    if settings.DATABASE_POOLER != "none" and "options" in settings.DATABASES["default"].get("OPTIONS", {}):
-        message = "DATABASE_URL has options, which PgBouncer refuses or silently drops."
-        hint = "Set them in the database: ALTER ROLE … IN DATABASE … SET …; docs/database.md."
-        found.append(Warning(message, hint=hint, id="infra.W001"))
     try:
         connections[DEFAULT_DB_ALIAS].ensure_connection()  # `poolers` checks each new connection
         if runs_statements_forever(connections[DEFAULT_DB_ALIAS]):

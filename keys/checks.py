@@ -9,6 +9,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.utils.timezone import now
 
+from infra import secret_texts
 from infra.checks import from_database
 from infra.files import FileError, others_can_read, secret_in
 from keys.certificates import command
@@ -19,21 +20,17 @@ from keys.private_keys.backup import in_hardware
 from keys.rotation.plan import in_use, spare
 from keys.sealed_columns import sealed_columns
 
-SHORTEST = 32  # characters; `secrets.token_urlsafe(32)` gives 43
-
 
 @register(Tags.security)
 def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """KEY_SEALING_KEYS is set, its keys are long enough, and no key occurs twice."""
+    """KEY_SEALING_KEYS is set, nobody guesses its keys (`secret_texts`), and no key occurs twice."""
     keys = settings.KEY_SEALING_KEYS
     found: list[CheckMessage] = []
     if not keys:
         found.append(Error("KEY_SEALING_KEYS is empty, so nothing can be sealed.", id="keys.E001"))
-    if short := [str(at) for at, key in enumerate(keys, 1) if len(key) < SHORTEST]:
-        positions = ", ".join(short)
+    if fault := secret_texts.fault("KEY_SEALING_KEYS", keys):
         hint = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
-        message = f"KEY_SEALING_KEYS: shorter than {SHORTEST} characters at position {positions}."
-        found.append(Error(message, hint=hint, id="keys.E002"))
+        found.append(Error(f"KEY_SEALING_KEYS {fault}.", hint=hint, id="keys.E002"))
     if len(set(keys)) != len(keys):
         found.append(Error("KEY_SEALING_KEYS names a key twice.", id="keys.E003"))
     return found

@@ -209,7 +209,7 @@ def test_as_many_pods_as_the_database_has_connections(built: list[Manifest]) -> 
 @pytest.fixture
 def made(setup: Setup, tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:  # noqa: F811
     """The files of the Secret and the variables of the ConfigMap that deploy/setup makes."""
-    done = setup("kubernetes", METRICS_TOKEN="m" * 40)
+    done = setup("kubernetes", METRICS_TOKEN="metrics" * 6)
     assert done.returncode == 0, done.stderr
     return as_kubernetes_reads(tmp_path / "made" / "presentation.yaml")
 

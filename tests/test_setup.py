@@ -15,8 +15,11 @@ import psycopg
 import pytest
 from psycopg.conninfo import make_conninfo
 
+from tests.deployment_check import production_environment
 from tests.environment_files import as_a_shell_reads, as_compose_reads, as_kubernetes_reads, as_systemd_reads
+from tests.own_databases import manage
 from tests.project_copy import ROOT
+from tests.warm_start import run
 
 SETUP = ROOT / "deploy" / "setup"
 HOSTILE = r"""O'Brien & "Söhne" \ #1 $HOME ${HOME} `id` 100% 日本"""
@@ -89,7 +92,7 @@ def test_compose_reads_what_was_answered(setup: Setup, tmp_path: Path) -> None:
 
 
 def test_kubernetes_reads_what_was_answered(setup: Setup, tmp_path: Path) -> None:
-    done = setup("kubernetes", OPERATOR_NAME=HOSTILE, METRICS_TOKEN="yes" * 20, LOG_LEVEL="INFO")
+    done = setup("kubernetes", OPERATOR_NAME=HOSTILE, METRICS_TOKEN="metrics" * 6, LOG_LEVEL="INFO")
 
     files, variables = as_kubernetes_reads(tmp_path / "made" / "presentation.yaml")
     assert done.returncode == 0, done.stderr
@@ -152,6 +155,8 @@ ONE_LINE = "OPERATOR_NAME must be one line of UTF-8, without control characters.
         ("systemd", "OPERATOR_NAME", "S\udcf6hne", "OPERATOR_NAME must be one line of UTF-8"),
         ("systemd", "lower", "x", "Line 8 of "),
         ("systemd", "OPERATOR_NAMES", "x", "OPERATOR_NAMES on line 8 of "),
+        ("kubernetes", "LOG_LEVEL_FILE", "/run/level", "LOG_LEVEL_FILE on line 8 of "),
+        ("systemd", "ENVIRONMENT", "sandbox", "ENVIRONMENT must be production"),
         (
             "compose",
             "KEY_SEALING_KEYS_FILE",
@@ -240,15 +245,133 @@ def test_the_role_and_the_database(setup: Setup, tmp_path: Path) -> None:
 
 
 def test_without_the_packages_the_start_checks(setup: Setup, tmp_path: Path) -> None:
-    needed = ("deploy/setup", "deploy/nginx.conf", "config/origins.py", "infra/email_addresses.py")
-    for name in (*needed, "docs/settings.md"):
-        (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / "copy" / name).write_text((ROOT / name).read_text())
-    done = setup("compose", tmp_path / "copy" / "deploy" / "setup")
+    script = without_packages(tmp_path)
+
+    done = setup("compose", script)
 
     assert done.returncode == 0, done.stderr
     assert "They are checked when the service starts" in done.stdout
     assert not list((tmp_path / "copy").rglob("*.pyc"))
+
+
+def without_packages(tmp_path: Path) -> Path:
+    """A copy of the script on a machine that has the repository and none of the service's packages."""
+    needed = ("deploy/setup", "deploy/nginx.conf", "config/origins.py", "infra/email_addresses.py")
+    for name in (*needed, "infra/secret_texts.py", "docs/settings.md"):
+        (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "copy" / name).write_text((ROOT / name).read_text())
+    return tmp_path / "copy" / "deploy" / "setup"
+
+
+STRONG = "0123456789abcdefghijklmnopqrstuvwxyz" * 2
+WEAK_SECRETS = [
+    ("KEY_SEALING_KEYS", "short"),
+    ("KEY_SEALING_KEYS", "s" * 31),
+    ("KEY_SEALING_KEYS", "s" * 64),
+    ("KEY_SEALING_KEYS", f"{STRONG},short"),
+    ("KEY_SEALING_KEYS", f"{STRONG} # as above"),
+    ("SECRET_KEY", STRONG[:49]),
+    ("SECRET_KEY", "s" * 64),
+    ("SECRET_KEY", f"django-insecure-{STRONG}"),
+    ("SECRET_KEY_FALLBACKS", f"{STRONG},short"),
+    ("METRICS_TOKEN", "short"),
+    ("METRICS_TOKEN", "s" * 40),
+    ("METRICS_TOKEN", f"{STRONG} {STRONG}"),
+    ("PKCS11_PIN", "12#34"),
+    ("DATABASE_URL", "postgresql://u:p w@db.example/name"),
+]
+
+
+@pytest.mark.parametrize(("name", "value"), WEAK_SECRETS)
+def test_a_secret_that_the_service_refuses_is_refused_also_where_its_packages_are_missing(
+    setup: Setup, tmp_path: Path, name: str, value: str
+) -> None:
+    done = setup("compose", without_packages(tmp_path), **{name: value})
+
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"{name} "), done.stderr
+    assert value not in done.stderr
+    assert not (tmp_path / "made").exists()
+
+
+# Settings with which the service may start, and with which it may not; the check says which.
+SETTINGS: list[dict[str, str]] = [
+    {},
+    {"METRICS_TOKEN": STRONG, "SECRET_KEY_FALLBACKS": f"{STRONG},{STRONG[::-1]}"},
+    {"KEY_SEALING_KEYS": f"{STRONG},{'s' * 32}"},
+    {"AUDIT_FOLDER": "/audit", "AUDIT_KEY_FILE": "/audit.pem"},
+    *[{name: value} for name, value in WEAK_SECRETS],
+    {"KEY_SEALING_KEYS": f"{STRONG},{STRONG}"},
+    {"KEY_SEALING_KEYS": STRONG[:32], "PKCS11_PIN": "1234"},
+    {"PKCS11_MODULE": "/nowhere/module.so", "PKCS11_TOKEN": "wallet", "PKCS11_PIN": "1234"},
+    {"SIGNING_KEY_STORE": "hardware"},
+    {"SIGNING_KEY_STORE": "pkcs11"},
+    {"SIGNING_KEY_DAYS": "2"},
+    {"CERTIFICATE_SUBJECT": "Example Ltd"},
+    {"CERTIFICATE_COMMAND": "/nowhere/command"},
+    {"DATABASE_POOLER": "session", "DATABASE_URL": "postgresql://u@127.0.0.1:1/n?options=-c%20a%3Db"},
+    {"DATABASE_URL": "postgresql://u@h1,h2:5432/name"},
+    {"EMAIL_URL": "smtp+tls://:587"},
+    {"EMAIL_URL": "smtp+tls://mail.example:port"},
+    {"OPERATOR_PLACE": "p" * 101},
+    {"OPERATOR_LOGO_FILE": "/nowhere.png"},
+    {"IDENTITY_PROVIDERS_FILE": "/nowhere.toml"},
+    {"OPERATOR_NAME_FILE": "/nowhere"},  # only secrets may be in files
+    {"LIMITS": "pushes=5"},
+]
+
+
+@pytest.mark.parametrize("changed", SETTINGS, ids=lambda changed: "-".join(changed) or "none")
+def test_it_accepts_what_the_service_starts_with_and_nothing_else(
+    setup: Setup, tmp_path: Path, changed: dict[str, str]
+) -> None:
+    nobody_listens = {"DATABASE_URL": "postgresql://wallet@127.0.0.1:1/wallet"}
+    environment = production_environment() | ANSWERS | nobody_listens | changed
+    starts = manage(environment, "check", "--deploy", "--fail-level", "WARNING").returncode == 0
+    del environment["PATH"]
+
+    done = setup("systemd", **environment)
+
+    assert (done.returncode == 0) is starts, done.stderr
+
+
+@pytest.mark.parametrize("form", ["systemd", "compose", "kubernetes"])
+def test_the_service_reads_the_same_secrets_that_were_answered(
+    setup: Setup, tmp_path: Path, form: str
+) -> None:
+    """A list is written for the reader of its form: between commas, or one on each line of a file."""
+    lists = {"KEY_SEALING_KEYS": f"{STRONG},{STRONG[::-1]}", "SECRET_KEY_FALLBACKS": f"{STRONG},{STRONG[1:]}"}
+    assert setup(form, **lists).returncode == 0
+
+    environment = as_the_service_gets_them(form, tmp_path / "made")
+    code = "print(*settings.KEY_SEALING_KEYS, *settings.SECRET_KEY_FALLBACKS)"
+    program = f"from django.conf import settings; {code}"
+    shown = run({"DJANGO_SETTINGS_MODULE": "config.settings", **environment}, "-c", program)
+
+    assert shown.stdout.split() == ",".join(lists.values()).split(","), shown.stderr
+
+
+def as_the_service_gets_them(form: str, made: Path) -> dict[str, str]:
+    """The variables of the service; files of a container are read where they were written here."""
+    if form == "systemd":
+        return as_a_shell_reads(made / "environment")
+    if form == "compose":
+        return as_compose_reads(made / "environment") | {"KEY_SEALING_KEYS_FILE": str(made / "sealing-keys")}
+    files, variables = as_kubernetes_reads(made / "presentation.yaml")
+    for name, content in files.items():
+        (made / name).write_text(content)
+    return {name: value.replace("/run/secrets/presentation", str(made)) for name, value in variables.items()}
+
+
+@pytest.mark.parametrize("form", ["compose", "kubernetes"])
+def test_a_file_of_the_container_need_not_be_on_this_machine(setup: Setup, form: str) -> None:
+    hardware = {"PKCS11_MODULE": "/usr/lib/module.so", "PKCS11_TOKEN": "wallet", "PKCS11_PIN": "1234"}
+    files = {"AUDIT_FOLDER": "/var/lib/audit", "AUDIT_KEY_FILE": "/run/secrets/audit.pem"}
+    files |= {"IDENTITY_PROVIDERS_FILE": "/run/secrets/providers.toml", "CERTIFICATE_COMMAND": "/srv/command"}
+
+    done = setup(form, **hardware, **files, SIGNING_KEY_STORE="pkcs11")
+
+    assert done.returncode == 0, done.stderr
 
 
 @pytest.mark.parametrize("form", ["systemd", "compose", "kubernetes"])

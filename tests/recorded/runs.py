@@ -24,7 +24,7 @@ ENVIRONMENTS = ("sandbox", "production")
 _SECRETS = {
     "SECRET_KEY": "recorded-" + "0123456789abcdefghijklmnopqrstuvwxyz" * 2,
     "KEY_SEALING_KEYS": "recorded0123456789abcdefghijklmnopqrstuvwxyz",
-    "METRICS_TOKEN": "m" * 40,
+    "METRICS_TOKEN": "metrics" * 6,
     "TRUSTED_PROXY_COUNT": "1",
     "LOG_LEVEL": "DEBUG",
 }

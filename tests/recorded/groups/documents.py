@@ -87,11 +87,11 @@ def _status_lists(recorder: Recorder) -> None:
 
 
 def _metrics(recorder: Recorder) -> None:
-    right = {"Authorization": f"Bearer {'m' * 40}"}
+    right = {"Authorization": f"Bearer {'metrics' * 6}"}
     with recorder.scenario("metrics") as browser:
         browser.get(_METRICS)
         browser.get(_METRICS, Authorization="Bearer " + "n" * 40)
-        browser.get(_METRICS, Authorization="Basic " + "m" * 40)
+        browser.get(_METRICS, Authorization="Basic " + "metrics" * 6)
         browser.get(_METRICS, **right)
         browser.get(_METRICS, Accept="application/openmetrics-text; version=1.0.0", **right)
         browser.send("HEAD", _METRICS, **right)

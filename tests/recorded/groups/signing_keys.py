@@ -39,4 +39,4 @@ def run(recorder: Recorder) -> None:
         for remembered in (issuer_key, readiness):  # for a second, and this may take less
             remembered.forget()
         browser.get(AUTHORIZE, service.asked("Harbour Bank", login_hint="keyless@example.org"))
-        browser.get("/metrics", Authorization=f"Bearer {'m' * 40}")
+        browser.get("/metrics", Authorization=f"Bearer {'metrics' * 6}")

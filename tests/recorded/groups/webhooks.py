@@ -50,7 +50,7 @@ def run(recorder: Recorder) -> None:
 def _looked_at(recorder: Recorder) -> None:
     """The delivery log in the admin, and the metrics of waiting webhooks."""
     with recorder.scenario("operators look at what was sent, and send it again") as browser:
-        browser.get("/metrics", Authorization=f"Bearer {'m' * 40}")
+        browser.get("/metrics", Authorization=f"Bearer {'metrics' * 6}")
         people.operator(browser)
         where = "/admin/presentation/webhookevent/"
         event = recorder.service.rows("presentation", "WebhookEvent").order_by("-created_at").first()
