@@ -14,7 +14,9 @@ from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_key_of
 from keys.key_set import PublishedKey
 from presentation.metadata import JWKS_PATH
+from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication.client_secrets import seconds_left
+from presentation.relying_parties.metadata import answer_names
 from wallet.credential.credentials import credential_type, mint
 from wallet.credential.trust_policy import TrustPolicy
 from wallet.sd_jwt.issuance import all_withheld
@@ -63,7 +65,28 @@ def client_secrets(now: datetime) -> tuple[State, str]:
     return state, f"The last secret ends within 30 days, or has ended: {', '.join(left)}."
 
 
+def addresses(now: datetime) -> tuple[State, str]:
+    """Addresses that were registered before their query was checked, and would not be today."""
+    rows = (model.objects.filter(uri__contains="?") for model in (RedirectURI, ResponseURI))
+    taken = {
+        row.relying_party.client_id
+        for of_model in rows
+        for row in of_model.select_related("relying_party")
+        if answer_names.in_query(row.uri)
+    }
+    beginnings = RelyingParty.objects.filter(initiate_login_uri__contains="?")
+    taken |= {
+        party.client_id
+        for party in beginnings
+        if answer_names.in_query(party.initiate_login_uri, answer_names.OF_BEGINNINGS)
+    }
+    if not taken:
+        return State.OK, "No registered address has a parameter of the answer in its query."
+    return State.SOON, f"An address has a parameter of the answer in its query: {', '.join(sorted(taken))}."
+
+
 CHECKS: dict[str, Check] = {
     "presentation": (presentation, "see docs/operate.md, “The doctor”, or let this machine reach BASE_URL"),
     "client_secrets": (client_secrets, "ask these relying parties to replace it (docs/operators.md)"),
+    "addresses": (addresses, "ask these relying parties for an address without it (docs/operators.md)"),
 }

@@ -28,6 +28,7 @@ from presentation.models import (
     ResponseURI,
 )
 from presentation.openid_connect import translation
+from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.parameters import (
@@ -97,13 +98,23 @@ class ReturnAddress:
         is %20 and not +, because not every client decodes + in a fragment. In the query in OpenID Connect,
         with an empty fragment in place of that of the address that the browser requested (RFC 9700 §4.1.3).
         """
-        fields = dict(answer)
-        if self.state is not None:
-            fields["state"] = self.state
-        encoded = urlencode(fields, quote_via=quote, safe="")
+        encoded = urlencode(parameters_of(answer, self.state), quote_via=quote, safe="")
         if self.response_mode == QUERY:
             return f"{self.uri}{'&' if '?' in self.uri else '?'}{encoded}#"
         return f"{self.uri}#{encoded}"
+
+
+def parameters_of(answer: Mapping[str, str], state: str | None) -> dict[str, str]:
+    """The parameters of an answer, with the `state` of its request unless that had none.
+
+    Raises ValueError for a name that may stand in the query of a registered address.
+    """
+    fields = dict(answer) if state is None else {**answer, "state": state}
+    if not OF_ANSWERS.issuperset(fields):
+        raise ValueError(
+            f"No registered address keeps these names free: {sorted(fields.keys() - OF_ANSWERS)}"
+        )
+    return fields
 
 
 @dataclass(frozen=True)

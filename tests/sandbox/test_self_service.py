@@ -159,6 +159,7 @@ def test_with_mail_the_link_is_sent_and_not_shown(db: None, mailing: Any) -> Non
         ({"name": ""}, "Enter a name."),
         ({"redirect_uris": ""}, "Name at least one redirect URI."),
         ({"redirect_uris": " \n "}, "Name at least one redirect URI."),
+        ({"redirect_uris": f"{LOCAL}?state=mine"}, "Take state out of the query"),
         ({"redirect_uris": "\n".join(f"http://127.0.0.1/{i}" for i in range(11))}, "at most 10"),
         ({"redirect_uris": "nowhere"}, "This sandbox sends no mail"),
         ({"redirect_uris": "http://127.0.0.1/*"}, "Wildcards (*) are not allowed."),

@@ -9,6 +9,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.registering import NotRegistrableError
 from infra.words import Words
+from presentation.relying_parties.metadata import answer_names
 
 LONGEST = 500
 
@@ -47,6 +48,15 @@ def validate(uri: str, *, allow_localhost: bool = False) -> None:
         _check_private_use(parts)
 
 
+def check_query(uri: str) -> None:
+    """Raises NotRegistrableError if the query has a name of the answer (`answer_names`), decoded or not."""
+    if names := answer_names.in_query(uri):
+        raise NotRegistrableError(
+            _("Take %(names)s out of the query: answers have parameters of the same name.")
+            % {"names": ", ".join(names)}
+        )
+
+
 def problem_with_start(uri: str, registered: Iterable[str]) -> Words | None:
     """Why no request can begin again at `uri` (`initiate_login_uri`, OpenID Connect Core 1.0 §4).
 
@@ -58,6 +68,10 @@ def problem_with_start(uri: str, registered: Iterable[str]) -> Words | None:
         validate(uri)
     except NotRegistrableError as error:
         return error.reason
+    if names := answer_names.in_query(uri, answer_names.OF_BEGINNINGS):
+        return _("Take %(names)s out of the query: requests begin with parameters of the same name.") % {
+            "names": ", ".join(names)
+        }
     hosts = {urlsplit(each).hostname for each in registered if each.startswith(("https:", "http:"))}
     if urlsplit(uri).scheme != "https" or urlsplit(uri).hostname not in hosts:
         return _("Enter an address that begins with https:// and is on the host of one of the redirect URIs.")

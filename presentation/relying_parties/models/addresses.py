@@ -47,6 +47,8 @@ class RedirectURI(models.Model):
             return  # the field's own validation reports it
         try:
             redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
+            if not _is_registered_already(self):
+                redirect_uris.check_query(self.uri)
         except NotRegistrableError as error:
             raise ValidationError({"uri": ValidationError(error.reason)}) from None
 
@@ -86,5 +88,15 @@ class ResponseURI(models.Model):
             return  # the field's own validation reports it
         try:
             targets.parse(self.uri, loopback=settings.LOOPBACK_CALLS)
+            if not _is_registered_already(self):
+                redirect_uris.check_query(self.uri)
         except NotRegistrableError as error:
             raise ValidationError({"uri": ValidationError(error.reason)}) from None
+
+
+def _is_registered_already(row: RedirectURI | ResponseURI) -> bool:
+    """Whether the row is stored with this very address.
+
+    An address from before `check_query` stays while other things change; the doctor names it.
+    """
+    return type(row)._default_manager.filter(pk=row.pk, uri=row.uri).exists()

@@ -20,7 +20,7 @@ from infra.strict_json import StrictJsonError
 from infra.waiting import waiting_for
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import redirect_uris
-from presentation.requests.client import ReturnAddress, registered_uris
+from presentation.requests.client import ReturnAddress, parameters_of, registered_uris
 from presentation.requests.encryption import Recipient
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
@@ -47,7 +47,7 @@ def form(answer: Mapping[str, str], state: str | None, recipient: Recipient | No
 
     In the encrypted answer `vp_token` may be a JSON object, and `iss` is left out.
     """
-    fields = dict(answer) | ({} if state is None else {"state": state})
+    fields = parameters_of(answer, state)
     if recipient and "vp_token" in fields:
         members: dict[str, object] = {name: value for name, value in fields.items() if name != "iss"}
         if fields["vp_token"].startswith("{"):

@@ -6,10 +6,11 @@ from urllib.parse import parse_qsl, urlsplit
 from hypothesis import given
 from hypothesis import strategies as st
 
+from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
 from presentation.requests.delivery.posting import form, onward
 
 
-@given(st.dictionaries(st.text(), st.text()), st.none() | st.text())
+@given(st.dictionaries(st.sampled_from(sorted(OF_ANSWERS)), st.text()), st.none() | st.text())
 def test_a_form_gives_back_what_was_put_in(answer: dict[str, str], state: str | None) -> None:
     expected = answer | ({} if state is None else {"state": state})
 

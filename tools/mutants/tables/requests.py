@@ -73,6 +73,30 @@ MUTANTS = (
         f"{_TESTS}/test_direct_post.py::test_the_port_of_a_response_uri_is_not_free",
     ),
     mutant(
+        "redirect URI: a name of the answer is registered if it is escaped",
+        "presentation/relying_parties/metadata/answer_names.py",
+        'unquote_plus(name, errors="replace")',
+        "name",
+        "presentation/relying_parties/test_answer_names.py::test_a_name_of_the_answer_is_found_however_it_is_written",
+    ),
+    mutant(
+        "redirect URI: a name of the answer is registered",
+        "presentation/relying_parties/models/addresses.py",
+        "            redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)\n"
+        "            if not _is_registered_already(self):\n",
+        "            redirect_uris.validate(self.uri, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)\n"
+        "            if _is_registered_already(self):\n",
+        "presentation/relying_parties/test_answer_names.py::test_no_command_registers_one",
+        "presentation/relying_parties/test_answer_names.py::test_the_admin_registers_none",
+    ),
+    mutant(
+        "answer: with a name that somebody may have registered",
+        _CLIENT,
+        "if not OF_ANSWERS.issuperset(fields)",
+        "if not fields",
+        "presentation/relying_parties/test_answer_names.py::test_an_answer_has_no_name_that_could_have_been_registered",
+    ),
+    mutant(
         "redirect URI: registered without TLS",
         "presentation/relying_parties/metadata/redirect_uris.py",
         '    if host != "localhost":\n',
