@@ -98,7 +98,7 @@ def _make_images(folder: Path, environment: dict[str, str]) -> None:
     context = folder / "images"
     context.mkdir()
     (context / "start").write_text(START)
-    for name, text in (("postgres:15", POSTGRESQL), ("nginx:1.22", NGINX)):
+    for name, text in (("postgres:15.19", POSTGRESQL), ("nginx:1.30.5", NGINX)):
         (context / "Dockerfile").write_text(text)
         build = ["docker", "build", "--network", "host", "--tag", f"docker.io/library/{name}", str(context)]
         run(environment, *build)

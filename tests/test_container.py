@@ -11,7 +11,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import closing
-from fnmatch import fnmatch
 from http.client import HTTPConnection
 from pathlib import Path
 from time import sleep
@@ -20,6 +19,7 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.build_context import is_copied
 from tests.deployment_check import production_environment
 from tests.ports import free_port
 from tests.project_copy import copy_project, in_shell
@@ -73,11 +73,91 @@ def test_the_container_does_not_start_as_a_sandbox_and_contains_no_secret() -> N
     assert not re.search(r"SECRET|KEY|PASSWORD|URL", environment)
 
 
-@pytest.mark.parametrize("private", [".git", "var", ".venv", "tests", "deploy/compose/sealing-keys"])
-def test_what_is_no_part_of_the_service_is_not_copied_into_the_image(private: str) -> None:
-    ignored = (ROOT / ".containerignore").read_text().split()
+PACKAGES = ("config", "consent", "infra", "keys", "operators", "presentation", "sandbox", "wallet")
 
-    assert any(fnmatch(private, pattern) or private.startswith(f"{pattern}/") for pattern in ignored)
+
+def test_the_image_takes_every_file_of_the_service_and_no_other() -> None:
+    tracked = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
+    needed = (*(f"{name}/" for name in (*PACKAGES, "locale", "templates", "requirements")), "deploy/away/")
+    alone = ("manage.py", "deploy/gunicorn.conf.py", "deploy/nginx.conf")
+
+    copied = {name for name in tracked if name and is_copied(name)}
+    assert copied == {name for name in tracked if name.startswith(needed) or name in alone}
+
+
+@pytest.mark.parametrize(
+    "folder",
+    [
+        "",
+        "secrets/",
+        "deploy/",
+        "deploy/compose/",
+        "deploy/compose-2/",
+        "deploy/kubernetes/",
+        "deploy/config/",
+    ]
+    + ["my/config/", ".secrets/", "deploy/production/", "docs/", "tools/", "var/", "configuration/"],
+)
+def test_what_the_setup_writes_is_not_copied_into_the_image(folder: str) -> None:
+    names = ["environment", "database.sql", "database-password", "sealing-keys", "presentation.yaml"]
+
+    assert [name for name in names if is_copied(folder + name)] == []
+
+
+@pytest.mark.parametrize("private", [".git/config", ".env", ".venv/bin/python", "config/__pycache__/a.pyc"])
+def test_what_is_no_part_of_the_service_is_not_copied_into_the_image(private: str) -> None:
+    assert not is_copied(private)
+
+
+# Images, and where each is written down.
+IMAGES_OF = {
+    "Containerfile": r"^ARG BASE=(\S+)",
+    "compose.yaml": r"^ +image: (docker\.io/\S+)",
+    "deploy/kubernetes-base/front.yaml": r"^ +image: (docker\.io/\S+)",
+    ".github/workflows/ci.yml": r'image: "(python:[^"]+)"',
+}
+# Those that have none yet, because no two sources that agree were found. `docs/operate.md`, "Images",
+# says how an operator gives them one.
+WITHOUT_DIGEST = {
+    "docker.io/nginxinc/nginx-unprivileged:1.30.5",
+    *(
+        "python:3.11-bookworm",
+        "python:3.12-bookworm",
+        "python:3.13-bookworm",
+    ),  # of the tests, not the service
+}
+
+
+def images() -> list[str]:
+    texts = {name: (ROOT / name).read_text() for name in IMAGES_OF}
+    return [image for name, shape in IMAGES_OF.items() for image in re.findall(shape, texts[name], re.M)]
+
+
+def test_an_image_is_named_by_its_digest_or_among_those_without() -> None:
+    without = {image for image in images() if not re.search(r":[\w.-]+@sha256:[0-9a-f]{64}$", image)}
+
+    assert without == WITHOUT_DIGEST
+    assert len(images()) == 8
+
+
+def test_an_image_has_the_same_digest_everywhere() -> None:
+    names = {image.partition("@")[0] for image in images()}
+
+    assert len(set(images())) == len(names)
+
+
+def test_every_deployment_has_the_same_nginx_of_a_branch_that_is_mended() -> None:
+    [mended] = re.findall(r"nginx\*\* is ([0-9.]+),", (ROOT / "docs" / "operate.md").read_text())
+    versions = {version for image in images() for version in re.findall(r"/nginx(?:-\w+)?:([0-9.]+)", image)}
+
+    assert versions == {mended}
+
+
+def test_a_workflow_uses_actions_by_their_commit() -> None:
+    used = re.findall(r"uses: (\S+)", "".join(p.read_text() for p in (ROOT / ".github").rglob("*.yml")))
+
+    assert used
+    assert [action for action in used if not re.search("@[0-9a-f]{40}$", action)] == []
 
 
 @pytest.mark.parametrize("name", OURS)

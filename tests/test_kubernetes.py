@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from presentation.jobs import JOBS
+from tests.build_context import is_copied
 from tests.environment_files import as_kubernetes_reads
 from tests.own_databases import own_database
 from tests.ports import free_port
@@ -297,7 +298,7 @@ def test_every_name_is_that_of_the_release(built: list[Manifest], pods: dict[str
     images = {container["image"] for pod in pods.values() for container in containers(pod)}
 
     assert set(of_kind(built, "Job")) == {f"migrate-{VERSION.replace('.', '-')}"}
-    assert images == {f"presentation:{VERSION}", "docker.io/nginxinc/nginx-unprivileged:1.28"}
+    assert images == {f"presentation:{VERSION}", "docker.io/nginxinc/nginx-unprivileged:1.30.5"}
     assert f"newTag: {VERSION}" in DOCUMENT
 
 
@@ -386,9 +387,7 @@ def test_what_differs_from_the_configuration_of_one_machine(conf: str) -> None:
 
 
 def test_the_pages_and_the_configuration_are_in_the_image() -> None:
-    ignored = (ROOT / ".containerignore").read_text().split()
-
-    assert not {"deploy", "deploy/nginx.conf", "deploy/away", "deploy/*"} & set(ignored)
+    assert all(map(is_copied, ("deploy/nginx.conf", "deploy/away/away.html", "deploy/away/away.json")))
 
 
 def test_the_folders_of_nginx_are_mounted_in_memory_or_from_the_init_container(

@@ -254,10 +254,22 @@ def test_without_the_packages_the_start_checks(setup: Setup, tmp_path: Path) -> 
     assert not list((tmp_path / "copy").rglob("*.pyc"))
 
 
+@pytest.mark.parametrize("folder", ["config", "config/production", "deploy/away", "deploy/../keys/own"])
+def test_no_secrets_are_written_into_a_folder_that_the_image_takes(tmp_path: Path, folder: str) -> None:
+    script = without_packages(tmp_path)
+    into = tmp_path / "copy" / folder
+
+    done = started(script, "--for", "compose", "--into", str(into))
+
+    assert done.returncode == 1
+    assert "becomes part of the image" in done.stderr
+    assert not (into / "sealing-keys").exists()
+
+
 def without_packages(tmp_path: Path) -> Path:
     """A copy of the script on a machine that has the repository and none of the service's packages."""
     needed = ("deploy/setup", "deploy/nginx.conf", "config/origins.py", "infra/email_addresses.py")
-    for name in (*needed, "infra/secret_texts.py", "docs/settings.md"):
+    for name in (*needed, "infra/secret_texts.py", "docs/settings.md", ".containerignore"):
         (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "copy" / name).write_text((ROOT / name).read_text())
     return tmp_path / "copy" / "deploy" / "setup"
