@@ -9,7 +9,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in two processes more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
-.PHONY: help sandbox install test test-postgresql test-sqlite containers quick lint format lock bench drill screenshots texts fuzz mutants ledger clients clean
+.PHONY: help sandbox install test test-postgresql test-sqlite containers quick lint format lock bench drill screenshots texts fuzz mutants ledger clients sbom clean
 
 # Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -106,6 +106,9 @@ mutants: $(VENV)/development ## break each security check in a copy; a test must
 
 clients: install ## build the client libraries, a wheel and an npm package, into var/clients
 	@clients/build var/clients && ls var/clients
+
+sbom: $(VENV)/development ## write what the service and the client libraries consist of (CycloneDX) into var/sbom
+	@$(PY) -m tools.sbom var/sbom
 
 ledger: $(VENV)/development ## try to break every promise, and write docs/ledger.md (PARTS=attacks,fuzz PROMISES="P1 P2" COUNT=; SHORT=1 is a trial)
 	$(PY) -m tools.ledger $(if $(PARTS),--parts $(PARTS)) $(if $(PROMISES),--promises $(PROMISES)) \
