@@ -49,6 +49,22 @@ def standing(entry: StatusEntry) -> Status:
     return Status.SUSPENDED if wallet_suspended else Status.VALID
 
 
+def all_valid(wallet_id: UUID, reference: UUID, *, now: datetime, lock: bool = False) -> bool:
+    """Whether all that a wallet presented for this reference is valid now, and the wallet still shares.
+
+    lock: whether a revocation waits until the transaction has ended.
+    """
+    entries = unexpired(now).filter(credential__wallet=wallet_id, reference=reference)
+    entries = entries.select_related("credential__wallet", "signing_key").order_by("pk")
+    if lock:
+        entries = entries.select_for_update(of=["self"])
+    presented = list(entries)
+    return bool(presented) and all(
+        standing(entry) == Status.VALID and entry.credential is not None and entry.credential.wallet.can_share
+        for entry in presented
+    )
+
+
 def standings(
     wallet: Wallet, references: Collection[UUID], *, now: datetime, gravest: bool = False
 ) -> dict[UUID, Status]:

@@ -25,6 +25,7 @@ from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
 from presentation.requests.encryption import Recipient
 from presentation.webhooks import telling
+from wallet.status_lists.standing import all_valid
 
 log = structlog.get_logger(__name__)
 
@@ -61,11 +62,11 @@ def keep(
 def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -> None:
     """Posts the answer, unless it is delivered, has expired, must wait, or another request is posting it.
 
-    checked: this HTTP request has checked already that the response URI is registered. `standing` returns the
-    result. A call may take as long as `outbound.calls.DONE_WITHIN`. The delivery and its webhook event are
-    stored in one transaction.
+    checked: this HTTP request has just presented, and checked that the response URI is registered. `standing`
+    returns the result. A call may take as long as `outbound.calls.DONE_WITHIN`. The delivery and its webhook
+    event are stored in one transaction.
     """
-    if not (checked or _may_still_go(interaction)):
+    if not (checked or _may_still_go(interaction, now=now)):
         give_up(interaction, now=now)
     until, before = now + TAKEN_FOR, of(interaction)
     if before is None or held_for(before, now=now):
@@ -152,12 +153,23 @@ def _free(interaction: Interaction, *, now: datetime) -> QuerySet[Delivery]:
     return rows.filter(expires_at__gt=now, tries__lt=MOST_TRIES).exclude(sealed_body=b"")
 
 
-def _may_still_go(interaction: Interaction) -> bool:
-    return ResponseURI.objects.filter(
+def _may_still_go(interaction: Interaction, *, now: datetime) -> bool:
+    """Whether the response URI is still registered, and a presentation in the answer still valid."""
+    registered = ResponseURI.objects.filter(
         relying_party=interaction.relying_party_id,
         relying_party__state=RelyingParty.State.ACTIVE,
         uri=interaction.response_uri,
-    ).exists()
+    )
+    return registered.exists() and (
+        interaction.outcome != Interaction.Outcome.TOKEN or _presentation_is_valid(interaction, now=now)
+    )
+
+
+def _presentation_is_valid(interaction: Interaction, *, now: datetime) -> bool:
+    consent = interaction.consent
+    if consent is None or consent.wallet_id is None:  # the wallet is closed
+        return False
+    return all_valid(consent.wallet_id, consent.id, now=now)
 
 
 def _learnt(before: Delivery, error: Exception, *, now: datetime) -> dict[str, Any]:

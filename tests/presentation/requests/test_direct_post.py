@@ -33,6 +33,7 @@ from tests.presentation.requests.test_authorize import PATH, asked, fragment
 from tests.presentation.requests.test_flow import address_of_page
 from tests.presentation.webhooks import opted_in
 from tests.receiver import Receiver, listening
+from wallet.account.closing import closures
 from wallet.models import Wallet
 
 pytestmark = [
@@ -1033,6 +1034,38 @@ def test_suspended_meanwhile_nothing_is_posted_any_more(
 
     assert len(receiver.posted) == 1
     assert bytes(Delivery.objects.get().sealed_body) == b""
+
+
+@pytest.mark.parametrize("change", ["taken back", "suspended", "about to close"])
+def test_what_is_not_valid_any_more_is_not_posted_again(
+    client: Client, undelivered: str, alice: Wallet, receiver: Receiver, change: str
+) -> None:
+    receiver.status = 200
+    now, consent = timezone.now(), Consent.objects.get()
+    if change == "taken back":
+        client.post(f"/wallet/history/{consent.id}/invalidate/")
+    elif change == "suspended":
+        Wallet.objects.filter(pk=alice.pk).update(state=Wallet.State.SUSPENDED)
+    else:
+        closures.ask(alice, now=now)
+
+    client.post(f"{undelivered}delivery/", {"choice": "again"})
+
+    assert len(receiver.posted) == 1
+    assert bytes(Delivery.objects.get().sealed_body) == b""
+
+
+def test_an_error_is_posted_again_though_nothing_is_valid(
+    client: Client, interaction_url: str, alice: Wallet, receiver: Receiver
+) -> None:
+    receiver.status = 500
+    client.post(interaction_url, {"decision": "decline"})
+    closures.ask(alice, now=timezone.now())
+    receiver.status = 200
+
+    client.post(f"{interaction_url}delivery/", {"choice": "again"})
+
+    assert len(receiver.posted) == 2
 
 
 @pytest.mark.parametrize("when", ["before the decision", "before trying again"])
