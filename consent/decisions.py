@@ -6,11 +6,13 @@ browser is redirected to `return_to`.
 
 import uuid
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
-from django.db.models import F, QuerySet, Subquery
+from django.db import transaction
+from django.db.models import F, Q, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.db.models.lookups import Exact
 from django.utils.timezone import localdate
@@ -24,21 +26,23 @@ from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from wallet.credential.claims import ClaimPath
 from wallet.credential.together import Answer
 from wallet.models import HolderSession, Wallet
+from wallet.status_lists import changes
 
 Paths = Sequence[Sequence[str]]  # as JSON has them
 
 EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
 
 
-def _newest_sharing(**parties: Any) -> Any:
+def _newest_sharing(*, now: Any, **parties: Any) -> Any:
     """The row that `last_sharing` reads, of this wallet and requester."""
     columns = ("decided_at", "asked_at", "claims", "optional_claims", "switched_on")
-    return shared_with(**parties).order_by("-decided_at").values_list(*columns)[:1]
+    return shared_with(now=now, **parties).order_by("-decided_at").values_list(*columns)[:1]
 
 
-def shared_with(**parties: Any) -> QuerySet[Consent]:
-    """The consents by which a wallet shared with a requester."""
-    return Consent.objects.filter(**parties, decision=Consent.Decision.GRANTED, undelivered_at=None)
+def shared_with(*, now: Any, **parties: Any) -> QuerySet[Consent]:
+    """The consents by which a wallet shared with a requester; also what the requester can still collect."""
+    not_ended = Q(undelivered_at=None) | Q(undelivered_at__gt=now)
+    return Consent.objects.filter(not_ended, **parties, decision=Consent.Decision.GRANTED)
 
 
 NEW = PreparedInsert(Consent)
@@ -59,6 +63,7 @@ LAST_SHARED = PreparedRead(
     lambda value: _newest_sharing(
         wallet=Subquery(Consent.objects.filter(id=value("id")).values("wallet")),
         requester_id=Subquery(Consent.objects.filter(id=value("id")).values("requester_id")),
+        now=value("now"),
     )
 )
 
@@ -68,6 +73,7 @@ LAST_SHARED_WITH = PreparedRead(
     lambda value: _newest_sharing(
         wallet=Subquery(HolderSession.objects.filter(digest=value("digest")).values("wallet")),
         requester_id=value("client_id"),
+        now=value("now"),
     )
 )
 
@@ -165,13 +171,39 @@ def extend(consent_id: uuid.UUID, *, until: datetime, now: datetime) -> bool:
 
 def note_undelivered(*consents: uuid.UUID, now: datetime) -> None:
     """Store that nothing was shared although the holder agreed, so that the receipts say so."""
-    granted = Consent.objects.filter(id__in=consents, decision=Consent.Decision.GRANTED, undelivered_at=None)
-    granted.update(undelivered_at=now)
+    shared_with(id__in=consents, now=now).update(undelivered_at=now)
 
 
-def note_delivered(consent_id: uuid.UUID) -> None:
-    """Take back `note_undelivered`: the requester has collected what was shared."""
-    Consent.objects.filter(id=consent_id, undelivered_at__isnull=False).update(undelivered_at=None)
+def let_collect(consent_id: uuid.UUID, *, until: datetime) -> None:
+    """Store that the requester can collect what was shared until then, with a code.
+
+    Until then it counts as shared. Unless `collect` comes first, it counts as undelivered afterwards.
+    """
+    granted = Consent.objects.filter(id=consent_id, decision=Consent.Decision.GRANTED, undelivered_at=None)
+    granted.update(undelivered_at=until)
+
+
+def is_collectable(consent: Consent, *, now: datetime) -> bool:
+    """Whether the requester can still collect what was shared, and has not."""
+    return consent.undelivered_at is not None and consent.undelivered_at > now
+
+
+def collect(consent_id: uuid.UUID, *, now: datetime) -> bool:
+    """Store that the requester collects what was shared. False if it cannot any more: see `take_back`."""
+    return Consent.objects.filter(id=consent_id, undelivered_at__gt=now).update(undelivered_at=None) == 1
+
+
+@transaction.atomic
+def take_back(wallet: Wallet, consent_id: uuid.UUID, *, now: datetime) -> None:
+    """Invalidate what the holder shared. What is not collected yet cannot be collected any more.
+
+    Of this and `collect` at the same time, the one that changes the row first wins.
+    """
+    collectable = Consent.objects.filter(id=consent_id, wallet=wallet, undelivered_at__gt=now)
+    # Not `now`: an exchange that read the clock a moment earlier would still find the answer collectable.
+    collectable.update(undelivered_at=F("decided_at"))
+    with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
+        changes.take_back(wallet, consent_id, now=now)
 
 
 def granted_for(consent: Consent, *, request_hash: str, wallet: Wallet, agrees: bool = False) -> bool:
@@ -200,10 +232,10 @@ def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
     return Sharing(at=row[0], day=localdate(row[1], UTC), claims=frozenset(shared(*row[2:])))
 
 
-def answers_to(requester_id: str, wallet: Wallet) -> list[Answer]:
+def answers_to(requester_id: str, wallet: Wallet, *, now: datetime) -> list[Answer]:
     """The claims that a requester got from a wallet so far, each with the day of its value."""
     columns = ("asked_at", "claims", "optional_claims", "switched_on")
-    rows = shared_with(wallet=wallet, requester_id=requester_id).values_list(*columns)
+    rows = shared_with(wallet=wallet, requester_id=requester_id, now=now).values_list(*columns)
     return [Answer(path, localdate(at, UTC)) for at, *claims in rows for path in shared(*claims)]
 
 

@@ -1,6 +1,5 @@
 """The pages of a holder's receipts: the list with its search, one receipt, and taking back."""
 
-from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 from urllib.parse import urlsplit
@@ -12,7 +11,7 @@ from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
 from django.views.decorators.http import require_http_methods
 
-from consent import receipts, statements
+from consent import decisions, receipts, statements
 from consent.forms import SearchForm
 from consent.models import Consent
 from consent.receipts import Place, Receipt
@@ -21,7 +20,6 @@ from keys.statements import StatementError
 from wallet.account import subjects
 from wallet.decorators import for_signed_in_302, see_other
 from wallet.models import HolderSession, Wallet
-from wallet.status_lists import changes
 
 
 @only_read
@@ -86,14 +84,13 @@ def check(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in_302
 def invalidate(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
-    """Ask for confirmation; on POST, invalidate the credential that was presented with this consent."""
+    """Ask for confirmation; on POST, invalidate what was presented with this consent, and end its code."""
     found = _receipt(session.wallet, now=now, id=consent_id)
     if request.method != "POST" and found.can_be_taken_back:
         return _page(request, "invalidate", _of(session.wallet) | {"receipt": found})
     done = {}
-    if request.method == "POST" and found.shared:
-        with suppress(changes.NothingToChangeError):  # it is invalid already, or has expired
-            changes.take_back(session.wallet, consent_id, now=now)
+    if request.method == "POST" and (found.shared or found.collectable):
+        decisions.take_back(session.wallet, consent_id, now=now)
         done = {"invalidated": consent_id}
     return see_other(reverse("consent_history", query=done))
 
@@ -126,7 +123,7 @@ def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Rece
         found = _receipt(wallet, now=now, id=UUID(request.GET.get("invalidated", "")))
     except (ValueError, Http404):
         return None
-    return found if found.taken_back else None
+    return found if found.taken_back or found.ended_uncollected else None
 
 
 def _receipt(wallet: Wallet, *, now: datetime, **which: Any) -> Receipt:

@@ -15,8 +15,8 @@ class Consent(AppendOnly, NumberedRow):
 
     The row is inserted when the holder is asked. Afterwards only these change it:
 
-    * `decisions`, when the holder asks for more time, when the holder answers, and when nothing could be
-      shared although the holder agreed, or only later;
+    * `decisions`, when the holder asks for more time, when the holder answers, when nothing could be shared
+      although the holder agreed, and when the requester collects what was shared, or can do so no more;
     * `retention`, which deletes unanswered questions, and erases the content of transactions at the end of
       their retention time;
     * `requesters`, which stores when the holder asked the requester to delete what was shared;
@@ -77,7 +77,8 @@ class Consent(AppendOnly, NumberedRow):
     decided_at = models.DateTimeField(_("answered"), null=True, editable=False)
     # Where a payment is approved: the holder must have proved a factor at or after this moment.
     fresh_since = models.DateTimeField(null=True, editable=False)
-    # The time at which it became known that nothing could be shared although the holder agreed.
+    # The time from which it is known that nothing was shared although the holder agreed. In the future while
+    # the requester can collect what was shared: see `decisions.let_collect`.
     undelivered_at = models.DateTimeField(_("found undeliverable"), null=True, editable=False)
     # Whether the holder, who had switched these e-mails on, is to be sent one if the answer is given.
     email_due = models.BooleanField(default=False, db_default=False, editable=False)

@@ -35,7 +35,7 @@ def _entry(receipt: Receipt) -> Entry:
         "id": str(consent.id),
         "asked_at": consent.asked_at.isoformat(),
         "answered_at": consent.decided_at.isoformat() if consent.decided_at else None,
-        "answer": "shared" if receipt.shared else "undelivered" if receipt.undelivered else "declined",
+        "answer": _answer(receipt),
         "taken_back": receipt.taken_back,
         "deletion_asked_at": consent.deletion_asked_at.isoformat() if consent.deletion_asked_at else None,
         "requester": {
@@ -50,6 +50,12 @@ def _entry(receipt: Receipt) -> Entry:
         "transactions": [_transaction(each) for each in receipt.transactions],
         "transactions_erased_at": consent.erased_at.isoformat() if consent.erased_at else None,
     }
+
+
+def _answer(receipt: Receipt) -> str:
+    if receipt.collectable:
+        return "not collected yet"
+    return "shared" if receipt.shared else "undelivered" if receipt.undelivered else "declined"
 
 
 def _claims(names: Iterable[str], labels: Iterable[str]) -> list[Entry]:

@@ -54,7 +54,7 @@ class Question:
     adds_up: tuple[Fact, ...] = ()  # what the answers say together with each other and with earlier ones
 
     @classmethod
-    def of(cls, consent: Consent, credential: Credential, before: Sharing | None) -> Self:
+    def of(cls, consent: Consent, credential: Credential, before: Sharing | None, *, now: datetime) -> Self:
         """The question about the claims of `credential`; ages are those of the day on which it was asked.
 
         before: the last time at which the holder shared with the requester. Raises `SealError` if the
@@ -73,7 +73,7 @@ class Question:
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
             deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
-            adds_up=tuple(_adds_up(consent, credential, paths, before, today)),
+            adds_up=tuple(_adds_up(consent, credential, paths, before, today=today, now=now)),
         )
 
     @cached_property
@@ -102,14 +102,20 @@ class Question:
 
 
 def _adds_up(
-    consent: Consent, credential: Credential, paths: list[ClaimPath], before: Sharing | None, today: date
+    consent: Consent,
+    credential: Credential,
+    paths: list[ClaimPath],
+    before: Sharing | None,
+    *,
+    today: date,
+    now: datetime,
 ) -> list[Fact]:
     """Reads earlier answers only if a question is asked that the last sharing has not answered for good."""
     asked = [path for path in paths if path[0] in claims.FAMILIES]
     known = [one for one in asked if before and credentials.says_again(credential, one, before.day)]
     if not asked or (before and before.claims.issuperset(asked) and known == asked):
         return []
-    earlier = decisions.answers_to(consent.requester_id, credential.wallet) if before else []
+    earlier = decisions.answers_to(consent.requester_id, credential.wallet, now=now) if before else []
     return credentials.adds_up(credential, earlier, [Answer(path, today) for path in paths], today=today)
 
 

@@ -123,15 +123,20 @@ class Receipt:
     kept_off: tuple[str, ...]  # labels of optional claims that were not switched on
     recognition: str  # who got the number to recognise the holder by, in words; empty if nobody
     status: Status | None  # of the presented credential; None if there is none, or it has expired
+    collectable: bool  # whether the requester can still collect what was shared, and has not
 
     @classmethod
-    def of(cls, consent: Consent, status: Status | None = None, *, with_content: bool = True) -> Self:
+    def of(
+        cls, consent: Consent, status: Status | None = None, *, now: datetime, with_content: bool = True
+    ) -> Self:
         """with_content: whether to unseal the content of the transactions."""
         agreed = consent.decision == Consent.Decision.GRANTED
         chosen = decisions.shared_by(consent) if agreed else [tuple(path) for path in consent.claims]
         left_off = [path for path in map(tuple, consent.optional_claims) if path not in chosen]
         requester = Requester.from_json(consent.requester)
         has_number = claims.SUBJECT in chosen or requester.number_once
+        collectable = decisions.is_collectable(consent, now=now)
+        got_it = agreed and (collectable or not consent.undelivered_at)
         return cls(
             consent=consent,
             requester=requester,
@@ -139,8 +144,9 @@ class Receipt:
             names=tuple(map(".".join, chosen)),
             claims=tuple(map(label, chosen)),
             kept_off=tuple(map(label, left_off)),
-            recognition=requester.recognition if has_number and agreed and not consent.undelivered_at else "",
+            recognition=requester.recognition if has_number and got_it else "",
             status=status,
+            collectable=collectable,
         )
 
     @property
@@ -149,8 +155,13 @@ class Receipt:
 
     @property
     def can_be_taken_back(self) -> bool:
-        """Whether the holder can invalidate what was shared; never if it was not delivered."""
-        return self.shared and self.status in (Status.VALID, Status.SUSPENDED)
+        """Whether the holder can invalidate what was shared, or can be collected; never if undelivered."""
+        return (self.shared or self.collectable) and self.status in (Status.VALID, Status.SUSPENDED)
+
+    @property
+    def ended_uncollected(self) -> bool:
+        """Whether it was invalidated before the requester collected it, so that nothing was shared."""
+        return self.undelivered and self.status == Status.INVALID
 
     @property
     def payment(self) -> KeptTransaction | None:
@@ -165,11 +176,12 @@ class Receipt:
 
     @property
     def shared(self) -> bool:
-        return self.consent.decision == Consent.Decision.GRANTED and not self.undelivered
+        return self.consent.decision == Consent.Decision.GRANTED and self.consent.undelivered_at is None
 
     @property
     def undelivered(self) -> bool:
-        return self.consent.undelivered_at is not None
+        """Whether the holder agreed, and nothing was shared, and nothing can be any more."""
+        return self.consent.undelivered_at is not None and not self.collectable
 
     @property
     def erased_after(self) -> int | None:
@@ -180,7 +192,7 @@ class Receipt:
 def of(wallet: Wallet, consents: Sequence[Consent], *, now: datetime) -> list[Receipt]:
     """The receipts of these consents of a wallet, with the status of what was presented."""
     statuses = standings(wallet, [consent.id for consent in consents], now=now)
-    return [Receipt.of(consent, statuses.get(consent.id)) for consent in consents]
+    return [Receipt.of(consent, statuses.get(consent.id), now=now) for consent in consents]
 
 
 def label(path: tuple[str, ...]) -> str:

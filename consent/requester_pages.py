@@ -44,7 +44,7 @@ def deletion(request: HttpRequest, session: HolderSession, now: datetime, reques
     if request.method == "POST":
         requesters.note_deletion_asked(session.wallet, requester_id, now=now)
         return see_other("consent_requester", requester_id)
-    texts, address = requesters.deletion_email(session.wallet, requester_id)
+    texts, address = requesters.deletion_email(session.wallet, requester_id, now=now)
     contact = requesters.contact_of(requester_id)
     return _page(request, session, "deletion", knowledge=found, texts=texts, address=address, contact=contact)
 

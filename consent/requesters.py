@@ -46,9 +46,9 @@ def requesters(wallet: Wallet) -> QuerySet[Consent]:
     return asked.filter(id__in=newest.values("id")).order_by("-asked_at")
 
 
-def shared(wallet: Wallet, requester_id: str) -> QuerySet[Consent]:
-    """The consent records by which a requester received something, newest first."""
-    records = decisions.shared_with(wallet=wallet, requester_id=requester_id)
+def shared(wallet: Wallet, requester_id: str, *, now: datetime) -> QuerySet[Consent]:
+    """The consent records by which a requester received something, or still can, newest first."""
+    records = decisions.shared_with(wallet=wallet, requester_id=requester_id, now=now)
     return records.defer("sealed_transactions").order_by("-decided_at")
 
 
@@ -60,7 +60,7 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
     in it that the requester does not have yet, and has.
     """
     asked = Consent.objects.filter(wallet=wallet, requester_id=requester_id)
-    newest, records = asked.latest("asked_at"), list(shared(wallet, requester_id))
+    newest, records = asked.latest("asked_at"), list(shared(wallet, requester_id, now=now))
     last: dict[ClaimPath, Consent] = {}
     for consent in records:
         last |= {path: consent for path in decisions.shared_by(consent) if path not in last}
@@ -100,12 +100,12 @@ def _adds_up(wallet: Wallet, records: Sequence[Consent], *, now: datetime) -> li
         return []
 
 
-def deletion_email(wallet: Wallet, requester_id: str) -> tuple[dict[str, str], str]:
+def deletion_email(wallet: Wallet, requester_id: str, *, now: datetime) -> tuple[dict[str, str], str]:
     """An e-mail that asks to delete what was shared, and the address that opens it in a program.
 
     It is a text for each language, that of the page first, and names nothing of the wallet but its receipts.
     """
-    records = shared(wallet, requester_id)
+    records = shared(wallet, requester_id, now=now)
     context = {
         "requester": Requester.from_json(records[0].requester),
         "operator": settings.OPERATOR,
@@ -124,7 +124,7 @@ def deletion_email(wallet: Wallet, requester_id: str) -> tuple[dict[str, str], s
 
 def note_deletion_asked(wallet: Wallet, requester_id: str, *, now: datetime) -> None:
     """Store that the holder asked a requester to delete all that it received until now."""
-    shared(wallet, requester_id).update(deletion_asked_at=now)
+    shared(wallet, requester_id, now=now).update(deletion_asked_at=now)
 
 
 def report(wallet: Wallet, requester_id: str, *, reason: str, text: str, now: datetime) -> None:

@@ -18,7 +18,12 @@ LONGEST = 16_384  # characters
 
 
 def of(receipt: Receipt, *, now: datetime) -> str:
-    """The statement; empty while statements cannot be signed."""
+    """The statement; empty while statements cannot be signed, and while the requester can still collect it.
+
+    A statement is genuine for ever, so it must not say what may change.
+    """
+    if receipt.collectable:
+        return ""
     consent, asker = receipt.consent, receipt.requester
     answer = "shared" if receipt.shared else "not delivered" if receipt.undelivered else "not shared"
     facts: dict[str, Any] = {

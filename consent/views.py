@@ -84,7 +84,7 @@ def ask(
         if needs_factor:
             return None
     try:
-        question = Question.of(consent, credential, decisions.last_sharing(last_shared))
+        question = Question.of(consent, credential, decisions.last_sharing(last_shared), now=now)
     except SealError:
         return None
     page = question_page.rendered(

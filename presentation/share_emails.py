@@ -32,7 +32,7 @@ def send_due(*, now: datetime, batch: int = 500) -> int:
             runs.isolated("share_email_not_sent", consent=str(consent.id)),
             letters.as_read_by(consent.wallet),
         ):
-            sent += _send_once(consent)
+            sent += _send_once(consent, now=now)
     return sent
 
 
@@ -55,13 +55,13 @@ def _due(*, now: datetime) -> QuerySet[Consent]:
 
 
 @transaction.atomic
-def _send_once(consent: Consent) -> bool:
+def _send_once(consent: Consent, *, now: datetime) -> bool:
     """Whether this process has put it into the outbox."""
     if Consent.objects.filter(id=consent.id, email_due=True).update(email_due=False) != 1:
         return False  # another process does
     if consent.wallet is None:  # closed meanwhile
         return False
-    receipt = Receipt.of(consent, with_content=False)
+    receipt = Receipt.of(consent, now=now, with_content=False)
     letters.send_shared(
         consent.wallet,
         receipt=str(consent.id),

@@ -1,9 +1,12 @@
 """Codes, tokens and UserInfo (OpenID Connect Core 1.0 §3.1.2.5, §3.1.3, §5.3; PKCE, RFC 7636).
 
-The code is one row with the whole answer, sealed. One conditional update exchanges it; until then the receipt
-says that nothing was shared. A code that is sent again ends what it was exchanged for; one that comes from
-another client, or with another address or verifier, stays as it is, because whoever sends it may have stolen
-it.
+The code is one row with the whole answer, sealed. One transaction exchanges it, and notes in the consent
+record that the answer was collected, unless its holder has taken it back. What is behind a code or an access
+token leaves only while the presentation is valid: the answer was prepared earlier, and much may have changed
+since.
+
+A code that is sent again ends what it was exchanged for; one that comes from another client, or with another
+address or verifier, stays as it is, because whoever sends it may have stolen it.
 """
 
 import hmac
@@ -31,11 +34,15 @@ from presentation.relying_parties.authentication.authentication import authentic
 from presentation.relying_parties.authentication.bearer import REFUSED
 from presentation.requests.authorization_request import AuthorizationRequest
 from wallet.models import HolderSession
+from wallet.status_lists import standing
 
 log = structlog.get_logger(__name__)
 
 GRANT_TYPE = "authorization_code"
 CODE_LIVES, ACCESS_LIVES = timedelta(seconds=60), timedelta(minutes=5)
+# An exchange that began while the code was open may end so much later: the client's keys are fetched first.
+# Until then the consent record says that the answer can be collected, and not that nothing was shared.
+EXCHANGE_TAKES = timedelta(seconds=30)
 # How the holder signed in (OpenID Connect EAP ACR Values 1.0, RFC 8176). A passkey is a key that its holder
 # unlocks. No registered `acr` fits a code in an e-mail.
 BY_PASSKEY: dict[str, Any] = {"acr": "phr", "amr": ["pop", "mfa"]}
@@ -43,7 +50,8 @@ BY_CODE: dict[str, Any] = {"amr": ["otp"]}
 PER_ADDRESS = Limit.from_settings("codes_of_address")
 PER_CLIENT = Limit.from_settings("codes_of_client")
 _NO_CODE = (
-    "The code is unknown, was used or has expired, or it belongs to another client, redirect_uri or verifier."
+    "The code is unknown, was used or has expired, or it belongs to another client, redirect_uri or "
+    "verifier, or the presentation is not valid any more."
 )
 
 
@@ -97,7 +105,7 @@ def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> di
         raise MachineError("code is missing.")
     digest = sha256_hex(form["code"])
     rows = AuthorizationCode.objects.filter(digest=digest, interaction__relying_party=party)
-    row = rows.select_related("interaction").first()
+    row = rows.select_related("interaction__consent").first()
     if row is None or (answer := _redeemable(row, form)) is None:
         raise MachineError(_NO_CODE, error="invalid_grant")
     access_token = secrets.token_urlsafe(32)
@@ -106,9 +114,8 @@ def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> di
     unused = AuthorizationCode.objects.filter(digest=digest, used_at=None, expires_at__gt=now)
     redeemed = {"access_digest": sha256_hex(access_token), "expires_at": now + ACCESS_LIVES, "used_at": now}
     with transaction.atomic():
-        won = unused.exclude(sealed_answer=b"").update(**redeemed) == 1
-        if won and row.interaction.consent_id:
-            decisions.note_delivered(row.interaction.consent_id)
+        won = unused.exclude(sealed_answer=b"").update(**redeemed) == 1 and _collect(row, now=now)
+        transaction.set_rollback(not won)
     if not won:
         _end(digest)
         raise MachineError(_NO_CODE, error="invalid_grant")
@@ -121,12 +128,13 @@ def user_info(access_token: str, *, network_address: str, now: datetime) -> dict
     """The claims of UserInfo; raises MissingTokenError, InvalidTokenError or LimitReachedError."""
     if not access_token:
         raise MissingTokenError("An access token is needed (Authorization: Bearer).")
-    row = AuthorizationCode.objects.filter(
+    rows = AuthorizationCode.objects.filter(
         access_digest=sha256_hex(access_token),
         expires_at__gt=now,
         interaction__relying_party__state=RelyingParty.State.ACTIVE,
-    ).first()
-    answer = _opened(row) if row else None
+    )
+    row = rows.select_related("interaction__consent").first()
+    answer = _opened(row) if row and _is_valid(row, now=now) else None
     if answer is None:
         REFUSED.take(network_address, now=now)
         raise InvalidTokenError("The access token is unknown, has expired, or was ended.")
@@ -143,6 +151,25 @@ def _redeemable(row: AuthorizationCode, form: Mapping[str, str]) -> dict[str, An
         return None
     challenge = base64url.encode(sha256(form.get("code_verifier", "").encode()).digest())
     return answer if hmac.compare_digest(challenge, answer["code_challenge"]) else None
+
+
+def _collect(row: AuthorizationCode, *, now: datetime) -> bool:
+    """Whether the answer may leave now: its holder has not taken it back, and the presentation is valid.
+
+    To be called inside the transaction of the exchange, so that a later take-back or revocation comes after.
+    """
+    consent = row.interaction.consent
+    if consent is None or not decisions.collect(consent.id, now=now):
+        return False
+    return _is_valid(row, now=now, lock=True)
+
+
+def _is_valid(row: AuthorizationCode, *, now: datetime, lock: bool = False) -> bool:
+    """Whether the presentation behind the code is valid, as its status is published. lock: as `all_valid`."""
+    consent = row.interaction.consent
+    if consent is None or consent.wallet_id is None:  # the wallet is closed
+        return False
+    return standing.all_valid(consent.wallet_id, consent.id, now=now, lock=lock)
 
 
 def _end(digest: str) -> None:

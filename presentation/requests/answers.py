@@ -118,9 +118,9 @@ def answer(
             # In one transaction: its code, or the delivery of a posted answer, is stored with the end.
             with transaction.atomic() if address.posted or code else nullcontext():
                 _close(row, Interaction.Outcome.TOKEN, now=now)
-                if code:  # nothing is shared before the code is exchanged
+                if code:
                     code.save(force_insert=True)
-                    decisions.note_undelivered(consent.id, now=now)
+                    decisions.let_collect(consent.id, until=code.expires_at + codes.EXCHANGE_TAKES)
                 if address.posted:
                     deliveries.keep(row, address, answer, opened.request.recipient, now=now)
     except credentials.CredentialNotUsableError as error:

@@ -138,7 +138,7 @@ def _learns_too_much(
     if party.most_ages_a_year is None or not ages:
         return False
     since = localdate(now, UTC) - timedelta(days=365)
-    answers = decisions.answers_to(party.client_id, session.wallet)
+    answers = decisions.answers_to(party.client_id, session.wallet, now=now)
     learned = _ages(answer.path for answer in answers if answer.day > since)
     return len(ages | learned) > party.most_ages_a_year
 

@@ -61,6 +61,6 @@ def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Conse
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     """What the page of a new question would say of the last sharing."""
     question = put(wallet, requester_id=requester_id)
-    found = decisions.last_sharing(decisions.LAST_SHARED.first(id=question.id))
+    found = decisions.last_sharing(decisions.LAST_SHARED.first(id=question.id, now=timezone.now()))
     Consent.objects.filter(id=question.id).delete()
     return found

@@ -85,10 +85,11 @@ def test_every_prepared_read_gives_what_its_queryset_gives(asked: Any, acme_bank
     holder = {"digest": HolderSession.objects.get().digest, "now": now, "idle_since": now - timedelta(1)}
     values: dict[str, dict[str, Any]] = {
         "wallet.sign_in.sessions._living": holder,
-        "consent.decisions.LAST_SHARED": {"id": asked.consent_id},
+        "consent.decisions.LAST_SHARED": {"id": asked.consent_id, "now": now},
         "consent.decisions.LAST_SHARED_WITH": {
             "client_id": acme_bank.client_id,
             "digest": holder["digest"],
+            "now": now,
         },
         "consent.decisions.QUESTION": {"id": asked.consent_id},
         "wallet.credential.examination._at_place": {"status_list": entry.status_list_id, "idx": entry.idx},
@@ -135,7 +136,7 @@ def test_joined_reads_give_what_each_gives_alone(asked: Any, acme_bank: RelyingP
 
     assert all_of(session) == all_of(sessions._living.first(**holder))
     assert all_of(interaction) == all_of(interactions.INTERACTION.first(id=asked.id))
-    assert shared == decisions.LAST_SHARED.first(id=asked.consent_id)
+    assert shared == decisions.LAST_SHARED.first(id=asked.consent_id, now=now)
     assert shared is not None
     assert nothing is None  # no interaction has the id of a consent
 

@@ -108,7 +108,7 @@ def the_question_and_what_comes_after_it(page: Any, look: Look, alice: Wallet, s
     check = service.url + reverse("receipt_check")
     page.goto(check)
     look()
-    for statement in (statements.of(Receipt.of(consent), now=now), "a.b.c"):
+    for statement in (statements.of(Receipt.of(consent, now=now), now=now), "a.b.c"):
         page.goto(f"{check}#{statement}")
         page.locator("[role=status], [role=alert]").wait_for()
         look()  # genuine, and not

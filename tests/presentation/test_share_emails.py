@@ -109,7 +109,7 @@ def test_an_answer_is_followed_by_one_email_with_names_and_no_values(
 def test_of_a_payment_the_title_is_sent_and_neither_amount_nor_account(holder: Client, alice: Wallet) -> None:
     alice.refresh_from_db()
     consent = put(alice, transactions=[WIRE])
-    share_emails._send_once(consent)
+    share_emails._send_once(consent, now=timezone.now())
     text = mail.outbox[0].body + mail.outbox[0].alternatives[0][0]
     assert "Wire transfer" in text
     for value in ("12,500", "DE89", "Invoice"):
@@ -120,7 +120,7 @@ def test_a_name_with_a_line_break_makes_no_second_header(holder: Client, alice: 
     alice.refresh_from_db()
     consent = put(alice)
     consent.requester["name"] = "Acme\r\nBcc: eve@example.org"
-    share_emails._send_once(consent)
+    share_emails._send_once(consent, now=timezone.now())
     (letter,) = mail.outbox
     assert letter.subject == "You shared your details with Acme Bcc: eve@example.org"
     assert letter.recipients() == [alice.email]
@@ -130,7 +130,7 @@ def test_names_are_text_in_the_email(holder: Client, alice: Wallet) -> None:
     alice.refresh_from_db()
     consent = put(alice)
     consent.requester["name"] = '<img src="x">'
-    share_emails._send_once(consent)
+    share_emails._send_once(consent, now=timezone.now())
     assert '<img src="x">' not in mail.outbox[0].alternatives[0][0]
 
 

@@ -14,8 +14,10 @@ from typing import Any
 from django.contrib.auth.models import AbstractUser
 from django.db.models import Model, Q
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from consent import decisions
 from consent.models import Consent
 from infra.admin.row_ids import short
 from infra.mail import outbox
@@ -256,6 +258,8 @@ def _state_of(wallet: Wallet) -> str:
 
 
 def _answer_of(consent: Consent) -> str:
+    if decisions.is_collectable(consent, now=timezone.now()):
+        return _("agreed, not collected yet")
     if consent.undelivered_at:
         return _("agreed, but nothing was shared")
     return str(consent.get_decision_display())

@@ -235,16 +235,24 @@ def test_the_code_and_the_access_token_are_stored_as_digests_and_the_answer_is_s
         assert secret.encode() not in columns + bytes(row.sealed_answer)
 
 
-def test_nothing_is_shared_before_the_code_is_exchanged(holder: Client, shop: Shop) -> None:
-    never, receipts = "You said yes, but nothing was shared", "/wallet/history/"
+def test_the_receipt_says_whether_the_code_was_exchanged(holder: Client, shop: Shop) -> None:
+    states = ["You said yes, not collected yet", "You said yes, but nothing was shared", ">Shared<"]
+
+    def state() -> str:
+        page = holder.get("/wallet/history/").content.decode()
+        (said,) = [each for each in states if each in page]
+        return said
+
     code = shop.code(holder)
-    assert never in holder.get(receipts).content.decode()
+    assert state() == states[0]
     shop.redeems(Client(), code, code_verifier="x" * 43)
-    assert never in holder.get(receipts).content.decode()
+    assert state() == states[0]
     shop.redeems(Client(), code)
-    assert never not in holder.get(receipts).content.decode()
+    assert state() == states[2]
     shop.redeems(Client(), code)  # a replay ends UserInfo, and takes back nothing
     assert Consent.objects.get().undelivered_at is None
+    Consent.objects.update(undelivered_at=timezone.now())
+    assert state() == states[1]
 
 
 def test_expired_codes_are_cleared_and_the_receipts_stay_as_they_are(holder: Client, shop: Shop) -> None:

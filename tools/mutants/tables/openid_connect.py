@@ -4,6 +4,7 @@ from tools.mutants.mutant import mutant
 
 _PACKAGE, _OF = "presentation/openid_connect", "presentation/openid_connect"
 _CODES, _TRANSLATION = f"{_PACKAGE}/codes.py", f"{_PACKAGE}/translation.py"
+_STATE = f"{_OF}/test_state_at_exchange.py"
 _CONTENTS, _PARAMETER = f"{_PACKAGE}/contents.py", f"{_PACKAGE}/claims_parameter.py"
 
 MUTANTS = (
@@ -186,15 +187,92 @@ MUTANTS = (
     mutant(
         "receipts: a code that nobody exchanged counts as shared",
         "presentation/requests/answers.py",
-        "                    decisions.note_undelivered(consent.id, now=now)\n",
-        "",
-        f"{_OF}/test_codes.py::test_nothing_is_shared_before_the_code_is_exchanged",
+        "decisions.let_collect(consent.id, until=code.expires_at + codes.EXCHANGE_TAKES)",
+        "pass",
+        f"{_OF}/test_codes.py::test_the_receipt_says_whether_the_code_was_exchanged",
     ),
     mutant(
         "receipts: what was collected counts as undelivered",
+        "consent/decisions.py",
+        "undelivered_at__gt=now).update(undelivered_at=None) == 1",
+        "undelivered_at__gt=now).exists()",
+        f"{_OF}/test_codes.py::test_the_receipt_says_whether_the_code_was_exchanged",
+    ),
+    mutant(
+        "codes: exchanged after the presentation was taken back",
         _CODES,
-        "            decisions.note_delivered(row.interaction.consent_id)\n",
-        "            pass\n",
-        f"{_OF}/test_codes.py::test_nothing_is_shared_before_the_code_is_exchanged",
+        "update(**redeemed) == 1 and _collect(row, now=now)",
+        "update(**redeemed) == 1",
+        f"{_STATE}::test_taking_back_an_open_code_ends_it_and_says_so",
+    ),
+    mutant(
+        "codes: exchanged after a revocation",
+        _CODES,
+        "return _is_valid(row, now=now, lock=True)",
+        "return True",
+        f"{_STATE}::test_between_the_yes_and_the_exchange",
+    ),
+    mutant(
+        "codes: used up although nothing left",
+        _CODES,
+        "        transaction.set_rollback(not won)\n",
+        "",
+        f"{_STATE}::test_what_was_suspended_for_a_moment_can_be_collected_afterwards",
+    ),
+    mutant(
+        "UserInfo: goes on after a revocation",
+        _CODES,
+        "_opened(row) if row and _is_valid(row, now=now) else None",
+        "_opened(row) if row else None",
+        f"{_STATE}::test_between_the_exchange_and_user_info",
+    ),
+    mutant(
+        "codes: a wallet that is about to close",
+        "wallet/status_lists/standing.py",
+        " and entry.credential is not None and entry.credential.wallet.can_share",
+        "",
+        f"{_STATE}::test_between_the_yes_and_the_exchange",
+    ),
+    mutant(
+        "codes: a presentation that has expired",
+        "wallet/status_lists/standing.py",
+        "return bool(presented) and all(",
+        "return all(",
+        f"{_STATE}::test_between_the_yes_and_the_exchange",
+    ),
+    mutant(
+        "taking back: an exchange that read the clock before",
+        "consent/decisions.py",
+        'collectable.update(undelivered_at=F("decided_at"))',
+        "collectable.update(undelivered_at=now)",
+        f"{_STATE}::test_an_exchange_that_read_the_clock_before_a_take_back_comes_too_late",
+    ),
+    mutant(
+        "taking back: the code of somebody else",
+        "consent/decisions.py",
+        "filter(id=consent_id, wallet=wallet, undelivered_at__gt=now)",
+        "filter(id=consent_id, undelivered_at__gt=now)",
+        f"{_STATE}::test_another_holder_cannot_end_a_code",
+    ),
+    mutant(
+        "statements: signed while a code is open",
+        "consent/statements.py",
+        "    if receipt.collectable:\n",
+        "    if False:\n",
+        f"{_STATE}::test_nothing_is_stated_while_a_code_is_open",
+    ),
+    mutant(
+        "statements: signed while an exchange may be under way",
+        "presentation/requests/answers.py",
+        "until=code.expires_at + codes.EXCHANGE_TAKES",
+        "until=code.expires_at",
+        f"{_STATE}::test_an_answer_stays_collectable_until_its_code_has_surely_ended",
+    ),
+    mutant(
+        "posted answers: posted again after they were taken back",
+        "presentation/requests/delivery/deliveries.py",
+        "interaction.outcome != Interaction.Outcome.TOKEN or _presentation_is_valid(interaction, now=now)",
+        "True",
+        "presentation/requests/test_direct_post.py::test_what_is_not_valid_any_more_is_not_posted_again",
     ),
 )

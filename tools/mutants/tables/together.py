@@ -88,7 +88,7 @@ MUTANTS = (
     mutant(
         "adds up: what was not delivered",
         "consent/decisions.py",
-        "**parties, decision=Consent.Decision.GRANTED, undelivered_at=None)",
+        "not_ended, **parties, decision=Consent.Decision.GRANTED)",
         "**parties, decision=Consent.Decision.GRANTED)",
         f"{_PAGE_TESTS}::test_all_that_was_shared_with_the_requester_counts_and_nothing_else",
     ),
@@ -102,8 +102,8 @@ MUTANTS = (
     mutant(
         "requesters: asked to delete what others got",
         _KNOWN,
-        "decisions.shared_with(wallet=wallet, requester_id=requester_id)",
-        "decisions.shared_with(wallet=wallet)",
+        "decisions.shared_with(wallet=wallet, requester_id=requester_id, now=now)",
+        "decisions.shared_with(wallet=wallet, now=now)",
         f"{_KNOWN_TESTS}::test_the_date_is_remembered_of_what_they_had_by_then",
     ),
     mutant(
