@@ -15,7 +15,7 @@ from infra import email_addresses, log_context
 from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.evaluation import Offer
-from presentation.dcql.queries import CredentialQuery, Query
+from presentation.dcql.queries import CredentialQuery, PathPointer, Query
 from presentation.errors import (
     InvalidRequestError,
     InvalidScopeError,
@@ -34,9 +34,11 @@ from presentation.scopes.records import ScopeRecord, Scopes
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.credential import claims
+from wallet.credential.countries import UNIONS, is_country
 from wallet.credential.credentials import credential_type, plain_claims
 
 RESPONSE_TYPE = "vp_token"
+COUNTRY_CODES = "ISO 3166-1 alpha-2 codes of countries in capital letters"
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
@@ -91,6 +93,7 @@ def _of_openid_connect(
         allowed_claims=party.claims_it_may_ask(scopes),
     )
     _check_questions(query.credentials)
+    _check_countries(query)
     if openid.left_out:
         log_context.bind(left_out=", ".join(openid.left_out)[:200])
     login_hint = ""
@@ -177,13 +180,15 @@ def _of_scope(scope: ScopeRecord, party: RelyingParty) -> CredentialQuery:
 
 def _dcql_query(text: str, party: RelyingParty, scopes: Scopes) -> Query:
     query = parsing.parse(text)
+    _check_countries(query)
     if not query.in_our_format:
         raise VpFormatsNotSupportedError(f"dcql_query asks for no credential of the format {queries.FORMAT}")
     offer = offered(query)
     if unknown := evaluation.unknown_claim(query, offer):
-        name = ".".join("*" if element is None else str(element) for element in unknown)
         hint = "; a number in a path is a place in an array" if int in map(type, unknown) else ""
-        raise InvalidRequestError(f"dcql_query asks for {name}, which no credential here can have{hint}")
+        raise InvalidRequestError(
+            f"dcql_query asks for {_written(unknown)}, which no credential here can have{hint}"
+        )
     if party.wire_format == RelyingParty.WireFormat.STRING:
         query = replace(query, only_one=True)
         if len(query.in_our_format) > 1 and not evaluation.select_for_anyone(query, offer):
@@ -209,6 +214,31 @@ def _check_questions(asked: Iterable[CredentialQuery]) -> None:
         paths = {path for one in of_family for path in evaluation.covered(one, claims.CLAIMS) or [one]}
         if len(paths) > claims.MOST_QUESTIONS:
             raise InvalidRequestError(f"a request may ask for at most {claims.MOST_QUESTIONS} of {family}")
+
+
+def _check_countries(query: Query) -> None:
+    """Raises InvalidRequestError if the query asks about a country by a code that is none.
+
+    It would read as a question whose answer is no. The error names the path, and repeats no value.
+    """
+    ours = (each for each in query.in_our_format if _may_be_ours(each))
+    for claim in (claim for each in ours for claim in (*each.claims, *each.optional)):
+        name = _written(claim.path)
+        if claims.asks_for_no_country(claim.path):
+            codes = f"{COUNTRY_CODES}, or {', '.join(UNIONS)}"
+            raise InvalidRequestError(f"dcql_query asks for {name}, which names no country: it takes {codes}")
+        if claims.says_a_country(claim.path) and not all(map(is_country, claim.values)):
+            raise InvalidRequestError(f"the values of {name} must be {COUNTRY_CODES}")
+
+
+def _may_be_ours(asked: CredentialQuery) -> bool:
+    """Whether the query accepts credentials of our type; claims of others may have other codes."""
+    return asked.vct_values is None or credential_type() in asked.vct_values
+
+
+def _written(path: PathPointer) -> str:
+    """The path with dots; "*" stands for every element of an array."""
+    return ".".join("*" if element is None else str(element) for element in path)
 
 
 def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:

@@ -20,7 +20,13 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import localised
 from wallet.credential import details
-from wallet.credential.countries import country_name, members, name_in_page
+from wallet.credential.countries import (
+    NO_NATIONALITY,
+    country,
+    country_name,
+    members,
+    name_in_page,
+)
 from wallet.credential.details import Details
 from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, METHODS, EvidenceError, Verification, read_day
 
@@ -64,7 +70,8 @@ class IdentityError(ValueError):
 class Identity:
     """The verified identity of a person.
 
-    For a person with a single name, either name field is empty. Raises IdentityError if a field is invalid.
+    For a person with a single name, either name field is empty. nationalities: as `countries.nationalities`
+    reads them; earlier releases stored any two letters. Raises IdentityError if a field is invalid.
     """
 
     given_name: str
@@ -83,8 +90,8 @@ class Identity:
             raise IdentityError("given_name and family_name are both empty")
         if type(self.birth_date) is not date or self.birth_date.year < 1875:
             raise IdentityError("birth_date is not a date of birth")
-        if not _are_countries(self.nationalities):
-            raise IdentityError("nationalities are not different two-letter country codes")
+        if not _are_codes(self.nationalities):
+            raise IdentityError("nationalities are not different two-letter codes")
         if self.details != {}:
             try:
                 details.check(self.details)
@@ -163,9 +170,7 @@ def _nationality_claim(code: str) -> Claim:
         path=("nationality_in", code),
         label=format_lazy(_("Nationality: {country}"), country=name_in_page(code)),
         description=f"Whether a nationality of the person is {code}.",
-        value=lambda identity, today: (
-            not members(code).isdisjoint(identity.nationalities) if identity.nationalities else None
-        ),
+        value=lambda identity, today: _is_in(identity, members(code)),
         derived_from=("nationalities",),
         optional=True,
     )
@@ -220,7 +225,9 @@ CLAIMS: dict[ClaimPath, Claim] = {
             path=("nationalities",),
             label=_("Nationality"),
             description="All known nationalities as ISO 3166-1 alpha-2 codes; may be empty.",
-            value=lambda identity, today: list(identity.nationalities),
+            value=lambda identity, today: [
+                code for code in identity.nationalities if code not in NO_NATIONALITY
+            ],
         ),
         Claim(
             path=("email",),
@@ -311,7 +318,7 @@ GROUPS: dict[ClaimPath, tuple[Text, str]] = {
     ("nationality_in",): (
         _("Nationality"),
         "Whether a nationality of the person is that of a country, by ISO 3166-1 alpha-2 code, or one in EU, "
-        "EEA or CH-EEA. Absent if no nationality is known.",
+        "EEA or CH-EEA. Absent if no nationality is known, or not all are and none of these is.",
     ),
     ("address",): (_("Address"), "Where the person lives, if the provider verified it."),
     ("document",): (_("Document"), "The document that the person showed, if the provider verified it."),
@@ -374,6 +381,22 @@ def openid_name(path: ClaimPath) -> str:
 def is_named(name: object) -> bool:
     """Whether it is the name of a claim."""
     return isinstance(name, str) and (name in NAMES or is_question(name.split(".")))
+
+
+def asks_for_no_country(pointer: Sequence[Any]) -> bool:
+    """Whether a path asks for a nationality by a code that is neither that of a country nor of a union."""
+    match tuple(pointer):
+        case ("nationality_in", str(code), *_):
+            return not members(code)
+        case _:
+            return False
+
+
+def says_a_country(pointer: Sequence[Any]) -> bool:
+    """Whether a path, also one to an element of a claim, leads to the code of a country."""
+    return pointer[0] == "nationalities" or (
+        pointer[0] in details.MEMBERS and pointer[-1] in details.COUNTRIES
+    )
 
 
 def permitted(path: ClaimPath, permissions: Collection[ClaimPath]) -> bool:
@@ -476,7 +499,7 @@ def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> l
         ClaimPreview(
             path=path,
             value=display(path, identity, today=today),
-            several=path in IN_THE_PLURAL and len(identity.nationalities) > 1,
+            several=path in IN_THE_PLURAL and len(claim(path).value(identity, today)) > 1,
         )
         for path in paths
     ]
@@ -546,10 +569,22 @@ def _is_name(name: Any) -> bool:
     )
 
 
-def _are_countries(codes: Any) -> bool:
+def _are_codes(codes: Any) -> bool:
+    """Whether these are at most MAX_NATIONALITIES different codes of two letters, of a country or not."""
     return (
         isinstance(codes, tuple)
         and len(codes) <= MAX_NATIONALITIES
         and all(isinstance(code, str) and COUNTRY.fullmatch(code) for code in codes)
         and len(set(codes)) == len(codes)
     )
+
+
+def _is_in(identity: Identity, asked: frozenset[str]) -> bool | None:
+    """Whether a nationality is that of one of these countries; None if that is not known.
+
+    A code that is not understood could be meant for any of them, so beside it there is a yes, but no no.
+    """
+    own = [country(code) for code in identity.nationalities]
+    if not asked.isdisjoint(own):
+        return True
+    return None if None in own or not own else False

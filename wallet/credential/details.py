@@ -79,6 +79,7 @@ def _is_valid(name: str, value: Any) -> bool:
     if not isinstance(value, str) or not 0 < len(value) <= (MAX_FORMATTED if name in OF_LINES else MAX_TEXT):
         return False
     if name in COUNTRIES:
+        # `read` takes countries only. A code that ISO withdraws later must not close wallets that have it.
         return COUNTRY.fullmatch(value) is not None
     if name == "type":
         return value in DOCUMENT_KINDS

@@ -10,7 +10,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 MAX_TEXT = 200
-COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # ISO 3166-1 alpha-2
+COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # the form only; `countries` knows those of countries
 _IDENTIFIER = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}", re.ASCII)
 
 # How an identity can be verified: our name → its `check_method` (identifiers of OpenID Identity Assurance).

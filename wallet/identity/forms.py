@@ -12,7 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.waiting import NoThreadFreeError
 from wallet.credential import details
 from wallet.credential.claims import CLAIMS, MAX_NAME, Identity, IdentityError, detail_label
-from wallet.credential.countries import countries, country_code
+from wallet.credential.countries import countries, country_code, nationalities
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 from wallet.identity import picture_encoding
 from wallet.identity.day_field import DayField, DayInput
@@ -53,6 +53,16 @@ def _identity(cleaned: Mapping[str, Any], nationalities: Iterable[str]) -> Ident
     return Identity(**{name: cleaned[name] for name in _OF_PERSON}, nationalities=tuple(nationalities))
 
 
+def _nationalities(written: str) -> tuple[str, ...]:
+    """Those that somebody wrote: with commas between them, or codes with spaces. Raises ValueError."""
+    parts = [part for part in written.split(",") if part.strip()]
+    texts = [text for part in parts for text in ([part] if country_code(part) else part.split())]
+    codes = [country_code(text) or text for text in texts]
+    if len(set(codes)) < len(codes):
+        raise ValueError("a nationality is written twice")
+    return nationalities(codes)
+
+
 def text_field(label: Any, longest: int, help_text: Any = "", **attributes: str) -> forms.CharField:
     """A line of text that may stay empty."""
     widget = forms.TextInput(attributes)
@@ -87,7 +97,7 @@ class IdentityForm(ReasonForm):
     nationalities = text_field(
         _("Nationalities"),
         60,
-        _("Two-letter country codes, separated by commas, such as GB, IE."),
+        _("Countries or their two-letter codes, separated by commas, such as GB, IE."),
         **_ADMIN,
     )
     document_kind = forms.ChoiceField(
@@ -143,9 +153,13 @@ class IdentityForm(ReasonForm):
         cleaned = super().clean() or {}
         if self.errors:
             return cleaned
-        written = cleaned["nationalities"].upper().replace(",", " ").split()
         try:
-            cleaned["identity"] = replace(_identity(cleaned, written), details=self._details(cleaned))
+            codes = _nationalities(cleaned["nationalities"])
+        except ValueError:
+            self.add_error("nationalities", COUNTRY_PROBLEM)
+            return cleaned
+        try:
+            cleaned["identity"] = replace(_identity(cleaned, codes), details=self._details(cleaned))
         except IdentityError as error:
             raise forms.ValidationError(
                 _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"

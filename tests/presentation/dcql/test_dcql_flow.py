@@ -585,3 +585,52 @@ def test_the_number_of_digests_tells_nothing_of_what_was_asked_nor_of_whom(
 
         assert len(decode_segment(jwt.split(".")[1])["_sd"]) == claims.DIGESTS[()]
         assert [len(group["_sd"]) for group in groups] == ([6] if names else [])
+
+
+NO_COUNTRY = ["XX", "de", "DEU", "D", "EU", "UK", "", "ＤＥ", 7, True]
+
+
+@pytest.mark.parametrize("value", NO_COUNTRY)
+@pytest.mark.parametrize(
+    "asked_for",
+    [
+        *(("nationalities", None), ("nationalities", 0), ("nationalities",)),
+        *(("address", "country"), ("place_of_birth", "country"), ("document", "issuing_country")),
+    ],
+)
+def test_a_question_about_a_code_that_is_no_country_is_refused_and_not_answered_with_no(
+    client: Client, may_ask_everything: RelyingParty, asked_for: Any, value: Any
+) -> None:
+    changes = with_query(
+        query(
+            path(*asked_for, id="a", values=["DE", value]), path("email", id="b"), claim_sets=[["a"], ["b"]]
+        )
+    )
+    answer = fragment(client.get(PATH, asked(may_ask_everything, **changes)).headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    name = ".".join("*" if element is None else str(element) for element in asked_for)
+    assert answer["error_description"] == (
+        f"the values of {name} must be ISO 3166-1 alpha-2 codes of countries in capital letters"
+    )
+
+
+def test_a_question_about_no_country_is_refused_also_where_another_would_do(
+    client: Client, may_ask_everything: RelyingParty
+) -> None:
+    changes = with_query(
+        query(path("nationality_in", "UK", id="a"), path("email", id="b"), claim_sets=[["a"], ["b"]])
+    )
+    answer = fragment(client.get(PATH, asked(may_ask_everything, **changes)).headers["Location"])
+
+    assert answer["error"] == "invalid_request"
+    assert "nationality_in.UK, which names no country" in answer["error_description"]
+
+
+def test_a_claim_of_another_type_may_have_other_codes(
+    holder: Client, may_ask_everything: RelyingParty
+) -> None:
+    other = query(path("nationalities", None, values=["DEU"]), id="x", meta={"vct_values": ["urn:other"]})
+    sets = [{"options": [["x"], ["identity"]]}]
+    changes = with_query(other, query(path("given_name")), credential_sets=sets)
+    assert values_on(holder.get(ask(holder, may_ask_everything, **changes)))

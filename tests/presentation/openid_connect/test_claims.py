@@ -3,6 +3,7 @@
 import json
 from datetime import date
 from typing import Any
+from urllib.parse import unquote_plus
 
 import pytest
 from django.db import transaction
@@ -118,6 +119,13 @@ def test_the_presentation_is_a_claim_where_it_is_asked_for(ask: Any, client: Cli
     tokens = shop.tokens(client, claims={"id_token": {"vp_token": None}})
     assert read_jwt(tokens["id_token"]).payload["vp_token"] == tokens["vp_token"]
     assert "vp_token" not in user_info(Client(), tokens["access_token"]).json()
+
+
+@pytest.mark.parametrize("how", [{"value": "DEU"}, {"essential": True, "values": ["DE", "de"]}])
+def test_values_that_are_no_country_are_refused(holder: Client, shop: Shop, how: Any) -> None:
+    response = holder.get(PATH, shop.asks(claims={"userinfo": {"nationalities": how}}))
+    assert "error=invalid_request" in response.headers["Location"]
+    assert "the values of nationalities.* must be ISO 3166-1" in unquote_plus(response.headers["Location"])
 
 
 def test_more_questions_than_a_presentation_answers_are_too_many(holder: Client, shop: Shop) -> None:

@@ -4,19 +4,13 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from babel import Locale
-from babel.core import get_global
-
 from wallet.credential import details
 from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
+from wallet.credential.countries import country, nationalities
 from wallet.credential.evidence import EvidenceError, is_text, read_day
 from wallet.providers.openid_connect.settings import CLAIMED
 from wallet.providers.openid_connect.verified_claims import Path, at
 
-# ICAO Doc 9303-3 §5 has codes of its own; those of people without a known nationality stand for none.
-_ICAO = {"D": "DE", "RKS": "XK", **dict.fromkeys(("GBD", "GBN", "GBO", "GBP", "GBS"), "GB")}
-_NO_COUNTRIES = {"EU", "EZ", "QO", "UN", "XA", "XB", "ZZ"}  # of Unicode's territories
-_NONE = {"XXA", "XXB", "XXC", "XXX", "QS", "QU"}
 _KINDS = {"passport", "idcard", "driving_permit", "residence_permit"}
 _OLD_KINDS = {"residence_title": "residence_permit", "de_idcard": "idcard", "id_card": "idcard"}
 
@@ -30,7 +24,7 @@ def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: dat
         given_name=_name(at(claims, paths["given_name"])),
         family_name=_name(at(claims, paths["family_name"])),
         birth_date=birth_date,
-        nationalities=_countries(at(claims, paths["nationalities"])) if "nationalities" in paths else (),
+        nationalities=_nationalities(at(claims, paths["nationalities"])) if "nationalities" in paths else (),
         details=details.read(
             {group: _with_short_code(at(claims, paths[group])) for group in CLAIMED if group in paths}
         ),
@@ -62,15 +56,6 @@ def document(evidence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {}
 
 
-def country(code: Any) -> str | None:
-    """The two letters of a country, from two or three; None if there is no such country."""
-    if not isinstance(code, str) or not code.isascii() or not code.isalpha() or not code.isupper():
-        return None
-    found = get_global("territory_aliases").get(code, ()) if len(code) == 3 else (code,)
-    short = _ICAO.get(code) or (found[0] if len(found) == 1 else "")
-    return short if short in Locale("en").territories and short not in _NO_COUNTRIES else None
-
-
 def _document(details: Mapping[str, Any]) -> dict[str, Any]:
     kind, issuer = details.get("type"), details.get("issuer")
     number = details.get("document_number", details.get("number"))
@@ -99,11 +84,10 @@ def _name(value: Any) -> str:
     return value.strip()
 
 
-def _countries(value: Any) -> tuple[str, ...]:
+def _nationalities(value: Any) -> tuple[str, ...]:
+    """Those in a list, or the one; none where the provider gives none."""
     codes = [] if value is None else value if isinstance(value, list) else [value]
-    if not all(isinstance(code, str) for code in codes):
-        raise IdentityError("nationalities are not texts")
-    known = [country(code) for code in codes[: MAX_NATIONALITIES + 1] if code not in _NONE]
-    if None in known:
-        raise IdentityError("nationalities are not countries")
-    return tuple(dict.fromkeys(code for code in known if code))
+    try:
+        return nationalities(codes[: MAX_NATIONALITIES + 1])
+    except ValueError as error:
+        raise IdentityError(str(error)) from error

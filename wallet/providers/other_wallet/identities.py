@@ -6,11 +6,10 @@ from datetime import datetime
 from typing import Any
 
 from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.countries import country, nationalities
 from wallet.credential.details import read
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError, is_text, read_day
 
-# ISO 3166-1 codes for private use: no known nationality, and stateless (PID Rulebook §2).
-NO_NATIONALITY = frozenset({"QU", "QS"})
 # Letters that Unicode does not take apart, as people type them who do not have them.
 _LETTERS = str.maketrans(
     {"ł": "l", "đ": "d", "ð": "d", "ø": "o", "æ": "ae", "œ": "oe", "þ": "th", "ı": "i", "ħ": "h"}
@@ -19,10 +18,6 @@ _LETTERS = str.maketrans(
 
 def identity_of(person: Mapping[str, Any]) -> Identity:
     """The identity in a PID. Raises `IdentityError`: even a trusted issuer's data may not be valid here."""
-    nationalities = person.get("nationalities")
-    if not isinstance(nationalities, list) or not all(isinstance(code, str) for code in nationalities):
-        raise IdentityError("nationalities are not texts")
-    known = dict.fromkeys(code for code in nationalities if code not in NO_NATIONALITY)
     birth_date = read_day(person.get("birthdate"))
     if birth_date is None:
         raise IdentityError("birthdate is not a day")
@@ -30,7 +25,7 @@ def identity_of(person: Mapping[str, Any]) -> Identity:
         given_name=_composed(person.get("given_name")),
         family_name=_composed(person.get("family_name")),
         birth_date=birth_date,
-        nationalities=tuple(known),
+        nationalities=_nationalities(person.get("nationalities")),
         details=read({**person, "address": _with_house_number(person.get("address"))}),
     )
 
@@ -54,7 +49,7 @@ def evidence_of(
         verified_by=proof.get("issuer", ""),
         verified_at=at,
         document_kind="pid",
-        issuing_country=proof.get("country", ""),
+        issuing_country=country(proof.get("country")) or "",  # of a union there is none
         document_expires_on=last_day,
         document_number=number if is_text(number) else "",
     )
@@ -69,6 +64,16 @@ def fits(typed: Mapping[str, str], identity: Identity) -> bool:
         and typed_given <= given
         and bool(typed_given) == bool(given)
     )
+
+
+def _nationalities(codes: Any) -> tuple[str, ...]:
+    """Those of a PID, which has two letters for each (PID Rulebook §2). Raises `IdentityError`."""
+    if not isinstance(codes, list) or not all(isinstance(code, str) and len(code) == 2 for code in codes):
+        raise IdentityError("nationalities are not a list of two-letter codes")
+    try:
+        return nationalities(codes)
+    except ValueError as error:
+        raise IdentityError(str(error)) from error
 
 
 def _with_house_number(address: Any) -> Any:

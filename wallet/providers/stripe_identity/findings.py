@@ -1,6 +1,7 @@
 """What an outcome at Stripe means for an attempt. Pure."""
 
 from wallet.credential.claims import Identity, IdentityError
+from wallet.credential.countries import is_country
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Pending, SubmitAgain, Verified
 from wallet.providers.stripe_identity.responses import Results
@@ -69,6 +70,9 @@ def _identity(results: Results) -> Identity | None:
 
 
 def _evidence(results: Results, assurance: Assurance, verified_by: str) -> Evidence | None:
+    """None if something in it is not as Stripe describes it."""
+    if results.issuing_country and not is_country(results.issuing_country):
+        return None
     try:
         return Evidence(
             method="remote_automatic",
