@@ -87,6 +87,7 @@ _host = f"[{_base.hostname}]" if ":" in (_base.hostname or "") else _base.hostna
 ALLOWED_HOSTS = [_host, *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
 # Threads of a process (deploy/gunicorn.conf.py); one of them never waits for outside parties.
 WEB_THREADS = variables.number("WEB_THREADS", default=4, most=1000)
+UPLOAD_SECONDS = variables.number("UPLOAD_SECONDS", default=120, most=600)
 TRUSTED_PROXY_COUNT = variables.number("TRUSTED_PROXY_COUNT", default=0, least=0, most=20)
 if TRUSTED_PROXY_COUNT:
     SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https")

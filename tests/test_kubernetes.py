@@ -357,7 +357,9 @@ def conf(pods: dict[str, Manifest], tmp_path: Path) -> str:
     done = in_image(script, {"BASE_URL": f"https://{HOST}:8443"})
 
     assert done.returncode == 0, done.stderr
-    assert sorted(path.name for path in (tmp_path / "away").iterdir()) == ["away.html", "away.json"]
+    assert sorted(path.name for path in (tmp_path / "away").iterdir()) == sorted(
+        path.name for path in (ROOT / "deploy" / "away").iterdir()
+    )
     return (tmp_path / "conf" / "default.conf").read_text()
 
 

@@ -4,18 +4,22 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
-from django.core.files.uploadedfile import SimpleUploadedFile
+from django.conf import settings
+from django.core.files.uploadedfile import SimpleUploadedFile, UploadedFile
 from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.db import transaction
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpRequest, HttpResponse, QueryDict
+from django.utils.datastructures import MultiValueDict
 from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from infra.again import SHORTLY, again_after
 from infra.limits import Limit, LimitReachedError
+from infra.waiting import NoThreadFreeError
 from wallet.decorators import for_holder, see_other
 from wallet.identity import page, pictures, progress, state_machine
 from wallet.identity import picture_encoding as picture_files
+from wallet.identity.arriving_bodies import BodyNotWholeError, arriving
 from wallet.identity.forms import UploadForm
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.providers.from_afar import FromAfar
@@ -25,7 +29,10 @@ MOST = 3 * picture_files.LONGEST  # bytes of all files of a form together
 UPLOADS = Limit.from_settings("identity-uploads")  # per wallet; pictures cost time
 
 
-@csrf_exempt  # the handler is set before the form is read; what is inside protects
+Files = MultiValueDict[str, UploadedFile]
+
+
+@csrf_exempt  # the form is read here, within its limits; what is inside protects
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
 def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
@@ -33,26 +40,55 @@ def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
     verification, _provider = page.latest_with(wallet, FromAfar)
     if verification.state != State.STARTED:
         return see_other("wallet_identity", errand.id)
-    request.upload_handlers = [handler := InMemory(request, most=MOST)]
+    files: Files = MultiValueDict()
     if request.method == "POST":
         try:
             UPLOADS.take(str(wallet.id), now=now)
+            files = _received(request, wallet)
         except LimitReachedError as limit:
             return page.paused(request, errand, wallet, limit, now)
-        request.POST  # noqa: B018 (reads the form; it ends where the handler stops)
-        if handler.too_long:
+        except NoThreadFreeError:
+            busy = page.show(request, "identity_upload_busy", errand, wallet, errand_id=errand.id, status=503)
+            return again_after(SHORTLY, busy)
+        except BodyNotWholeError:
+            name = "identity_upload_too_slow"
+            return page.show(request, name, errand, wallet, errand_id=errand.id, status=408)
+        except FilesTooLongError:
             name = "identity_upload_too_long"
             return page.show(request, name, errand, wallet, errand_id=errand.id, status=413)
-    return _protected(request, verification, errand, wallet, now)
+    return _protected(request, files, verification, errand, wallet, now)
+
+
+def _received(request: HttpRequest, wallet: Wallet) -> Files:
+    """Reads the form: its fields become `request.POST`, and the files are given back.
+
+    Raises `NoThreadFreeError`, `BodyNotWholeError` or `FilesTooLongError`.
+    """
+    if request.content_type != "multipart/form-data":  # of no browser that shows our form
+        request.POST = QueryDict()
+        return MultiValueDict()
+    request.upload_handlers = [handler := InMemory(request, most=MOST)]
+    with arriving(request, wallet.id, seconds=settings.UPLOAD_SECONDS) as body:
+        # Django reads nothing but `read`, and forms take any QueryDict.
+        fields, files = request.parse_file_upload(request.META, body)  # type: ignore[arg-type]
+        request.POST = fields  # type: ignore[assignment]
+    if handler.too_long:
+        raise FilesTooLongError
+    return files
 
 
 @csrf_protect
 def _protected(
-    request: HttpRequest, verification: IdentityVerification, errand: Errand, wallet: Wallet, now: datetime
+    request: HttpRequest,
+    files: Files,
+    verification: IdentityVerification,
+    errand: Errand,
+    wallet: Wallet,
+    now: datetime,
 ) -> HttpResponse:
     draft = progress.check_of(verification).memory.get("draft", {})
     kept = pictures.kept(verification)
-    form = UploadForm(request.POST or None, request.FILES or None, initial=draft, kept=kept)
+    form = UploadForm(request.POST or None, files or None, initial=draft, kept=kept)
     if form.is_bound and _store(verification, form, now=now):
         return see_other("wallet_identity", errand.id)
     status = 503 if form.busy else 422 if form.is_bound else 200
@@ -82,6 +118,10 @@ def _store(verification: IdentityVerification, form: UploadForm, *, now: datetim
     return complete
 
 
+class FilesTooLongError(ValueError):
+    """The files of a form have more than MOST bytes together."""
+
+
 class InMemory(FileUploadHandler):
     """Takes files into memory; stops the upload at `most` bytes of all files together."""
 
@@ -99,7 +139,8 @@ class InMemory(FileUploadHandler):
         self._received += len(raw_data)
         if self._received > self._most:
             self.too_long = True
-            raise StopUpload(connection_reset=True)
+            # The rest is read and dropped: a browser that is cut off while it sends does not show the page.
+            raise StopUpload(connection_reset=False)
         self._parts.append(raw_data)
 
     def file_complete(self, file_size: int) -> SimpleUploadedFile:

@@ -3,6 +3,7 @@
 from tools.mutants.mutant import mutant
 
 _PROGRESS = "wallet/identity/progress.py"
+_BODIES = "wallet/identity/arriving_bodies.py"
 
 MUTANTS = (
     mutant(
@@ -53,5 +54,47 @@ MUTANTS = (
         'if not constant_time_compare(message.headers.get(SIGNATURE, ""), signature(message.body)):',
         "if False:",
         "wallet/providers/test_contract.py::test_a_forged_callback_is_refused_and_changes_nothing",
+    ),
+    mutant(
+        "bodies: a form of which the end is missing counts as whole",
+        _BODIES,
+        "if len(data) < wanted:",
+        "if False:",
+        "wallet/test_arriving_bodies.py::test_a_body_that_ends_before_its_length_is_an_error",
+    ),
+    mutant(
+        "bodies: what comes after the body is read as part of it",
+        _BODIES,
+        "wanted = min(size, self._missing)",
+        "wanted = size",
+        "wallet/test_arriving_bodies.py::test_a_body_has_its_length_and_nothing_after_it",
+    ),
+    mutant(
+        "bodies: one client address holds the place of everybody",
+        _BODIES,
+        'for subject in (("sender", sender), ("client", client)):',
+        'for subject in (("sender", sender),):',
+        "wallet/test_arriving_bodies.py::test_while_one_body_arrives_its_sender_and_its_client_have_no_second_one",
+    ),
+    mutant(
+        "bodies: one wallet holds the place of everybody",
+        _BODIES,
+        'for subject in (("sender", sender), ("client", client)):',
+        'for subject in (("client", client),):',
+        "wallet/test_arriving_bodies.py::test_while_one_body_arrives_its_sender_and_its_client_have_no_second_one",
+    ),
+    mutant(
+        "bodies: slow ones occupy every thread",
+        _BODIES,
+        'held.enter_context(waiting_for(("body", client)))',
+        "pass",
+        "wallet/test_arriving_bodies.py::test_a_client_holds_fewer_places_than_there_are",
+    ),
+    mutant(
+        "bodies: one that never ends is waited for without end",
+        _BODIES,
+        "connection.shutdown(socket.SHUT_RD)",
+        "pass",
+        "test_upload_bodies.py::test_a_body_that_never_ends_is_cut_however_steadily_it_comes",
     ),
 )

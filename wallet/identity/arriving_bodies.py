@@ -1,0 +1,101 @@
+"""Large bodies, which clients send as slowly as they like: their time, number and senders have limits.
+
+The proxy passes these bodies on as they arrive (`deploy/nginx.conf`), so that the service refuses strangers
+before their bodies are taken, and ends what takes too long. A proxy can only limit the time between two
+bytes. A thread of this process waits meanwhile, so these waits count with those for other parties
+(`infra.waiting`).
+"""
+
+import socket
+from collections.abc import Hashable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Lock, Timer
+from typing import BinaryIO
+
+from django.http import HttpRequest
+
+from infra import browser
+from infra.waiting import NoThreadFreeError, waiting_for
+
+_senders: set[Hashable] = set()  # whose bodies arrive in this process right now
+_senders_lock = Lock()
+
+
+class BodyNotWholeError(OSError):
+    """The body ended before its last byte: the client went away, or its time was over."""
+
+
+class ArrivingBody:
+    """A stream of exactly `length` bytes; an end before that is an error, and never a shorter body."""
+
+    def __init__(self, stream: BinaryIO, length: int) -> None:
+        self._stream, self._missing = stream, length
+
+    def read(self, size: int) -> bytes:
+        """The next `size` bytes, fewer only at the end of the body. Raises `BodyNotWholeError`."""
+        wanted = min(size, self._missing)
+        try:
+            data = self._stream.read(wanted) if wanted else b""
+        except OSError as error:  # such as a reset by the client
+            raise BodyNotWholeError from error
+        if len(data) < wanted:
+            raise BodyNotWholeError
+        self._missing -= wanted
+        return data
+
+
+@contextmanager
+def arriving(request: HttpRequest, sender: Hashable, *, seconds: float) -> Iterator[ArrivingBody]:
+    """The body of the request, while the block runs: for at most `seconds`, however steadily bytes arrive.
+
+    sender: whose body it is. In one process a sender and a client address have one body on its way at a time,
+    so that nobody holds the places of everybody. Raises `NoThreadFreeError` at once if there is no place. A
+    body without `Content-Length` has no bytes: nobody can tell when it is whole.
+    """
+    client = browser.address(request)
+    with ExitStack() as held:
+        for subject in (("sender", sender), ("client", client)):
+            held.enter_context(_the_only_body_of(subject))
+        held.enter_context(waiting_for(("body", client)))
+        held.enter_context(_ended_after(seconds, request.META.get("gunicorn.socket")))
+        length = request.META.get("CONTENT_LENGTH") or ""
+        known = length.isascii() and length.isdigit()
+        yield ArrivingBody(request.META["wsgi.input"], int(length) if known else 0)
+
+
+@contextmanager
+def _the_only_body_of(subject: Hashable) -> Iterator[None]:
+    with _senders_lock:
+        if subject in _senders:
+            raise NoThreadFreeError("Another body of this sender is on its way.")
+        _senders.add(subject)
+    try:
+        yield
+    finally:
+        with _senders_lock:
+            _senders.remove(subject)
+
+
+@contextmanager
+def _ended_after(seconds: float, connection: socket.socket | None) -> Iterator[None]:
+    """Nothing more is received after this time, but an answer can still be sent.
+
+    Reads end then, also one that waits. A timeout of the socket would begin anew with each byte.
+    """
+    if connection is None:  # another server than gunicorn, which has limits of its own
+        yield
+        return
+    timer = Timer(seconds, _stop_receiving, [connection])
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+
+
+def _stop_receiving(connection: socket.socket) -> None:
+    try:
+        connection.shutdown(socket.SHUT_RD)
+    except OSError:  # the client has closed it
+        return
