@@ -47,7 +47,7 @@ app.post("/callback", express.urlencoded({ extended: false }), async (request, r
     if (error instanceof Unavailable) waiting.set(name, pending); // a reload verifies the same answer again
     throw error;
   });
-  const welcome = `Welcome, ${claims.given_name}!`;
+  const welcome = `Welcome, ${claims.given_name || claims.family_name}!`;
   results.set(newCookie(response, "result"), claims.age_equal_or_over["18"] ? welcome : "You are too young.");
   response.redirect(303, "/result");
 });

@@ -53,7 +53,7 @@ def answer():
     except Unavailable:
         waiting[number, state] = pending  # a reload verifies the same answer again
         raise
-    welcome = f"Welcome, {claims['given_name']}!"
+    welcome = f"Welcome, {claims['given_name'] or claims['family_name']}!"
     session["result"] = secrets.token_urlsafe(32)  # no number that came with the browser shows it
     results[session["result"]] = welcome if claims["age_equal_or_over"]["18"] else "You are too young."
     return redirect("/result", 303)

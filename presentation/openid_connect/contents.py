@@ -36,7 +36,7 @@ def _verified(one: Verified, shared: Mapping[str, Any], *, now: datetime) -> dic
     """The element of `verified_claims`; None if it cannot be met, or all its claims were withheld."""
     known = shared.get("verification", {})
     found = _claims(one.claims, shared)
-    lacks = any(each.essential and not _claims([each], shared) for each in one.claims)
+    lacks = any(each.essential and _value(each, shared) is None for each in one.claims)
     if not (one.can_fit and found) or lacks or not _fits(dict(one.verification), known, now=now):
         return None
     members = {name: known[name] for name in one.verification if name in known}
@@ -44,11 +44,14 @@ def _verified(one: Verified, shared: Mapping[str, Any], *, now: datetime) -> dic
 
 
 def _claims(asked: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that were shared, with one of the values that were asked for, if any were."""
+    """Those that were shared, with one of the values that were asked for, if any were.
+
+    Without a name that somebody does not have: an empty text should not be there (Core §5.3.2).
+    """
     tree: dict[str, Any] = {}
     for each in asked:
-        value = _at(each.path, shared)
-        if value is None or not _is_one_of(each.values, value):
+        value = _value(each, shared)
+        if value in (None, ""):
             continue
         *groups, name = openid_name(each.path).split(".")
         here = tree
@@ -58,6 +61,12 @@ def _claims(asked: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, An
         if name in OPENID_PROVEN:
             here[OPENID_PROVEN[name]] = True
     return tree
+
+
+def _value(asked: Asked, shared: Mapping[str, Any]) -> Any:
+    """What was shared of it; None if it was withheld, or is none of the values that were asked for."""
+    value = _at(asked.path, shared)
+    return value if value is not None and _is_one_of(asked.values, value) else None
 
 
 def _at(path: ClaimPath, shared: Any) -> Any:

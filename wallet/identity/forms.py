@@ -10,7 +10,7 @@ from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
 from infra.waiting import NoThreadFreeError
-from wallet.credential import details
+from wallet.credential import details, names
 from wallet.credential.claims import CLAIMS, MAX_NAME, Identity, IdentityError, detail_label
 from wallet.credential.countries import countries, country_code, nationalities
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
@@ -50,7 +50,12 @@ _OF_DETAILS = {
 
 def _identity(cleaned: Mapping[str, Any], nationalities: Iterable[str]) -> Identity:
     """The identity in these fields; raises `IdentityError`."""
-    return Identity(**{name: cleaned[name] for name in _OF_PERSON}, nationalities=tuple(nationalities))
+    return Identity(
+        given_name=names.name(cleaned["given_name"]),
+        family_name=names.name(cleaned["family_name"]),
+        birth_date=cleaned["birth_date"],
+        nationalities=tuple(nationalities),
+    )
 
 
 def _nationalities(written: str) -> tuple[str, ...]:

@@ -270,6 +270,23 @@ def test_an_identity_of_an_earlier_release_is_shared_without_them(ask: Any, alic
     assert "verified_claims" not in token
 
 
+@pytest.mark.parametrize("names", [("Sukarni", ""), ("", "Sukarni")])
+def test_a_name_that_somebody_does_not_have_is_left_out(ask: Any, alice: Wallet, names: Any) -> None:
+    """Core §5.3.2: an empty text should not be there. The presentation says that there is none."""
+    verification = Verification(Assurance(FRAMEWORK, "in_person"), date(2026, 1, 1), "in_person")
+    identity = Identity(*names, date(1990, 4, 1), ("ID",), verification=verification)
+    with transaction.atomic():
+        credentials.issue(alice, identity, alice.credential.verification, now=timezone.now())
+    essential = {"given_name": {"essential": True}, "family_name": {"essential": True}}
+    claims = {"id_token": {"verified_claims": verified(essential)}, "userinfo": essential}
+    token, told, disclosed = ask(claims)
+
+    [own] = [name for name, value in zip(essential, names, strict=True) if value]
+    assert essential.keys() & told.keys() == {own}
+    assert token["verified_claims"]["claims"] == {own: "Sukarni"}
+    assert (disclosed["given_name"], disclosed["family_name"]) == names
+
+
 def test_the_holder_learns_that_the_answer_tells_which_ones_were_possible(holder: Client, shop: Shop) -> None:
     holder.get(PATH, shop.asks(claims={"id_token": {"verified_claims": verified()}}))
     assert question().alternatives

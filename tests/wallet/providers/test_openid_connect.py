@@ -19,6 +19,7 @@ from infra.sealing import unseal
 from infra.waiting import waiting_for
 from tests.wallet.conftest import together
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
+from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
 from wallet.identity import attempts, found, progress, sweeping
@@ -268,9 +269,21 @@ def test_a_document_that_has_ended_goes_to_review(go: Any) -> None:
     assert now_in(attempt) == ("review", "document_expired")
 
 
-@pytest.mark.parametrize("person", [{"family_name": None}, {"birthdate": None}])
+@pytest.mark.parametrize(
+    "person",
+    [{"family_name": None, "given_name": "-"}, {"family_name": "", "given_name": ""}, {"birthdate": None}],
+)
 def test_details_that_are_not_there_send_the_person_to_another_provider(go: Any, person: Any) -> None:
     assert now_in(go(person=person)) == ("cancelled", "claims_missing")
+
+
+@pytest.mark.parametrize("nothing", [None, "", " ", "-", "XXX", "N/A"])
+@pytest.mark.parametrize("missing", ["given_name", "family_name"])
+def test_who_has_one_name_is_verified_with_it(go: Any, missing: str, nothing: Any) -> None:
+    attempt = go(person={missing: nothing})
+    assert now_in(attempt) == ("approved", "")
+    shown = credentials.preview(Credential.objects.get(), [(missing,)], today=timezone.localdate())
+    assert str(shown[0].value) == "(none)"
 
 
 def test_a_sign_in_that_is_too_weak_is_not_believed(bank: OpenIDProvider, go: Any, settings: Any) -> None:

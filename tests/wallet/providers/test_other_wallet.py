@@ -521,12 +521,24 @@ def test_a_person_who_stops_in_the_wallet_has_stopped(
 
 
 @pytest.mark.parametrize(
-    "missing", ["given_name", "family_name", "birthdate", "nationalities", "issuing_country"]
+    "missing", [("given_name", "family_name"), ("birthdate",), ("nationalities",), ("issuing_country",)]
 )
-def test_a_claim_that_was_not_given_ends_the_check(client: Client, nora_begins: str, missing: str) -> None:
+def test_a_claim_that_was_not_given_ends_the_check(client: Client, nora_begins: str, missing: Any) -> None:
     request = scanned(client, nora_begins)
-    assert send(OtherPersonsWallet().answer(request, without=(missing,))).status_code == 200
+    assert send(OtherPersonsWallet().answer(request, without=missing)).status_code == 200
     assert (attempt().state, attempt().reason) == (State.CANCELLED, "claims_missing")
+
+
+@pytest.mark.parametrize("nothing", [None, "", "-"])
+@pytest.mark.parametrize("missing", ["given_name", "family_name"])
+def test_who_has_one_name_is_verified_with_it(
+    client: Client, nora_begins: str, missing: str, nothing: Any
+) -> None:
+    person = {name: value for name, value in NORA_AS_IN_HER_PID.items() if name != missing}
+    person |= {} if nothing is None else {missing: nothing}
+    send(OtherPersonsWallet(claims=person).answer(scanned(client, nora_begins)))
+    shown = credentials.preview(Credential.objects.get(), [(missing,)], today=timezone.localdate())
+    assert str(shown[0].value) == "(none)"
 
 
 def test_a_pid_that_does_not_say_when_it_ends_is_good(client: Client, nora_begins: str) -> None:

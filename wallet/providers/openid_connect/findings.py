@@ -10,7 +10,7 @@ from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Verified
 from wallet.providers.openid_connect import people, verified_claims
-from wallet.providers.openid_connect.settings import REQUIRED, Settings
+from wallet.providers.openid_connect.settings import NAMES, REQUIRED, Settings
 from wallet.providers.openid_connect.verified_claims import ClaimsMissingError, TooLowError
 
 # Error codes of the browser's return (Core §3.1.2.6 and others) that say what the person can do.
@@ -55,13 +55,13 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
 def _counting(told: Told, settings: Settings, *, now: datetime) -> verified_claims.Verified:
     """The claims that count, as the settings say. Raises `TooLowError` or `ClaimsMissingError`."""
     level = _level_by_acr(told.id_token.get("acr"), settings)
-    required = [settings.claims[name] for name in REQUIRED]
+    required, names = ([settings.claims[name] for name in each] for each in (REQUIRED, NAMES))
     if settings.identity_assurance:
         places = (told.userinfo, told.id_token)
         found = [each for place in places for each in verified_claims.parse(place.get("verified_claims"))]
-        return verified_claims.choose(found, settings.accepted, required, now=now)
+        return verified_claims.choose(found, settings.accepted, required, names, now=now)
     values = {**told.id_token, **told.userinfo}
-    if any(verified_claims.at(values, path) is None for path in required):
+    if not verified_claims.suffices(values, required, names):
         raise ClaimsMissingError
     configured = settings.accepted[0]
     assurance = configured if level is None else Assurance(configured.trust_framework, level)

@@ -8,6 +8,7 @@ from wallet.credential import details
 from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
 from wallet.credential.countries import country, nationalities
 from wallet.credential.evidence import EvidenceError, is_text, read_day
+from wallet.credential.names import name
 from wallet.providers.openid_connect.settings import CLAIMED
 from wallet.providers.openid_connect.verified_claims import Path, at
 
@@ -79,9 +80,10 @@ def _expiry(details: Mapping[str, Any]) -> date | None:
 
 
 def _name(value: Any) -> str:
-    if not isinstance(value, str):
-        raise IdentityError("a name is not a text")
-    return value.strip()
+    try:
+        return name(value)
+    except ValueError as error:
+        raise IdentityError(str(error)) from error
 
 
 def _nationalities(value: Any) -> tuple[str, ...]:

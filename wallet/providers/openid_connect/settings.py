@@ -12,7 +12,8 @@ from wallet.providers.options import Options
 ALGORITHMS = ("ES256", "ES384", "ES512", "PS256", "PS384", "PS512", "RS256", "RS384", "RS512")
 EVIDENCE = ("document", "electronic_record")
 MEMBERS = ("given_name", "family_name", "birth_date", "nationalities")
-REQUIRED = ("given_name", "family_name", "birth_date")
+REQUIRED = ("birth_date",)
+NAMES = ("given_name", "family_name")  # one of them is enough
 CLAIMED = ("address", "place_of_birth")  # details among the claims; a document is in the evidence
 
 

@@ -7,6 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from wallet.credential.evidence import Assurance, EvidenceError
+from wallet.credential.names import is_left_out
 
 MOST = 20  # elements of an array; further ones are not looked at
 AHEAD = timedelta(minutes=5)  # by which a provider's clock may be fast
@@ -41,11 +42,17 @@ def parse(value: Any) -> tuple[Verified, ...]:
 
 
 def choose(
-    found: Sequence[Verified], accepted: Sequence[Assurance], required: Collection[Path], *, now: datetime
+    found: Sequence[Verified],
+    accepted: Sequence[Assurance],
+    required: Collection[Path],
+    names: Collection[Path] = (),
+    *,
+    now: datetime,
 ) -> Verified:
     """The element that has all required claims, with the highest assurance among the accepted ones.
 
-    accepted: the lowest first. Claims of two elements are never put together. Raises `TooLowError` or
+    accepted: the lowest first. names: one of these is enough; of two elements with the same assurance the one
+    with more of them is chosen. Claims of two are never put together. Raises `TooLowError` or
     `ClaimsMissingError`.
     """
     if not found:
@@ -54,13 +61,21 @@ def choose(
     ranked = [(rank, each) for each in past if (rank := _rank(each.assurance, accepted)) is not None]
     if not ranked:
         raise TooLowError
-    whole = [
-        (rank, each) for rank, each in ranked if all(at(each.claims, path) is not None for path in required)
-    ]
+    whole = [(rank, each) for rank, each in ranked if suffices(each.claims, required, names)]
     if not whole:
         raise ClaimsMissingError
-    rank, best = max(whole, key=lambda pair: pair[0])
+    rank, best = max(whole, key=lambda pair: (pair[0], _how_many(pair[1].claims, names)))
     return replace(best, assurance=accepted[rank])
+
+
+def suffices(claims: Mapping[str, Any], required: Collection[Path], names: Collection[Path]) -> bool:
+    """Whether all that is required is there, and one of the names."""
+    has_name = not names or _how_many(claims, names) > 0
+    return has_name and all(at(claims, path) is not None for path in required)
+
+
+def _how_many(claims: Mapping[str, Any], names: Collection[Path]) -> int:
+    return sum(not is_left_out(at(claims, path)) for path in names)
 
 
 def at(claims: Mapping[str, Any], path: Path) -> Any:

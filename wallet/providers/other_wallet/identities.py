@@ -9,6 +9,7 @@ from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.countries import country, nationalities
 from wallet.credential.details import read
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError, is_text, read_day
+from wallet.credential.names import name
 
 # Letters that Unicode does not take apart, as people type them who do not have them.
 _LETTERS = str.maketrans(
@@ -22,8 +23,8 @@ def identity_of(person: Mapping[str, Any]) -> Identity:
     if birth_date is None:
         raise IdentityError("birthdate is not a day")
     return Identity(
-        given_name=_composed(person.get("given_name")),
-        family_name=_composed(person.get("family_name")),
+        given_name=_name(person.get("given_name")),
+        family_name=_name(person.get("family_name")),
         birth_date=birth_date,
         nationalities=_nationalities(person.get("nationalities")),
         details=read({**person, "address": _with_house_number(person.get("address"))}),
@@ -56,14 +57,18 @@ def evidence_of(
 
 
 def fits(typed: Mapping[str, str], identity: Identity) -> bool:
-    """Whether the person who typed this may be the one of the PID; some of the given names are enough."""
-    given, typed_given = _words(identity.given_name), _words(typed.get("given_name", ""))
-    return (
-        typed.get("birth_date") == identity.birth_date.isoformat()
-        and _words(typed.get("family_name", "")) == _words(identity.family_name)
-        and typed_given <= given
-        and bool(typed_given) == bool(given)
-    )
+    """Whether the person who typed this may be the one of the PID; some of the given names are enough.
+
+    A single name is the same, whichever of the two fields it stands in.
+    """
+    if typed.get("birth_date") != identity.birth_date.isoformat():
+        return False
+    given, family = _words(identity.given_name), _words(identity.family_name)
+    typed_given, typed_family = _words(typed.get("given_name", "")), _words(typed.get("family_name", ""))
+    if not (given and family) and not (typed_given and typed_family):
+        swapped = (given | family) == (typed_given | typed_family)  # who has one name may have it in either
+        return swapped or (not family and not typed_family and bool(typed_given) and typed_given <= given)
+    return typed_family == family and typed_given <= given and bool(typed_given) == bool(given)
 
 
 def _nationalities(codes: Any) -> tuple[str, ...]:
@@ -83,8 +88,11 @@ def _with_house_number(address: Any) -> Any:
     return {**address, "street_address": f"{address.get('street_address', '')} {address['house_number']}"}
 
 
-def _composed(name: Any) -> Any:
-    return unicodedata.normalize("NFC", name).strip() if isinstance(name, str) else name
+def _name(value: Any) -> str:
+    try:
+        return name(value)
+    except ValueError as error:
+        raise IdentityError(str(error)) from error
 
 
 def _words(name: str) -> frozenset[str]:

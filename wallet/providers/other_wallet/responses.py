@@ -23,6 +23,7 @@ from jwcrypto.jwk import JWK
 from infra import strict_json
 from infra.strict_json import StrictJsonError
 from keys.jws import JwsError, decode_segment
+from wallet.credential.names import is_left_out
 from wallet.providers.contract import MessageRefusedError
 from wallet.providers.other_wallet import statuses
 from wallet.providers.other_wallet.request_objects import CREDENTIAL, DETAILS, ENCRYPTION, VCT
@@ -36,8 +37,9 @@ MOST_FIELDS = 10
 FORM = "application/x-www-form-urlencoded"
 _COMPACT = re.compile(r"[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]*){4}", re.ASCII)
 _NATIONAL = re.compile(r"urn:eudi:pid:([a-z]{2}):[0-9]{1,4}", re.ASCII)
-REQUIRED = ("given_name", "family_name", "birthdate", "nationalities", "issuing_country")
-KEPT = ("given_name", "family_name", "birthdate", "nationalities", "date_of_expiry", *DETAILS.values())
+REQUIRED = ("birthdate", "nationalities", "issuing_country")
+NAMES = ("given_name", "family_name")  # of which one is enough
+KEPT = (*NAMES, "birthdate", "nationalities", "date_of_expiry", *DETAILS.values())
 
 
 class AnswerError(MessageRefusedError):
@@ -159,7 +161,9 @@ def _verified(token: str, transaction: Transaction, anchors: TrustAnchors, now: 
     except SdJwtError as error:
         raise AnswerError(f"presentation: {error}") from None
     _check_type(payload["vct"], issuers[0])
-    if any(payload.get(name) in (None, []) for name in REQUIRED):
+    if any(payload.get(name) in (None, []) for name in REQUIRED) or all(
+        is_left_out(payload.get(name)) for name in NAMES
+    ):
         raise UnsuitableError("claims_missing")
     if payload["issuing_country"] != issuers[0].country:
         raise AnswerError("issuing_country is not that of the trust anchor")

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
 from wallet.credential.claims import MAX_NAME, details_in_words
+from wallet.credential.names import name
 from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
 from wallet.identity import page as pages
@@ -43,10 +44,10 @@ class AboutYouForm(forms.Form):
         born = cleaned.get("birth_date")
         if born and born >= localdate():
             self.add_error("birth_date", _("A birth date lies in the past."))
-        if not cleaned.get("given_name") and not cleaned.get("family_name"):
+        names = {part: name(cleaned.get(part)) for part in ("given_name", "family_name")}
+        if not any(names.values()):
             self.add_error("given_name", _("Enter your name as in your wallet."))
         if born and not self.errors:
-            names = {name: cleaned[name] for name in ("given_name", "family_name")}
             cleaned["typed"] = {**names, "birth_date": born.isoformat()}
         return cleaned
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any
 
+from wallet.credential import names
 from wallet.credential.details import Details, read
 from wallet.providers.contract import ProviderError
 
@@ -150,8 +151,7 @@ def _text(facts: Mapping[str, Any], name: str, most: int = MAX_TEXT) -> str:
 
 
 def _name(facts: Mapping[str, Any], name: str) -> str:
-    """Documents are read by machine, which leaves spaces around and between."""
-    return " ".join(_text(facts, name).split())
+    return names.name(_text(facts, name))
 
 
 def _date(facts: Mapping[str, Any], name: str) -> date | None:
