@@ -43,8 +43,8 @@ class Setting:
 TABLE = """
 requests-of-strangers request-objects-fetched | 300 in 15 minutes | REQUESTS_PER_CLIENT | requests of
     browsers that are not signed in, for each client address; and signed requests that are fetched for it |
-    Everybody who begins without being signed in counts once. Beyond it the relying party gets
-    `temporarily_unavailable`, until the quarter of an hour is over.
+    Everybody who begins without being signed in counts once. Beyond it a page says so, until the quarter of
+    an hour is over; its link back brings the relying party `temporarily_unavailable`.
 codes-per-client links-per-client errands-per-client | 300 in 15 minutes | REQUESTS_PER_CLIENT | sign-in
     codes for new browsers, for each client address; after that as many e-mails with links; as many sign-ins
     that no relying party asked for | Everybody who signs in with a new browser counts once. Beyond it they

@@ -12,8 +12,8 @@ from consent.question_page import REVIEW_CSP
 from infra.again import again_after
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
-from presentation.requests.answers import issuer
-from presentation.requests.client import is_registered
+from presentation.requests.answers import issuer, refusal
+from presentation.requests.client import Client, is_registered
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
 
@@ -36,6 +36,20 @@ def refused(
     context = {"relying_party": party.name, "told": accepted, "hint": error.description}
     response = render(request, "presentation/refused.html", context, status=status)
     return again_after(1, response) if status == 503 else response
+
+
+def too_many(
+    request: HttpRequest, client: Client, error: AuthorizationError, retry_after: str
+) -> HttpResponse:
+    """429: a limit refuses the request in this browser. The relying party gets the error after a click.
+
+    A response URI is for machines, so the link leads to the front page then. retry_after: seconds.
+    """
+    party, address = client.relying_party, client.return_address
+    way_back = _front_page(party) if address.posted else address.with_answer(refusal(error))
+    context = {"relying_party": party.name, "way_back": way_back}
+    response = render(request, "presentation/too_many.html", context, status=429)
+    return again_after(retry_after, _kept_nowhere(response))
 
 
 def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:

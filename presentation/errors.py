@@ -108,17 +108,13 @@ class AccessDeniedError(AuthorizationError):
         super().__init__("The request was not granted.")
 
 
-class LoginRequiredError(AuthorizationError):
-    """`prompt=none`, and the holder would have to sign in (OpenID Connect Core 1.0 §3.1.2.6)."""
+class InteractionRequiredError(AuthorizationError):
+    """`prompt=none`: a page is always shown (OpenID Connect Core 1.0 §3.1.2.6).
 
-    error = "login_required"
-    description = "The holder has to sign in, and prompt=none allows no page."
+    Not `login_required` or `consent_required`, which would say whether somebody is signed in.
+    """
 
-
-class ConsentRequiredError(AuthorizationError):
-    """`prompt=none`, and the holder would have to be asked, as always (OpenID Connect Core 1.0 §3.1.2.6)."""
-
-    error = "consent_required"
+    error = "interaction_required"
     description = "The holder has to be asked, as for every request, and prompt=none allows no page."
 
 

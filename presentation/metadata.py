@@ -9,7 +9,7 @@ from django.conf import settings
 from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
-from presentation.openid_connect.claims_parameter import ALWAYS, PRESENTATION
+from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION
 from presentation.openid_connect.translation import OPENID
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -85,12 +85,12 @@ def _of_openid_connect() -> dict[str, object]:
         "claims_parameter_supported": True,
         "claim_types_supported": ["normal"],
         "claims_supported": [
-            *ALWAYS,
+            *OF_THE_ANSWER,
             *names.values(),
             *OPENID_PROVEN.values(),
             *("verified_claims", PRESENTATION),
         ],
-        "prompt_values_supported": ["none", "login", "consent", "select_account"],
+        "prompt_values_supported": ["login", "consent", "select_account"],
         "acr_values_supported": ["phr"],
         "verified_claims_supported": True,
         "trust_frameworks_supported": sorted({each.trust_framework for each in assurances}),

@@ -7,6 +7,7 @@ from contextlib import suppress
 from datetime import datetime
 from typing import Any
 
+from django.conf import settings
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, UnreadablePostError
 from django.urls import reverse
@@ -19,6 +20,7 @@ from consent.decisions import Paths
 from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask, on_to, take_decision
 from infra import browser, languages, log_context
 from infra.database.prepared.reads import Joinable
+from infra.limits import LimitReachedError
 from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
 from infra.waiting import NoThreadFreeError
@@ -26,8 +28,7 @@ from presentation import error_pages
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
-    ConsentRequiredError,
-    LoginRequiredError,
+    TemporarilyUnavailableError,
     UntrustedRequestError,
 )
 from presentation.models import Interaction, RelyingParty
@@ -80,22 +81,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
         client.relying_party.named_in_log()
         if request.method == "HEAD":
             return HttpResponse(headers={"Cache-Control": "no-store"})
-        session = sessions.current(request, now=now)
-        counted = session is None and interactions.COUNTED_ALREADY not in request.META
-        opened = interactions.begin(
-            carried,
-            client,
-            browser=digest,
-            counted_by=browser.address(request) if counted else None,
-            now=now,
-        )
-        log_context.bind(interaction=str(opened.row.id))
-        if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
-            return _go_on(request, opened, session, now=now)
-        following = next_step(opened, session, now=now)
-        if opened.request.openid and opened.request.openid.allows_no_page:
-            raise LoginRequiredError if following.step is Step.SIGN_IN else ConsentRequiredError
-        prepare(opened, following, now=now)
+        opened = interactions.begin(carried, client, browser=digest, now=now)
     except AuthorizationError as error:
         return _refuse_at_once(request, client, error)
     except InteractionGoneError as gone:
@@ -103,6 +89,20 @@ def authorize(request: HttpRequest) -> HttpResponse:
     except UntrustedRequestError as error:
         log_context.bind(first_step="untrusted")
         return error_pages.untrusted(request, error)
+    log_context.bind(interaction=str(opened.row.id))
+    # Only now, because from here on the response depends on who is signed in in this browser.
+    session = sessions.current(request, now=now)
+    if not opened.is_new:  # the same request again: it goes on as at the address of its interaction
+        return _go_on(request, opened, session, now=now)
+    try:
+        if session is None and interactions.COUNTED_ALREADY not in request.META:
+            interactions.count_stranger(opened, network_address=browser.address(request), now=now)
+        following = next_step(opened, session, now=now)
+        prepare(opened, following, now=now)
+    except LimitReachedError as limit:
+        return _refuse_after_click(request, client, TemporarilyUnavailableError(), limit.retry_after(now))
+    except AuthorizationError as error:  # our fault, and nobody can bring it about
+        return _refuse_at_once(request, client, error)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
     response = _asked_at_once(request, carried, opened, following, session, last_shared, now=now)
     response = response or on_to(_address(opened, following))
@@ -341,16 +341,17 @@ def _redirect_to(address: str) -> HttpResponse:
         headers={
             "Location": address,
             "Cache-Control": "no-store",
+            # The answer's, and not that of the pages, which a cookie of the browser may decide.
+            "Content-Language": settings.LANGUAGE_CODE,
             "Referrer-Policy": "no-referrer",
         },
     )
 
 
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
-    """Sends the relying party the error of a request for which no interaction was inserted."""
+    """Sends the relying party the error of a request that cannot be met in any browser, or by our fault."""
     party, address = client.relying_party, client.return_address
-    request.refused_with = error  # type: ignore[attr-defined] # for the developer, and not for the log
-    log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
+    _note_refusal(request, party, error)
     refusal = answers.refusal(error)
     if not address.posted:
         return _redirect_to(address.with_answer(refusal))
@@ -368,6 +369,24 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
         # attacker may have chosen (RFC 9700 §4.1.3).
         return _redirect_to(onward if "#" in onward else f"{onward}#")
     return error_pages.refused(request, party, error, accepted=accepted)
+
+
+def _refuse_after_click(
+    request: HttpRequest, client: Client, error: AuthorizationError, retry_after: str
+) -> HttpResponse:
+    """The page about a limit that refuses this browser and not every one, with a link that carries the error.
+
+    Sent at once, the error would tell whoever redirects the browser here and back whether somebody is signed
+    in in it, or has been here before. retry_after: seconds.
+    """
+    _note_refusal(request, client.relying_party, error)
+    return error_pages.too_many(request, client, error, retry_after)
+
+
+def _note_refusal(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> None:
+    """For the developer, and, without the description, for the log."""
+    request.refused_with = error  # type: ignore[attr-defined]
+    log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
 
 
 def _expired(gone: InteractionGoneError) -> HttpResponse | None:

@@ -10,6 +10,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
+from django.db.models import Q
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from infra import email_addresses
@@ -82,6 +83,13 @@ def recall(errand_id: uuid.UUID, browser: str | None, now: datetime) -> Errand:
 def extend(errand_id: uuid.UUID, *, until: datetime) -> None:
     """Lets the errand end at that time, if it would end earlier."""
     Errand.objects.filter(id=errand_id, expires_at__lt=until).update(expires_at=until)
+
+
+def demand_sign_in(errand_id: uuid.UUID, *, fresh_since: datetime | None) -> None:
+    """Lets only a sign-in at or after that moment do, if the errand has let an earlier one do."""
+    if fresh_since is not None:
+        older = Q(fresh_since=None) | Q(fresh_since__lt=fresh_since)
+        Errand.objects.filter(older, id=errand_id).update(fresh_since=fresh_since)
 
 
 def good_for(errand: Errand, session: HolderSession) -> bool:

@@ -15,7 +15,8 @@ from presentation.errors import InvalidRequestError
 from wallet.credential.claims import ARRAYS
 
 PLACES = ("id_token", "userinfo")
-ALWAYS = ("sub", "auth_time", "acr", "amr", "nonce")  # in every ID token that can have them
+AUTH_TIME = "auth_time"
+OF_THE_ANSWER = ("sub", AUTH_TIME, "acr", "amr", "nonce")  # claims that no credential has
 PRESENTATION = "vp_token"  # as a claim: the presentation itself
 TRUST_FRAMEWORK = "trust_framework"  # the only member that every verification has
 MOST_CLAIMS = 50  # of one object
@@ -73,6 +74,7 @@ class Place:
     verified: tuple[Verified, ...] = ()
     verified_in_array: bool = False
     presentation: bool = False
+    auth_time: bool = False  # essential; as a voluntary claim it is left out (Core 1.0 §2)
 
 
 def parse(text: str, path_of: PathOf) -> dict[str, Place]:
@@ -97,6 +99,7 @@ def _place(where: str, asked: Any, path_of: PathOf) -> Place:
         tuple(_verified(element, path_of) for element in elements),
         isinstance(verified, list),
         PRESENTATION in members,
+        (members.get(AUTH_TIME) or {}).get("essential") is True,
     )
 
 

@@ -27,13 +27,18 @@ from infra.limits import Limit
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import encode_segment, sign_segments
+from presentation.errors import TemporarilyUnavailableError
 from presentation.machine_errors import InvalidTokenError, MachineError, MissingTokenError, UnavailableError
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
 from presentation.openid_connect import contents
+from presentation.openid_connect.claims_parameter import AUTH_TIME
+from presentation.openid_connect.sign_in_time import hour_will_do, told
+from presentation.openid_connect.translation import OpenIDRequest
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.bearer import REFUSED
 from presentation.requests.authorization_request import AuthorizationRequest
 from wallet.models import HolderSession
+from wallet.sign_in import sessions
 from wallet.status_lists import standing
 
 log = structlog.get_logger(__name__)
@@ -66,14 +71,15 @@ def make(
 ) -> tuple[str, AuthorizationCode]:
     """A code for this presentation, and its row, which the caller inserts as it closes the interaction.
 
-    subject: `sub`. session: that in which the holder agreed.
+    subject: `sub`. session: that in which the holder agreed. Raises TemporarilyUnavailableError if a request
+    that is answered at the same time was told the time of the sign-in.
     """
     asked = request.openid
     if asked is None:
         raise ValueError("not a request of OpenID Connect")
     code = secrets.token_urlsafe(32)
     how = BY_PASSKEY if session.by_passkey else BY_CODE
-    signed_in = {"auth_time": int(session.signed_in_at.timestamp()), **how}
+    signed_in = {**_auth_time(interaction, asked, session, now=now), **how}
     nonce = {} if asked.nonce is None else {"nonce": asked.nonce}
     answer = {
         **contents.of_places(asked, presentation, now=now),
@@ -84,6 +90,19 @@ def make(
     row = AuthorizationCode(digest=sha256_hex(code), interaction=interaction, expires_at=now + CODE_LIVES)
     row.sealed_answer = seal_column(row, "sealed_answer", json.dumps(answer).encode())
     return code, row
+
+
+def _auth_time(
+    interaction: Interaction, asked: OpenIDRequest, session: HolderSession, *, now: datetime
+) -> dict[str, int]:
+    """When the holder signed in, for a request that asks for it: the hour, or a time that is told once."""
+    if not asked.wants_auth_time:
+        return {}
+    longest, collected_by = asked.longest_since_sign_in, now + CODE_LIVES
+    hour = hour_will_do(session.signed_in_at, longest, collected_by=collected_by)
+    if not (hour or sessions.tell_time(session, interaction.id)):
+        raise TemporarilyUnavailableError
+    return {AUTH_TIME: int(told(session.signed_in_at, longest, collected_by=collected_by).timestamp())}
 
 
 def exchange(

@@ -14,7 +14,7 @@ from datetime import timedelta
 from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, CredentialSet, Query
 from presentation.errors import InvalidRequestError, InvalidScopeError
 from presentation.openid_connect import claims_parameter
-from presentation.openid_connect.claims_parameter import ALWAYS, PRESENTATION, Asked, Place, Verified
+from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION, Asked, Place, Verified
 from presentation.scopes.records import Scopes
 from wallet.credential.claims import (
     OPENID_PROVEN,
@@ -30,7 +30,7 @@ OPENID = "openid"  # the scope that every request has, and the id of its credent
 SHORTEST_NONCE = 16  # of those that a key binding repeats
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
-_GIVEN = {*ALWAYS, *OPENID_PROVEN.values(), PRESENTATION}  # though no path of a credential has them
+_GIVEN = {*OF_THE_ANSWER, *OPENID_PROVEN.values(), PRESENTATION}  # though no path of a credential has them
 _LEGIBLE = re.compile(r"(scope|claim) [\w.:-]{1,80}", re.ASCII)  # others are not repeated in a log
 VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
@@ -53,6 +53,12 @@ class OpenIDRequest:
     def allows_no_page(self) -> bool:
         """With `prompt=none`, which is refused, because a page is always shown."""
         return NONE in self.prompt
+
+    @property
+    def wants_auth_time(self) -> bool:
+        """Whether the ID token has to say when the holder signed in (Core 1.0 §2)."""
+        asked = self.places.get("id_token", Place()).auth_time
+        return asked or self.max_age is not None
 
     @property
     def longest_since_sign_in(self) -> timedelta | None:

@@ -21,6 +21,7 @@ from infra.paths import path_with_id
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import (
+    InteractionRequiredError,
     InvalidRequestError,
     ServerError,
     TemporarilyUnavailableError,
@@ -142,15 +143,14 @@ def begin(
     client: Client,
     *,
     browser: str,
-    counted_by: str | None,
     now: datetime,
 ) -> OpenInteraction:
     """A new interaction for a valid request, whose row `next_step.prepare` inserts; or the one that goes on.
 
     The same request in the same browser continues its interaction, unless that expired without an answer.
-    browser: digest of its cookie. counted_by: the network address that a limit counts by, if any. Raises
-    `AuthorizationError` if the request is invalid, and `InteractionGoneError` if it was answered in this
-    browser.
+    browser: digest of its cookie. Raises `InteractionGoneError` if the request was answered in this browser,
+    and `AuthorizationError` if the request cannot be met for anybody. That goes straight back to the relying
+    party, so it must not depend on who is signed in or has been here before.
     """
     party, parameters = client.relying_party, carried.parameters
     # Before all checks, whose errors would contradict the answer.
@@ -164,18 +164,27 @@ def begin(
     request = parse(parameters, party, scopes)
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
-    if counted_by is not None:
-        try:
-            UNAUTHENTICATED.take(counted_by, now=now)
-        except LimitReachedError as limit:  # a browser that signed in with this address before is not refused
-            hint = request.login_hint
-            if not (hint and known_browsers.is_known(browser, hint, now=now)):
-                raise TemporarilyUnavailableError from limit
+    if request.openid and request.openid.allows_no_page:
+        raise InteractionRequiredError
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = _text_of_scopes(parameters, party, scopes)
     opened = OpenInteraction(row, client.return_address, still_registered=True, is_new=True)
     opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
+
+
+def count_stranger(opened: OpenInteraction, *, network_address: str, now: datetime) -> None:
+    """Counts a new interaction of a browser that is not signed in; raises `LimitReachedError`.
+
+    A browser that signed in before with the e-mail address in the request is not refused, so the refusal must
+    not reach the relying party without a click.
+    """
+    try:
+        UNAUTHENTICATED.take(network_address, now=now)
+    except LimitReachedError:
+        hint = opened.request.login_hint
+        if not (hint and known_browsers.is_known(opened.row.browser, hint, now=now)):
+            raise
 
 
 def recall(row: Interaction | None, *, browser: str | None, now: datetime) -> OpenInteraction:

@@ -25,6 +25,8 @@ from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.models import Interaction, RelyingParty
+from presentation.openid_connect import sign_in_time
+from presentation.openid_connect.codes import CODE_LIVES
 from presentation.requests import interactions
 from presentation.requests.authorization_request import AuthorizationRequest, offered
 from presentation.requests.interactions import OpenInteraction
@@ -37,6 +39,7 @@ from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
+from wallet.sign_in import sessions
 
 FRESH_FACTOR = fresh.FRESH_FOR  # how old a sign-in may be when a request has a payment
 
@@ -96,8 +99,7 @@ def next_step(
     request = opened.request
     if session is None or request.login_hint not in ("", session.wallet.email):
         return NextStep(Step.SIGN_IN)
-    fresh_since = earliest_sign_in(opened)
-    too_old = fresh_since is not None and session.signed_in_at < fresh_since
+    too_old = _signed_in_too_long_ago(opened, session, now=now)
     if too_old and (by_code or agrees or not _confirms_on_page(request, consent, session)):
         return NextStep(Step.SIGN_IN)
     credential = credentials.valid_credential(session.wallet, now=now)
@@ -165,17 +167,40 @@ def _confirms_on_page(request: AuthorizationRequest, consent: Consent | None, se
     return asked and session.wallet.passkeys.exists()
 
 
-def earliest_sign_in(opened: OpenInteraction) -> datetime | None:
+def earliest_sign_in(opened: OpenInteraction, *, now: datetime) -> datetime | None:
     """The holder must have signed in at or after this moment; None if any time will do.
 
     With a payment, and where OpenID Connect asks for it (Core 1.0 §3.1.2.1).
     """
-    request = opened.request
-    consequential = any(value.consequential for value in request.transaction_data)
-    age = FRESH_FACTOR if consequential else None
-    if request.openid and (asked := request.openid.longest_since_sign_in) is not None:
-        age = asked if age is None else min(age, asked)
-    return None if age is None else opened.row.created_at - age
+    request, began = opened.request, opened.row.created_at
+    moments = []
+    if any(value.consequential for value in request.transaction_data):
+        moments.append(began - FRESH_FACTOR)
+    if request.openid and (longest := request.openid.longest_since_sign_in) is not None:
+        collected_by = now + CODE_LIVES
+        moments.append(sign_in_time.earliest(longest, began=began, now=now, collected_by=collected_by))
+    return max(moments, default=None)
+
+
+def _signed_in_too_long_ago(opened: OpenInteraction, session: HolderSession, *, now: datetime) -> bool:
+    """Whether the holder has to prove a factor again: because of the time, or because it was told already."""
+    earliest, openid = earliest_sign_in(opened, now=now), opened.request.openid
+    if earliest is not None and session.signed_in_at < earliest:
+        return True
+    if openid is None or not openid.wants_auth_time or sessions.may_tell_time(session, opened.row.id):
+        return False
+    longest, collected_by = openid.longest_since_sign_in, now + CODE_LIVES
+    return not sign_in_time.hour_will_do(session.signed_in_at, longest, collected_by=collected_by)
+
+
+def _good_from(opened: OpenInteraction, step: Step, *, now: datetime) -> datetime | None:
+    """`fresh_since` of the redirect task: with the step SIGN_IN, no sign-in that there is will do.
+
+    Otherwise a session that is only too old for OpenID Connect would lead from the task straight back.
+    """
+    openid = opened.request.openid
+    depends_on_time = openid and (openid.wants_auth_time or openid.longest_since_sign_in is not None)
+    return now if depends_on_time and step is Step.SIGN_IN else earliest_sign_in(opened, now=now)
 
 
 def longest_end(opened: OpenInteraction) -> datetime:
@@ -218,11 +243,13 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
                 asks_for=[".".join(path) for path in asked.claims] if asked else [],
                 assurance=check.assurances,
                 details=check.details,
-                fresh_since=earliest_sign_in(opened),
+                fresh_since=_good_from(opened, step, now=now),
                 now=now,
                 lifetime=row.expires_at - now,
                 extendable_until=longest_end(opened),
             )
+        elif step is Step.SIGN_IN and row.errand is not None:
+            errands.demand_sign_in(row.errand.id, fresh_since=_good_from(opened, step, now=now))
         if opened.is_new:
             _new.run(row)
         elif before != (row.consent_id, row.errand_id):
@@ -249,7 +276,7 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
         extendable_until=longest_end(opened),
         requester_since=localdate(opened.relying_party.created_at, UTC),
         requester_is_unchecked=opened.relying_party.self_registered,
-        fresh_since=earliest_sign_in(opened),
+        fresh_since=earliest_sign_in(opened, now=now),
     )
 
 

@@ -19,8 +19,7 @@ FAMILY = [
     (errors.InvalidTransactionDataError("x"), "invalid_transaction_data"),
     (errors.VpFormatsNotSupportedError("x"), "vp_formats_not_supported"),
     (errors.AccessDeniedError(), "access_denied"),
-    (errors.LoginRequiredError(), "login_required"),
-    (errors.ConsentRequiredError(), "consent_required"),
+    (errors.InteractionRequiredError(), "interaction_required"),
     (errors.ServerError(), "server_error"),
     (errors.TemporarilyUnavailableError(), "temporarily_unavailable"),
 ]

@@ -1,9 +1,11 @@
 """The attacks. Each sends requests that would break a promise, and says of each whether it was refused."""
 
 import base64
+import hashlib
 import inspect
 import json
 import re
+import secrets
 import select
 import sys
 import time
@@ -11,11 +13,18 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
-from urllib.parse import quote
+from urllib.parse import parse_qsl, quote, urlsplit
 
 import psycopg
 
-from tests.relying_party import AUTHORIZE_PATH, RejectedError, RelyingParty, status_reference, take_apart
+from tests.relying_party import (
+    AUTHORIZE_PATH,
+    RejectedError,
+    RelyingParty,
+    read_jwt,
+    status_reference,
+    take_apart,
+)
 from tools.benchmarks.sites import ROOT
 from tools.ledger.site import Question, Reply, Site, Visitor
 
@@ -31,6 +40,8 @@ https://evil.example@{1}/callback https://{1}\\@evil.example/callback https://ev
 javascript:alert(1) http://127.0.0.1:1/callback"""
 PARAMETERS = "nonce state scope client_id redirect_uri request login_hint request_uri"
 FIELDS = "nonce client_id claims dcql_query transaction_data request_hash"
+CODE_FLOW = {"response_type": "code", "scope": "openid profile"}
+OF_EVERY_ANSWER = "iss iat exp acr amr auth_time given_name family_name token_type expires_in scope"
 NOBODY = "00000000-0000-0000-0000-000000000000"
 EXCHANGE = """
 UPDATE wallet_credential c SET sealed_identity = o.sealed_identity
@@ -246,9 +257,74 @@ def compared_tokens(site: Site) -> Tries:
             yield from ((f"the same {kind} in two tokens", not one[kind] & other[kind]) for kind in one)
 
 
+def compared_clients(site: Site) -> Tries:
+    """Compares ID tokens, UserInfo and answers that two clients of OpenID Connect received of one holder."""
+    essential = json.dumps({"id_token": {"auth_time": {"essential": True}, "vp_token": None}})
+    for asks in ({}, {"max_age": "20000"}, {"claims": essential}):
+        answers = [_collected(site, name, **asks) for name in ("shop", "shop", "library")]
+        for number, one in enumerate(answers):
+            told = one["ID token"].get("auth_time")
+            yield f"the time of the sign-in with {asks}", told % 3600 == 0 if asks else told is None
+            for other in answers[:number]:
+                for where in one:
+                    same = _leaves(one[where]) & _leaves(other[where])
+                    yield f"the same {sorted(same)} in two {where}", not same
+                tokens = [_parts(answer["answer"]["vp_token"]) for answer in (one, other)]
+                yield from ((f"the same {kind}", not tokens[0][kind] & tokens[1][kind]) for kind in tokens[0])
+    email, visitor = site.holder(7)
+    challenge = {"code_challenge": "x" * 43, "code_challenge_method": "S256", "max_age": "1"}
+    short = site.address(site.party("shop"), email, **CODE_FLOW, **challenge)
+    page = visitor.get(short)
+    yield "a time to the second without a new sign-in", "/wallet/errands/" in page.location
+
+
+def _collected(site: Site, name: str, **asks: str) -> dict[str, Any]:
+    """What a client of OpenID Connect gets: in the ID token, from UserInfo, and beside them."""
+    party, verifier = site.party(name), secrets.token_urlsafe(32)
+    challenge = base64.urlsafe_b64encode(hashlib.sha256(verifier.encode()).digest()).decode().rstrip("=")
+    asks |= {"code_challenge": challenge, "code_challenge_method": "S256", "state": secrets.token_urlsafe(12)}
+    back = site.question(7, party, **CODE_FLOW, **asks).decide()
+    answer = dict(parse_qsl(urlsplit(back.location).query))
+    form = {"grant_type": "authorization_code", "code": answer["code"], "redirect_uri": party.redirect_uri}
+    form |= {"code_verifier": verifier, "client_id": party.client_id}
+    form |= {"client_secret": site.facts["openid_secrets"][name]}
+    tokens = json.loads(site.visitor().post("/oauth/v2/token", form).text)
+    bearer = {"Authorization": f"Bearer {tokens['access_token']}"}
+    told = json.loads(site.visitor().get("/openid-connect/userinfo", **bearer).text)
+    id_token = dict(read_jwt(tokens["id_token"]).payload)
+    return {"ID token": id_token, "UserInfo": told, "answer": {**tokens, **answer}}
+
+
+def _leaves(answer: dict[str, Any]) -> set[str]:
+    """Its values but those of every holder, those that say when it was collected, and what was shared."""
+    other = answer.keys() - {"aud", *OF_EVERY_ANSWER.split()}
+    return {str(answer[name]) for name in other}
+
+
+def silent_requests(site: Site) -> Tries:
+    """Sends requests that nobody sees, and looks for a difference between those who are signed in or not."""
+    email, holder = site.holder(7)
+    half = {name: value for name, value in holder.cookies.items() if "browser" in name}
+    silent = {"code_challenge": "x" * 43, "code_challenge_method": "S256", "prompt": "none"}
+    for asks in ({}, {"max_age": "0"}, {"max_age": "60"}, {"max_age": "43200"}):
+        for hint in (email, "nobody@example.org"):
+            path = site.address(site.party("shop"), hint, **CODE_FLOW, **silent, **asks)
+            visitors = (site.visitor(), site.visitor(half), site.visitor(holder.cookies))
+            replies = [visitor.get(path) for visitor in visitors]
+            seen = {
+                f"{one.status} {one.location} {one.headers.get('set-cookie')} {one.text}" for one in replies
+            }
+            yield f"another answer with {asks} and {hint}", len(seen) == 1
+            yield "another error", "error=interaction_required" in replies[0].location
+
+
 def _unique(asked: Question) -> dict[str, set[Any]]:
     """What must differ in any two tokens."""
-    jwt, disclosures, binding, _ = take_apart(asked.party.read(asked.decide().location).presentation or "")
+    return _parts(asked.party.read(asked.decide().location).presentation or "")
+
+
+def _parts(presentation: str) -> dict[str, set[Any]]:
+    jwt, disclosures, binding, _ = take_apart(presentation)
     key, salts = jwt.payload["cnf"]["jwk"], {disclosure.content[0] for disclosure in disclosures}
     found = {"signature": {jwt.signature, binding.signature}, "salt": salts}
     found |= {"holder key": {key["x"], key["y"]}, "place in a status list": {status_reference(jwt.payload)}}

@@ -27,6 +27,8 @@ def prepare(inside: int) -> dict[str, object]:
         "recognises": {"may_recognise": True, "allowed_claims": ["given_name"]},
         "too": {"may_recognise": True},
         "server": {"grants": ["presentation:verify"]},
+        "shop": {"wire_format": "openid", "allowed_claims": ["given_name"]},
+        "library": {"wire_format": "openid", "allowed_claims": ["given_name"]},
         "inside": {"jwks_uri": here, "request_uri_prefix": here, "grants": ["presentation:verify"]},
     }
     parties = {}
@@ -44,6 +46,9 @@ def prepare(inside: int) -> dict[str, object]:
         "refused": refused,
         "parties": {name: party.client_id for name, party in parties.items()},
         "secret": client_secrets.rotate(parties["server"], now=now).text,
+        "openid_secrets": {
+            name: client_secrets.rotate(parties[name], now=now).text for name in ("shop", "library")
+        },
         "redirect_uri": REDIRECT_URI,
     }
 

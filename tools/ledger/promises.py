@@ -91,12 +91,12 @@ P12 | A claim is disclosed only if the holder was shown it with its value and ag
 P13 | Two relying parties that compare tokens learn only the values that they received.
    | wallet/credential/credentials.py wallet/sd_jwt/issuance.py:issue wallet/status_lists/allocation.py
    | issuance:; status index: in the order; status index: given twice; questions: the number of digests;
-     recognition: the number is the same; recognition: all seeds
-   | compared_tokens
+     recognition: the number is the same; recognition: all seeds; time of the sign-in:
+   | compared_tokens compared_clients
 P14 | Only those whom the page named recognise a holder by the number that it asked for.
    | wallet/account/subjects.py:of consent/question.py
-   | recognition:; OpenID Connect: a number for
-   | recognition
+   | recognition:; OpenID Connect: a number for; before a click:
+   | recognition silent_requests
 P15 | Nobody signs in to a wallet without access to its mailbox or one of its passkeys, nobody can keep its
      holder out, and nobody can find out whether a wallet exists.
    | wallet/sign_in/allowances.py:take_code wallet/sign_in/sessions.py:current wallet/passkeys/assertion.py

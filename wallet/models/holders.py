@@ -166,6 +166,8 @@ class HolderSession(InternalRow):
     # When this browser signed in to the wallet; None if it has proved no factor again since `signed_in_at`.
     first_signed_in_at = models.DateTimeField(null=True, editable=False)
     signed_in_at = models.DateTimeField(editable=False)  # when the holder last proved a factor
+    # Of the one request that was told `signed_in_at` to the second, by which two could tell the same person.
+    time_told_for = models.UUIDField(null=True, editable=False)
     by_passkey = models.BooleanField(default=False, db_default=False, editable=False)  # or by a code
     last_seen_at = models.DateTimeField(editable=False)
     expires_at = models.DateTimeField(editable=False, db_index=True)  # absolute

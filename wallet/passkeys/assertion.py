@@ -3,6 +3,7 @@
 import secrets
 from datetime import datetime, timedelta
 from enum import StrEnum
+from typing import Any
 
 import structlog
 from django.conf import settings
@@ -111,9 +112,11 @@ def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime)
         wallet=session.wallet,
         now=now,
     )
-    if HolderSession.objects.filter(digest=session.digest).update(signed_in_at=now, by_passkey=True) != 1:
+    proved: dict[str, Any] = {"signed_in_at": now, "by_passkey": True, "time_told_for": None}
+    if HolderSession.objects.filter(digest=session.digest).update(**proved) != 1:
         raise PasskeyError("too_late")  # signed out meanwhile
-    session.signed_in_at, session.by_passkey = now, True
+    for name, value in proved.items():
+        setattr(session, name, value)
     log.info("holder_confirmed_with_passkey", wallet=str(session.wallet_id))
 
 

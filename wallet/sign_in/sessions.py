@@ -9,10 +9,11 @@ import secrets
 from datetime import datetime, timedelta
 from functools import cache
 from typing import Any
+from uuid import UUID
 
 from django.conf import settings
 from django.db import transaction
-from django.db.models import QuerySet
+from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
 from django.middleware.csrf import rotate_token
 from django.utils.translation import get_language
@@ -43,12 +44,15 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     """The session of this browser with its wallet and credential, read by one query once per HTTP request.
 
     None if no holder is signed in, if the session has expired, or if the wallet is suspended or closed.
+    Asking for it counts as its use, and keeps it from becoming idle.
     """
     session = getattr(request, "_holder_session", _UNKNOWN)
     if session is _UNKNOWN:
-        known = _received(request) is not None
-        row = _living.first(now=now, **_values(request, now=now)) if known else None
-        session = _seen(row, now=now)
+        row = getattr(request, "_unused_session", _UNKNOWN)
+        if row is _UNKNOWN:
+            known = _received(request) is not None
+            row = _living.first(now=now, **_values(request, now=now)) if known else None
+        session = _seen(row, now=now)  # type: ignore[arg-type]
         _keep(request, session)
     return session  # type: ignore[return-value]
 
@@ -56,11 +60,13 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
 def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: Any) -> tuple[Any, ...]:
     """The row of each read, or None, in one statement with the session, which `current` gives from then on.
 
-    The reads and their values are those of a `JoinedRead`.
+    The reads and their values are those of a `JoinedRead`. The session is not used before `current` is asked
+    for it: a request that is refused whoever is signed in leaves it as it was.
     """
     joined = _with_living(reads)
     session, *rows = joined.first(now=now, **_values(request, now=now), **values)
-    _keep(request, _seen(session, now=now))
+    request._holder_session = _UNKNOWN  # type: ignore[attr-defined]
+    request._unused_session = session  # type: ignore[attr-defined]
     return tuple(rows)
 
 
@@ -98,6 +104,21 @@ def start(
     rotate_token(request)
     _keep(request, session)
     return session
+
+
+def may_tell_time(session: HolderSession, request_id: UUID) -> bool:
+    """Whether the time of its sign-in, to the second, was told for no request but this one."""
+    return session.time_told_for in (None, request_id)
+
+
+def tell_time(session: HolderSession, request_id: UUID) -> bool:
+    """Keeps that the time of its sign-in is told for this request; False if another was first.
+
+    The holder then proves a factor again, which gives the session another time.
+    """
+    same = HolderSession.objects.filter(digest=session.digest, signed_in_at=session.signed_in_at)
+    untold = same.filter(Q(time_told_for=None) | Q(time_told_for=request_id))
+    return untold.update(time_told_for=request_id) == 1
 
 
 def speak(wallet: Wallet, language: str) -> None:

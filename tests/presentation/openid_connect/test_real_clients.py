@@ -127,7 +127,7 @@ def test_a_library_understands_every_error(client: Client, shop: Shop, service: 
         {**one, "extra": {"scope": "profile"}},
     )
     assert [each["error"] for each in errors] == [
-        *("access_denied", "consent_required", "invalid_request", "invalid_scope")
+        *("access_denied", "interaction_required", "invalid_request", "invalid_scope")
     ]
 
 

@@ -83,15 +83,15 @@ MUTANTS = (
     mutant(
         "payment: a factor of exactly the age that is allowed is refused",
         _NEXT,
-        "session.signed_in_at < fresh_since",
-        "session.signed_in_at <= fresh_since",
+        "session.signed_in_at < earliest",
+        "session.signed_in_at <= earliest",
         f"{_TESTS}/test_instants.py::test_a_factor_of_exactly_five_minutes_is_fresh_enough_for_a_payment",
     ),
     mutant(
         "payment: no fresh factor is asked for",
         _NEXT,
-        "    age = FRESH_FACTOR if consequential else None\n",
-        "    age = None\n",
+        "        moments.append(began - FRESH_FACTOR)\n",
+        "        pass\n",
         f"{_FLOW}::test_a_payment_asks_for_a_fresh_sign_in_and_session_data_does_not",
     ),
     mutant(

@@ -135,6 +135,58 @@ MUTANTS = (
         f"{_OF}/test_flow.py::test_a_holder_who_signed_in_too_long_ago_signs_in_again",
     ),
     mutant(
+        "time of the sign-in: told without being asked for",
+        _CODES,
+        "    if not asked.wants_auth_time:\n        return {}\n",
+        "",
+        f"{_OF}/test_recognition.py::test_the_time_is_told_only_to_who_must_have_it",
+    ),
+    mutant(
+        "time of the sign-in: to the second for everybody",
+        f"{_PACKAGE}/sign_in_time.py",
+        "        return hour_of(signed_in_at)\n",
+        "        return signed_in_at\n",
+        f"{_OF}/test_recognition.py::test_the_time_of_a_session_is_told_to_the_hour",
+    ),
+    mutant(
+        "time of the sign-in: the second is told to two",
+        "wallet/sign_in/sessions.py",
+        "return session.time_told_for in (None, request_id)",
+        "return bool(request_id)",
+        f"{_OF}/test_recognition.py::test_a_time_to_the_second_belongs_to_one_request",
+    ),
+    mutant(
+        "time of the sign-in: the second is told to two at the same time",
+        "wallet/sign_in/sessions.py",
+        "same.filter(Q(time_told_for=None) | Q(time_told_for=request_id))",
+        "same",
+        f"{_OF}/test_recognition.py::test_of_requests_at_the_same_time_one_is_told_the_time",
+    ),
+    mutant(
+        "time of the sign-in: an hour that is too long ago",
+        f"{_PACKAGE}/sign_in_time.py",
+        "by_hour = whole_hour if whole_hour == collected_by - longest else whole_hour + HOUR",
+        "by_hour = whole_hour",
+        f"{_OF}/test_recognition.py::"
+        "test_a_sign_in_that_will_do_satisfies_the_client_when_the_code_is_exchanged",
+    ),
+    mutant(
+        "before a click: a session lives longer by requests that nobody sees",
+        "presentation/views.py",
+        "        opened = interactions.begin(carried, client, browser=digest, now=now)\n",
+        "        sessions.current(request, now=now)\n"
+        "        opened = interactions.begin(carried, client, browser=digest, now=now)\n",
+        f"{_OF}/test_recognition.py::test_a_session_does_not_live_longer_by_requests_that_nobody_sees",
+    ),
+    mutant(
+        "before a click: a limit of strangers is told",
+        "presentation/views.py",
+        "return _refuse_after_click(request, client, TemporarilyUnavailableError(), limit.retry_after(now))",
+        "return _refuse_at_once(request, client, TemporarilyUnavailableError())",
+        f"{_OF}/test_recognition.py::"
+        "test_a_limit_of_strangers_is_told_to_the_relying_party_only_after_a_click",
+    ),
+    mutant(
         "OpenID Connect: a number for whoever asks for a scope with it",
         _TRANSLATION,
         "in known_scopes[name].query.claims if each.path != SUBJECT)",
