@@ -19,7 +19,7 @@ from PIL import Image
 from infra.waiting import NoThreadFreeError, waiting_for
 from wallet.identity import picture_decoder, picture_encoding
 from wallet.identity.picture_decoder import MOST_SCANS, answer, scans
-from wallet.identity.picture_encoding import PictureError, cleaned
+from wallet.identity.picture_encoding import NotInTimeError, PictureError, cleaned
 
 
 def picture(
@@ -75,25 +75,21 @@ def test_large_pictures_become_smaller() -> None:
     assert read(cleaned(picture((5000, 3000)))).size == (2400, 1440)
 
 
-def test_what_can_be_seen_through_becomes_white() -> None:
-    written = BytesIO()
-    Image.new("RGBA", (400, 400), (0, 0, 0, 0)).save(written, "PNG")
-    assert read(cleaned(written.getvalue())).getpixel((200, 200)) == (255, 255, 255)
-
-
-def png(width: int, height: int) -> bytes:
-    """A PNG that says it is this large, and is a few bytes."""
+def png(
+    width: int, height: int, *, bits: int = 8, colours: int = 2, lines: bytes = b"", **more: bytes
+) -> bytes:
+    """A PNG of these samples; without any, it says it is this large, and is a few bytes."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
 
-    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    return (
-        b"\x89PNG\r\n\x1a\n"
-        + chunk(b"IHDR", header)
-        + chunk(b"IDAT", zlib.compress(b""))
-        + chunk(b"IEND", b"")
-    )
+    chunks = [
+        (b"IHDR", struct.pack(">IIBBBBB", width, height, bits, colours, 0, 0, 0)),
+        *((name.encode(), data) for name, data in more.items()),
+        (b"IDAT", zlib.compress(lines)),
+        (b"IEND", b""),
+    ]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(chunk(*one) for one in chunks)
 
 
 def costly(size: int = 6300, more: int = 1640) -> bytes:
@@ -117,11 +113,10 @@ def animated() -> bytes:
         (lambda: b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>", "format"),
         (lambda: b"%!PS-Adobe-3.0 EPSF-3.0\n", "format"),
         (lambda: b"%PDF-1.7\n", "format"),
-        (lambda: b"\0\0\0\x18ftypheic" + b"\0" * 100, "heic"),
         (lambda: picture(kind="GIF", mode="P"), "format"),
         (lambda: picture(kind="TIFF"), "format"),
         (lambda: picture(kind="BMP"), "format"),
-        (lambda: picture()[:2000], "format"),
+        (lambda: picture()[:2000], "incomplete"),
         (lambda: picture((200, 900)), "too_small"),
         (lambda: png(30_000, 30_000), "too_large"),
         (lambda: png(6000, 5000), "too_large"),
@@ -143,7 +138,7 @@ def test_a_damaged_picture_is_refused_or_comes_out_clean(seed: int, kind: str) -
         data[chance.randrange(len(data))] = chance.randrange(256)
     code, _, jpeg = answer(bytes(data)).partition(b"\n")
     if code != b"ok":
-        assert code in (b"format", b"too_large", b"too_small", b"too_costly")
+        assert code in (b"format", b"incomplete", b"too_large", b"too_small", b"too_costly", b"blank")
         return
     found = read(jpeg)
     assert (found.format, found.mode) == ("JPEG", "RGB")
@@ -158,6 +153,217 @@ def test_of_a_file_with_several_pictures_the_first_is_taken() -> None:
     found = read(cleaned(written.getvalue()))
     assert found.size == (800, 800)
     assert found.getpixel((400, 400)) == pytest.approx((0, 128, 0), abs=3)
+
+
+# --- What stays visible ------------------------------------------------------------------------------------
+
+GREY, GREY_ALPHA, RGB, RGBA = 0, 4, 2, 6  # colour types of PNG (third edition §11.2.2)
+
+
+def deep(colours: int, dark: tuple[int, ...], light: tuple[int, ...], **more: bytes) -> bytes:
+    """A PNG with samples of 16 bits: dark at the left, light at the right."""
+    half = [struct.pack(f">{len(pixel)}H", *pixel) * 200 for pixel in (dark, light)]
+    return png(400, 400, bits=16, colours=colours, lines=(b"\0" + half[0] + half[1]) * 400, **more)
+
+
+def saved(image: Image.Image, kind: str = "PNG", **options: object) -> bytes:
+    written = BytesIO()
+    image.save(written, kind, **options)
+    return written.getvalue()
+
+
+def drawn(mode: str, ground: object, *parts: tuple[object, tuple[int, int, int, int]]) -> Image.Image:
+    """A picture of one colour on which rectangles of others lie."""
+    image = Image.new(mode, (400, 400), ground)
+    for colour, box in parts:
+        image.paste(colour, box)
+    return image
+
+
+def in_palette(ground: int) -> bytes:
+    """A black square beside the transparent index, whose colour is that grey."""
+    image = drawn("P", 1, (0, (50, 50, 150, 150)))
+    image.putpalette([0, 0, 0, ground, ground, ground])
+    return saved(image, transparency=1)
+
+
+MIDDLE, CORNER = (150, 150, 250, 250), (50, 50, 120, 120)
+CLEAR = (90, 90, 90, 0)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        deep(GREY, (0x2000,), (0xE000,)),
+        deep(GREY, (300,), (60_000,)),
+        deep(GREY, (0x2000,), (0xE000,), tRNS=b"\x20\x00"),
+        deep(RGB, (0x2000,) * 3, (0xE000,) * 3),
+        deep(RGB, (0x00FF,) * 3, (0xFFFF,) * 3, tRNS=b"\xff\x00" * 3),
+        deep(GREY_ALPHA, (0, 0xFFFF), (0, 0x0000)),
+        deep(GREY_ALPHA, (0xFFFF, 0xFFFF), (0xFFFF, 0x0000)),
+        deep(RGBA, (0xFFFF,) * 4, (0xFFFF, 0xFFFF, 0xFFFF, 0)),
+        saved(drawn("RGBA", CLEAR, ("black", MIDDLE))),
+        saved(drawn("RGBA", CLEAR, ("white", MIDDLE))),
+        saved(drawn("RGBA", CLEAR, ((0, 0, 0, 90), MIDDLE))),
+        saved(drawn("RGBA", CLEAR, ("white", MIDDLE)), "WEBP", lossless=True),
+        saved(drawn("LA", (0, 0), ((255, 255), MIDDLE))),
+        saved(drawn("L", 255, (254, MIDDLE)), transparency=254),
+        saved(drawn("RGB", "white", ("black", MIDDLE)), transparency=(0, 0, 0)),
+        saved(drawn("1", 1, (0, MIDDLE))),
+        in_palette(255),
+        in_palette(0),
+        saved(drawn("CMYK", (0, 0, 0, 0), ((0, 0, 0, 255), MIDDLE)), "JPEG"),
+        saved(drawn("L", 255, (0, MIDDLE)), "JPEG"),
+    ],
+)
+def test_what_can_be_seen_in_a_picture_can_be_seen_in_the_one_that_is_kept(data: bytes) -> None:
+    code, _, jpeg = answer(data).partition(b"\n")
+    assert code == b"ok"
+    assert max(high - low for low, high in read(jpeg).getextrema()) > 80
+
+
+def test_samples_of_sixteen_bits_keep_their_shade() -> None:
+    found = read(answer(deep(GREY, (0x4000,), (0xC000,))).partition(b"\n")[2])
+    assert found.getpixel((50, 200)) == pytest.approx((0x40,) * 3, abs=3)
+    assert found.getpixel((350, 200)) == pytest.approx((0xC0,) * 3, abs=3)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        deep(GREY, (0,), (255,)),
+        deep(GREY, (0,), (4095,)),
+        deep(GREY, (0xFFF0,), (0xFFFF,)),
+        deep(RGB, (0, 0, 0), (4095, 4095, 4095)),
+        deep(GREY_ALPHA, (0, 0), (0xFFFF, 0)),
+        deep(RGBA, (0, 0, 0, 0x0300), (0xFFFF, 0xFFFF, 0xFFFF, 0x0300)),
+        saved(Image.new("RGBA", (400, 400), (0, 0, 0, 0))),
+        saved(Image.new("RGBA", (400, 400), (255, 255, 255, 0)), "WEBP", lossless=True),
+        saved(drawn("RGBA", CLEAR, ((255, 0, 0, 0), MIDDLE))),
+        saved(drawn("RGBA", CLEAR, ((0, 0, 0, 5), MIDDLE))),
+        saved(drawn("LA", (0, 0), ((255, 0), MIDDLE))),
+        saved(drawn("CMYK", (0, 0, 0, 255), ((0, 200, 0, 255), MIDDLE)), "JPEG"),
+    ],
+)
+def test_a_picture_in_which_nothing_would_be_seen_is_refused(data: bytes) -> None:
+    assert answer(data) == b"blank"
+
+
+def test_of_ink_in_black_and_in_white_both_stay_visible() -> None:
+    ink = drawn("RGBA", CLEAR, ("black", MIDDLE), ("white", CORNER))
+    found = read(answer(saved(ink)).partition(b"\n")[2]).convert("L")
+    ground, black, white = (found.getpixel(place) for place in ((350, 350), (200, 200), (80, 80)))
+    assert black + 50 < ground < white - 50
+
+
+def test_what_somebody_made_transparent_is_not_shown() -> None:
+    erased = drawn("RGBA", (255, 255, 255, 255), ((200, 0, 0, 0), MIDDLE), ("black", CORNER))
+    found = read(answer(saved(erased)).partition(b"\n")[2])
+    red, green, blue = found.getpixel((200, 200))
+    assert red == pytest.approx(green, abs=3)
+    assert red == pytest.approx(blue, abs=3)
+
+
+def test_a_page_of_one_colour_has_lost_nothing() -> None:
+    assert answer(saved(Image.new("RGB", (400, 400), "white"))).startswith(b"ok\n")
+    assert answer(saved(Image.new("RGBA", (400, 400), (9, 9, 9, 255)))).startswith(b"ok\n")
+
+
+@given(
+    st.tuples(*[st.integers(0, 255)] * 4),
+    st.tuples(*[st.integers(0, 255)] * 4),
+    st.sampled_from(["PNG", "WEBP"]),
+)
+def test_two_colours_that_can_be_told_apart_still_can_or_the_picture_is_refused(
+    ground: tuple[int, ...], ink: tuple[int, ...], kind: str
+) -> None:
+    image = drawn("RGBA", ground, (ink, MIDDLE), (ink, CORNER))
+    code, _, jpeg = answer(saved(image, kind, lossless=True)).partition(b"\n")
+    over = [
+        [alpha * (sample - back) // 255 + back for *samples, alpha in (ground, ink) for sample in samples]
+        for back in (0, 255)
+    ]
+    apart = max(abs(colours[band] - colours[band + 3]) for colours in over for band in range(3))
+    if code == b"ok" and (ground[3], ink[3]) != (255, 255):
+        assert max(high - low for low, high in read(jpeg).getextrema()) >= apart // 4
+    if apart > 60:
+        assert code == b"ok"
+
+
+def test_a_broken_orientation_does_not_make_a_good_picture_unusable() -> None:
+    broken = b"Exif\0\0II*\0\x08\0\0\0\xff\xff" + b"\x12\x01\x0a\0\xff\xff\xff\xff\0" * 3
+    assert cleaned(picture(exif=broken))
+    assert cleaned(picture(kind="PNG", exif=broken[6:]))
+
+
+# --- Files that are not complete, or of another format ----------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("data", "least"),
+    [
+        (picture(), 4),
+        (picture(progressive=True), 4),
+        (picture(exif=b"Exif\0\0" + b"\xff\xd9" * 50), 4),
+        (picture(kind="PNG"), 4),
+        (picture(kind="WEBP"), 4),
+        (picture(kind="WEBP", lossless=True), 4),
+    ],
+    ids=["JPEG", "progressive", "with metadata", "PNG", "WebP", "lossless WebP"],
+)
+def test_a_picture_without_its_last_bytes_is_not_complete(data: bytes, least: int) -> None:
+    assert answer(data).startswith(b"ok\n")
+    for length in (*range(least, 40), *range(40, len(data) - 30, 97), *range(len(data) - 30, len(data) - 4)):
+        assert answer(data[:length]) == b"incomplete", length
+
+
+def test_a_picture_that_is_damaged_and_complete_is_not_called_incomplete() -> None:
+    data = bytearray(picture(kind="PNG"))
+    data[60] ^= 0xFF
+    assert answer(bytes(data)) == b"format"
+
+
+def box(*brands: bytes) -> bytes:
+    """The first box of a file in the ISO base media format: the main brand, a version, compatible ones."""
+    body = b"ftyp" + brands[0] + b"\0\0\0\0" + b"".join(brands[1:])
+    return struct.pack(">I", len(body) + 4) + body + b"\0\0\0\x10meta" + b"\0" * 100
+
+
+@pytest.mark.parametrize(
+    "brands",
+    [
+        *([name] for name in b"heic heix heim heis hevc hevx hevm hevs mif1 msf1 heif avif avis".split()),
+        [b"XXXX", b"mif1", b"heic"],
+        [b"crx ", b"isom", b"avif"],
+    ],
+    ids=lambda brands: b" ".join(brands).decode(),
+)
+def test_whoever_sends_what_a_camera_writes_instead_of_a_jpeg_is_told_so(brands: list[bytes]) -> None:
+    for data in (box(*brands), box(*brands)[: 16 + 4 * len(brands)]):
+        with pytest.raises(PictureError, match="heic"):
+            cleaned(data)
+
+
+@pytest.mark.parametrize("brands", [[b"isom", b"mp42"], [b"qt  "], [b"M4A ", b"heyc"]])
+def test_films_and_sounds_are_only_called_no_picture(brands: list[bytes]) -> None:
+    assert not picture_encoding.is_heic(box(*brands))
+
+
+@given(st.binary(max_size=300), st.binary(min_size=4, max_size=4))
+def test_whatever_follows_ftyp_is_read_to_its_end(rest: bytes, length: bytes) -> None:
+    assert picture_encoding.is_heic(length + b"ftyp" + rest) in (True, False)
+
+
+def test_a_picture_of_two_hundred_million_pixels_is_decoded_smaller() -> None:
+    assert read(cleaned(picture((16_320, 12_240), mode="L", quality=30))).size == (2400, 1800)
+
+
+@pytest.mark.parametrize("progressive", [True, False])
+def test_a_jpeg_that_is_decoded_line_by_line_may_be_larger_than_others(progressive: bool) -> None:
+    data = picture((7000, 6000), mode="L", progressive=progressive)
+    code, _, jpeg = answer(data).partition(b"\n")
+    assert code == (b"too_large" if progressive else b"ok")
+    assert progressive or read(jpeg).size == (2400, 2057)
 
 
 # --- What a picture may cost -------------------------------------------------------------------------------
@@ -225,15 +431,26 @@ def test_a_decoder_that_exceeds_a_limit_is_ended(
         cleaned(picture((5000, 5000), "PNG"))
 
 
-@pytest.mark.parametrize(
-    "late", ["os.read(0, 1); signal.pause()", "signal.pause()", "os.write(1, bytes(9**8))"]
-)
-def test_a_decoder_that_stops_answering_is_ended(monkeypatch: pytest.MonkeyPatch, late: str) -> None:
+@pytest.mark.parametrize("late", ["os.read(0, 1); signal.pause()", "signal.pause()"])
+def test_a_decoder_for_which_the_machine_has_no_time_says_nothing_about_the_picture(
+    monkeypatch: pytest.MonkeyPatch, late: str
+) -> None:
     decoder(monkeypatch, "import signal", late)
     monkeypatch.setattr(picture_encoding, "DONE_WITHIN", 0.5)
+    with pytest.raises(NotInTimeError):
+        cleaned(picture() + bytes(1_000_000))
+
+
+def test_a_decoder_is_not_waited_for_after_the_person_has_waited_long_enough() -> None:
+    with pytest.raises(NotInTimeError):
+        cleaned(costly(), until=0.0)
+
+
+def test_a_decoder_that_writes_without_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoder(monkeypatch, "[os.write(1, bytes(9**5)) for _ in iter(int, 1)]")
     monkeypatch.setattr(picture_encoding, "LONGEST_MADE", 1000)
     with pytest.raises(PictureError, match="too_costly"):
-        cleaned(picture() + bytes(1_000_000))
+        cleaned(picture())
 
 
 def test_a_decoder_that_cannot_start_is_a_fault_of_ours_and_not_of_the_picture(

@@ -12,6 +12,7 @@ from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 from django.utils.translation import override
+from PIL import Image
 
 from infra.models import AuditLine
 from tests.day_inputs import typed_day
@@ -19,7 +20,7 @@ from tests.people import NORA
 from tests.wallet.conftest import SECRET, together
 from tests.wallet.operators import address, operate
 from tests.wallet.test_admin import TYPED
-from tests.wallet.test_pictures import costly, picture
+from tests.wallet.test_pictures import GREY, costly, decoder, deep, picture
 from tests.wallet.test_review import seen
 from wallet.credential.countries import countries
 from wallet.identity import picture_encoding as picture_files
@@ -297,6 +298,30 @@ def test_a_picture_that_costs_too_much_is_not_stored(holder, form):
     assert response.status_code == 422
     assert "takes too long to read" in response.content.decode()
     assert [row.kind for row in Picture.objects.all()] == ["face"]
+
+
+def test_a_person_whose_picture_would_be_an_empty_page_does_not_read_that_we_have_it(holder, form):
+    response = send(holder, form, front=file(deep(GREY, (0,), (255,))), face=file(picture()[:-9]))
+    assert response.status_code == 422
+    text = response.content.decode()
+    assert "An operator would see an empty page" in text
+    assert "This picture is not complete" in text
+    assert not Picture.objects.exists()
+
+
+def test_a_picture_with_samples_of_sixteen_bits_is_stored_as_it_looks(holder, form):
+    assert send(holder, form, front=file(deep(GREY, (0x2000,), (0xE000,)))).status_code == 303
+    stored = Image.open(BytesIO(pictures.opened(Picture.objects.get(kind="front"))))
+    assert stored.getpixel((20, 20)) == pytest.approx((0x20,) * 3, abs=3)
+
+
+def test_a_machine_that_is_too_busy_asks_for_the_form_again_and_refuses_no_picture(holder, form, monkeypatch):
+    decoder(monkeypatch, "import signal; signal.pause()")
+    monkeypatch.setattr(picture_files, "DONE_WITHIN", 0.1)
+    response = send(holder, form)
+    assert (response.status_code, response["Retry-After"]) == (503, "10")
+    assert response.content.decode().count("Please send the form again in ten seconds") == 1
+    assert not Picture.objects.exists()
 
 
 @pytest.mark.postgresql

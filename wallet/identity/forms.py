@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
+from time import monotonic
 from typing import Any
 
 from django import forms
@@ -16,7 +17,7 @@ from wallet.credential.countries import countries, country_code, nationalities
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 from wallet.identity import picture_encoding
 from wallet.identity.day_field import DayField, DayInput
-from wallet.identity.picture_encoding import PictureError
+from wallet.identity.picture_encoding import NotInTimeError, PictureError
 from wallet.models import Picture
 from wallet.providers.findings import REASONS
 from wallet.sign_in.forms import ReasonForm
@@ -24,11 +25,22 @@ from wallet.sign_in.forms import ReasonForm
 PICTURE_TYPES = "image/jpeg,image/png,image/webp"
 PICTURE_PROBLEMS = {
     "too_long": _("This picture is larger than 12 MB. Choose a smaller one."),
-    "format": _("This is not a picture that can be used. Choose a JPEG, PNG or WebP file."),
-    "heic": _("Pictures in the HEIC format cannot be used. Save it as JPEG and choose that file."),
+    "format": _("This is not a picture that can be used. Choose a still JPEG, PNG or WebP picture."),
+    "incomplete": _(
+        "This picture is not complete: the end of the file is missing. Copy it from the camera again,"
+        " or take a new one."
+    ),
+    "heic": _(
+        "Pictures in the HEIC or AVIF format cannot be used. Save it as JPEG and choose that file. An iPhone"
+        " takes JPEG pictures if you choose “Most Compatible” in Settings, Camera, Formats."
+    ),
     "too_large": _("This picture has too many pixels. Choose a smaller one."),
     "too_small": _("This picture is too small to read. Choose one with at least 300 pixels on each side."),
     "too_costly": _("This picture takes too long to read. Save it as a new JPEG and choose that file."),
+    "blank": _(
+        "An operator would see an empty page: too little can be seen in this picture without its transparent"
+        " parts or very fine shades. Save it as a new JPEG, look at it, and choose that file."
+    ),
 }
 BUSY = _("We cannot read your pictures at the moment. Please send the form again in ten seconds.")
 UPLOADED_KINDS = ("passport", "idcard", "residence_permit")
@@ -218,7 +230,7 @@ def _picture(
 class UploadForm(forms.Form):
     """What a person types and uploads for a check from afar."""
 
-    busy = False  # whether a picture was not decoded, because this process does not at the moment
+    busy = False  # whether a picture was not decoded, because nothing had time for it at the moment
 
     given_name = text_field(_("Given names"), MAX_NAME, _("As in your document."), autocomplete="given-name")
     family_name = text_field(
@@ -294,15 +306,16 @@ class UploadForm(forms.Form):
         if file is None or self.busy:
             return None
         try:
-            return picture_encoding.cleaned(file.read())
+            return picture_encoding.cleaned(file.read(), until=self._decoded_until)
         except PictureError as error:
             raise forms.ValidationError(PICTURE_PROBLEMS[error.code], code=error.code) from error
-        except NoThreadFreeError:
+        except (NoThreadFreeError, NotInTimeError):
             self.busy = True
             return None
 
     def full_clean(self) -> None:
         """Reserves the decoder for all pictures of the form, so that it does not fail half-way."""
+        self._decoded_until = monotonic() + picture_encoding.DONE_WITHIN
         with picture_encoding.reserved():
             super().full_clean()
 

@@ -10,14 +10,18 @@ import re
 import resource
 import sys
 import warnings
+from collections.abc import Iterator
 from contextlib import suppress
 from io import BytesIO
 
 from PIL import Image, ImageOps
 from PIL.JpegImagePlugin import JpegImageFile
 
-# PNG and WebP are decoded at full size.
+# What may be in memory at once. PNG and WebP are decoded at full size, and so is a JPEG of several scans.
 MOST_PIXELS = {"JPEG": 40_000_000, "PNG": 25_000_000, "WEBP": 25_000_000}
+# A JPEG of one scan is decoded line by line, at an eighth of its size if need be. Phones take pictures of 200
+# million pixels.
+MOST_PIXELS_OF_ONE_SCAN = 250_000_000
 # Each scan of a JPEG goes over all of its pixels, even if it has no data. Progressive files have about ten.
 MOST_SCANS = 32
 SHORTEST_SIDE = 300
@@ -29,6 +33,15 @@ LIMITS = {
     resource.RLIMIT_CORE: 0,  # a core file would hold the picture, unsealed
     resource.RLIMIT_FSIZE: 0,
 }
+# A picture whose values, of 255, differ by less than this in each band has nothing that a person could read.
+# Samples of 12 bits that are stored as 16 without being scaled come out below it.
+FAINTEST = 16
+# A picture that can be seen through is laid on the first of these on which most of it stays visible. Green is
+# for those that have black, white and grey at their edges, such as a face that was cut out.
+BACKGROUNDS = ((255, 255, 255), (0, 0, 0), (128, 128, 128), (0, 160, 80))
+TILES = 16  # in each direction; so finely is looked at what stays visible
+SMALL = 800  # pixels of the longer side of a picture that is only looked at
+_PNG, _JPEG, _RIFF = b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"RIFF"
 # A JPEG marker with a length after it, or the end; others are of no interest. In the data of a scan, 0 stands
 # after 0xFF. 0xFF may be repeated before a marker (ITU-T T.81 §B.1.1.2).
 _MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
@@ -46,11 +59,39 @@ def scans(jpeg: bytes) -> int:
 
     Never fewer than a decoder goes over: it looks for the next marker in the same way.
     """
-    count, at = 0, 0
-    while (marker := _MARKER.search(jpeg, at)) and (code := marker[1][0]) != _END:
-        count += code == _SCAN
+    return sum(code == _SCAN for code in _markers(jpeg))
+
+
+def _markers(jpeg: bytes) -> Iterator[int]:
+    """The markers of the first picture in the file, the last of which is its end unless that is missing."""
+    at = 0
+    while marker := _MARKER.search(jpeg, at):
+        code = marker[1][0]
+        yield code
+        if code == _END:
+            return
         at = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2], "big")
-    return count
+
+
+def ends_early(data: bytes) -> bool:
+    """Whether this begins as a JPEG, PNG or WebP picture, and the end of the file is missing."""
+    if data.startswith(_JPEG):
+        return _END not in _markers(data)
+    if data.startswith(_PNG[:4]):
+        return not _has_png_end(data)
+    if data.startswith(_RIFF) and b"WEBP".startswith(data[8:12]):
+        return int.from_bytes(data[4:8], "little") + 8 > len(data)
+    return False
+
+
+def _has_png_end(png: bytes) -> bool:
+    """Whether the chunks go on to an IEND that is complete (PNG third edition §5.3 and §11.2.5)."""
+    at = len(_PNG)
+    while at + 12 <= len(png):
+        if png[at + 4 : at + 8] == b"IEND":
+            return True
+        at += 12 + int.from_bytes(png[at : at + 4], "big")
+    return False
 
 
 def answer(data: bytes) -> bytes:
@@ -63,12 +104,12 @@ def answer(data: bytes) -> bytes:
     except MemoryError:
         return b"too_costly"
     except Exception:  # decoders raise errors of every kind for files that are none
-        return b"format"
+        return b"incomplete" if ends_early(data) else b"format"
 
 
 def _opened(data: bytes) -> Image.Image:
     """The picture; the first of a JPEG that contains several (MPO), as phones write it."""
-    if data.startswith(b"\xff\xd8"):
+    if data.startswith(_JPEG):
         return JpegImageFile(BytesIO(data))
     return Image.open(BytesIO(data), formats=("PNG", "WEBP"))
 
@@ -77,7 +118,7 @@ def _check(data: bytes) -> None:
     """Look at the header only, and at the structure."""
     with _opened(data) as picture:
         width, height = picture.size
-        if width * height > MOST_PIXELS[str(picture.format)]:
+        if width * height > _most_pixels(picture, data):
             raise RefusedError("too_large")
         if min(width, height) < SHORTEST_SIDE:
             raise RefusedError("too_small")
@@ -88,17 +129,109 @@ def _check(data: bytes) -> None:
         picture.verify()
 
 
+def _most_pixels(picture: Image.Image, data: bytes) -> int:
+    if picture.format == "JPEG" and "progressive" not in picture.info and scans(data) == 1:
+        return MOST_PIXELS_OF_ONE_SCAN
+    return MOST_PIXELS[str(picture.format)]
+
+
 def _encoded(data: bytes) -> bytes:
     with _opened(data) as picture:
-        picture.draft("RGB", (SIDE, SIDE))  # a JPEG is decoded smaller at once
+        largest = max(SIDE, *picture.size)
+        fitting = tuple(max(1, side * SIDE // largest) for side in picture.size)
+        picture.draft("RGB", (fitting[0], fitting[1]))  # a JPEG is decoded smaller at once
         picture.load()
-        upright = ImageOps.exif_transpose(picture).convert("RGBA")
-    upright.thumbnail((SIDE, SIDE))
-    plain = Image.new("RGB", upright.size, "white")
-    plain.paste(upright, mask=upright.getchannel("A"))
+        is_deep = data.startswith(_PNG) and data[24] == 16  # IHDR is the first chunk
+        colours = _of_eight_bits(_upright(picture), is_deep=is_deep)
+        varies = _spread(colours if picture.mode == "P" else picture) >= FAINTEST
+    colours.thumbnail((SIDE, SIDE))
+    can_lose = varies or is_deep or _can_be_seen_through(colours)
+    plain = _laid_on_a_background(colours) if _can_be_seen_through(colours) else colours.convert("RGB")
+    if can_lose and _spread(_small(plain)) < FAINTEST:
+        raise RefusedError("blank")
+    plain.info.clear()  # a comment would be written again
     written = BytesIO()
     plain.save(written, "JPEG", quality=QUALITY)
     return written.getvalue()
+
+
+def _upright(picture: Image.Image) -> Image.Image:
+    """The picture as its EXIF orientation says; as it lies if that cannot be read."""
+    try:
+        return ImageOps.exif_transpose(picture)
+    except Exception:  # a broken entry raises errors of every kind, and the picture itself is good
+        return picture
+
+
+def _of_eight_bits(picture: Image.Image, *, is_deep: bool) -> Image.Image:
+    """The picture in RGB, or in RGBA if it can be seen through.
+
+    Pillow cuts grey samples of 16 bits off at 255 when it converts them, so that nearly all become white, and
+    compares a transparent colour of 16 bits with samples of eight. So the upper byte is taken here (PNG third
+    edition §12.4, where 65535 is white), and such a colour is not transparent.
+    """
+    if picture.mode == "I;16":
+        picture = Image.frombytes("L", picture.size, picture.tobytes()[1::2])  # little-endian
+    if is_deep:
+        picture.info.pop("transparency", None)
+    return picture.convert("RGBA" if picture.has_transparency_data else "RGB")
+
+
+def _can_be_seen_through(picture: Image.Image) -> bool:
+    """Whether a pixel is not opaque."""
+    return picture.mode == "RGBA" and picture.getchannel("A").getextrema() != (255, 255)
+
+
+def _laid_on_a_background(picture: Image.Image) -> Image.Image:
+    """The picture on the background of BACKGROUNDS on which most of it is visible; white if several are.
+
+    The picture is looked at in tiles. What is visible of a tile differs with the background: white ink is
+    gone on white. A tile stays visible if it keeps a third of the contrast that it has on the best
+    background. The colour of pixels that are fully transparent is not looked at, and never shown: people
+    delete in this way what nobody is meant to see. Raises `RefusedError` if a quarter of the tiles are lost.
+    """
+    small = _small(picture)
+    contrasts = {colour: _contrasts(_on(colour, small)) for colour in BACKGROUNDS}
+    best = [max(of_tile) for of_tile in zip(*contrasts.values(), strict=True)]
+    with_content = [tile for tile, contrast in enumerate(best) if contrast >= FAINTEST]
+
+    def visible(colour: tuple[int, int, int]) -> int:
+        return sum(contrasts[colour][tile] * 3 >= best[tile] for tile in with_content)
+
+    chosen = max(BACKGROUNDS, key=visible)
+    if visible(chosen) * 4 < len(with_content) * 3:
+        raise RefusedError("blank")
+    return _on(chosen, picture)
+
+
+def _on(colour: tuple[int, int, int], picture: Image.Image) -> Image.Image:
+    plain = Image.new("RGB", picture.size, colour)
+    plain.paste(picture, mask=picture.getchannel("A"))
+    return plain
+
+
+def _contrasts(picture: Image.Image) -> list[int]:
+    """The spread of each tile and of half a tile around it, so that no edge lies between two of them."""
+    width, height = picture.size
+    across, down = width / TILES, height / TILES
+
+    def tile(x: int, y: int) -> tuple[int, int, int, int]:
+        left, upper = max(0, int((x - 0.5) * across)), max(0, int((y - 0.5) * down))
+        return left, upper, min(width, int((x + 1.5) * across) + 1), min(height, int((y + 1.5) * down) + 1)
+
+    return [_spread(picture.crop(tile(x, y))) for x in range(TILES) for y in range(TILES)]
+
+
+def _small(picture: Image.Image) -> Image.Image:
+    """A smaller copy, in which single pixels that differ from all around them count for little."""
+    return picture.reduce(max(1, -(-max(picture.size) // SMALL)))
+
+
+def _spread(picture: Image.Image) -> int:
+    """How far the values of a band lie apart, in the band in which they do most."""
+    extrema = picture.getextrema()
+    bands = extrema if isinstance(extrema[0], tuple) else (extrema,)
+    return max(int(high - low) for low, high in bands)
 
 
 def main() -> None:
