@@ -8,7 +8,7 @@ decided here; no other module checks which environment it is.
 import os
 import secrets
 from contextlib import suppress
-from datetime import timedelta
+from datetime import timedelta, timezone
 from email.utils import parseaddr
 from pathlib import Path
 from tempfile import NamedTemporaryFile
@@ -196,6 +196,9 @@ REVIEW_BY_TWO_OPERATORS = variables.switch("REVIEW_BY_TWO_OPERATORS", default=Fa
 IDENTITY_TEST_MODE = _sandbox
 # How long a verified identity is good for; less if the document that was shown expires before.
 IDENTITY_VALIDITY = timedelta(days=variables.number("IDENTITY_VALIDITY_DAYS", 365, most=3650))
+
+# A person is a year older when their birthday has begun in this zone; by default where days begin last.
+AGE_TIME_ZONE = variables.zone("AGE_TIME_ZONE", default=timezone(timedelta(hours=-12)))
 
 # How long the claims of a verified identity that has ended or was revoked stay in the database.
 IDENTITY_KEPT = timedelta(days=variables.number("IDENTITY_KEPT_DAYS", 30, most=3650))

@@ -7,11 +7,12 @@ import os
 import re
 import warnings
 from collections.abc import Callable
+from datetime import tzinfo
 from typing import Any, TypeVar
 
 from django.core.exceptions import ImproperlyConfigured
 
-from infra import secret_texts
+from infra import secret_texts, zones
 from infra.files import FileError, secret_in, secrets_in
 
 Content = TypeVar("Content")
@@ -78,6 +79,17 @@ def whole_number(name: str, value: str, *, least: int, most: int) -> int:
     if not re.fullmatch("0|[1-9][0-9]{0,9}", value) or not least <= int(value) <= most:
         raise ImproperlyConfigured(f"{name} must be a whole number from {least} to {most}.")
     return int(value)
+
+
+def zone(name: str, default: tzinfo) -> tzinfo:
+    """The time zone that is named there as in the IANA database, which a machine may lack: so none is needed
+    for the default.
+    """
+    written = text(name)
+    found = zones.named(written) if written else default
+    if found is None:
+        raise ImproperlyConfigured(f"{name} must be a time zone as IANA names it, such as Europe/Madrid.")
+    return found
 
 
 def switch(name: str, *, default: bool) -> bool:

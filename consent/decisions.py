@@ -8,14 +8,13 @@ import uuid
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet, Subquery
 from django.db.models.functions import Greatest
 from django.db.models.lookups import Exact
-from django.utils.timezone import localdate
 
 from consent.models import Consent
 from consent.question import Requester, sought
@@ -23,6 +22,7 @@ from consent.transactions import seal_in
 from infra.database.prepared.composition import WithoutIndex
 from infra.database.prepared.reads import PreparedRead
 from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
+from wallet.credential import days
 from wallet.credential.claims import ClaimPath
 from wallet.credential.together import Answer
 from wallet.models import HolderSession, Wallet
@@ -35,7 +35,7 @@ EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no
 
 def _newest_sharing(*, now: Any, **parties: Any) -> Any:
     """The row that `last_sharing` reads, of this wallet and requester."""
-    columns = ("decided_at", "asked_at", "claims", "optional_claims", "switched_on")
+    columns = ("decided_at", "asked_at", "minutes_ahead", "claims", "optional_claims", "switched_on")
     return shared_with(now=now, **parties).order_by("-decided_at").values_list(*columns)[:1]
 
 
@@ -229,14 +229,15 @@ def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
     """The sharing that `LAST_SHARED` found; None if there was none."""
     if row is None:
         return None
-    return Sharing(at=row[0], day=localdate(row[1], UTC), claims=frozenset(shared(*row[2:])))
+    decided_at, asked_at, minutes_ahead, *claims = row
+    return Sharing(decided_at, days.as_asked(asked_at, minutes_ahead), frozenset(shared(*claims)))
 
 
 def answers_to(requester_id: str, wallet: Wallet, *, now: datetime) -> list[Answer]:
     """The claims that a requester got from a wallet so far, each with the day of its value."""
-    columns = ("asked_at", "claims", "optional_claims", "switched_on")
+    columns = ("asked_at", "minutes_ahead", "claims", "optional_claims", "switched_on")
     rows = shared_with(wallet=wallet, requester_id=requester_id, now=now).values_list(*columns)
-    return [Answer(path, localdate(at, UTC)) for at, *claims in rows for path in shared(*claims)]
+    return [Answer(path, days.as_asked(at, ahead)) for at, ahead, *claims in rows for path in shared(*claims)]
 
 
 def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: str, chosen: Paths, *, now: datetime) -> None:

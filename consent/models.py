@@ -71,6 +71,9 @@ class Consent(AppendOnly, NumberedRow):
         _("answer"), max_length=8, choices=Decision, default=Decision.ASKED, editable=False
     )
     asked_at = models.DateTimeField(_("asked"), editable=False)
+    # How far the time zone of ages was ahead of UTC when it was asked; null in rows of earlier releases: see
+    # `days.as_asked`.
+    minutes_ahead = models.SmallIntegerField(_("minutes ahead of UTC, for ages"), null=True, editable=False)
     expires_at = models.DateTimeField(_("open until"), editable=False)  # of an unanswered question
     # How far the holder can have `expires_at` moved; null: not at all.
     extendable_until = models.DateTimeField(_("extendable until"), null=True, editable=False)

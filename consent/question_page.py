@@ -18,7 +18,6 @@ from django.http import HttpRequest
 from django.middleware.csrf import get_token
 from django.template.loader import render_to_string
 from django.utils.safestring import SafeString
-from django.utils.timezone import localdate
 from django.utils.translation import get_language, override
 
 from consent import decisions, transactions
@@ -29,7 +28,7 @@ from consent.models import Consent
 from consent.question import Requester
 from infra.paths import path_with_id
 from infra.templatetags.moments import clock, moment
-from wallet.credential import claims, credentials
+from wallet.credential import claims, credentials, days
 from wallet.credential.claims import ClaimPath, ClaimPreview
 from wallet.credential.together import Answer, Fact
 from wallet.deadlines import Deadline
@@ -60,7 +59,8 @@ class Question:
         before: the last time at which the holder shared with the requester. Raises `SealError` if the
         identity or the transactions cannot be unsealed.
         """
-        paths, today = [tuple(path) for path in consent.claims], localdate(consent.asked_at, UTC)
+        paths = [tuple(path) for path in consent.claims]
+        today = days.as_asked(consent.asked_at, consent.minutes_ahead)
         previews = credentials.preview(credential, paths, today=today)
         if claims.SUBJECT in paths:
             words = Requester.from_json(consent.requester).recognition

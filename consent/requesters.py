@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import quote, urlencode
 
@@ -10,7 +10,6 @@ from django.conf import settings
 from django.db.models import QuerySet, Window
 from django.db.models.functions import RowNumber
 from django.template.loader import render_to_string
-from django.utils.timezone import localdate
 from django.utils.translation import get_language, gettext, override
 
 from consent import decisions
@@ -20,7 +19,7 @@ from consent.receipts import label
 from infra.limits import Limit, RollingLimit, take
 from infra.sealing import SealError, seal_column
 from wallet.account import subjects
-from wallet.credential import credentials
+from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.credential.together import Answer, Fact
 from wallet.models import Credential, Wallet
@@ -91,11 +90,14 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
 def _adds_up(wallet: Wallet, records: Sequence[Consent], *, now: datetime) -> list[Fact]:
     """What the answers say together, computed from the present identity; nothing if that does not open."""
     credential: Credential | None = getattr(wallet, "credential", None)
+    today = days.of_ages(now, settings.AGE_TIME_ZONE)
     answers = [
-        Answer(path, localdate(each.asked_at, UTC)) for each in records for path in decisions.shared_by(each)
+        Answer(path, days.as_asked(each.asked_at, each.minutes_ahead))
+        for each in records
+        for path in decisions.shared_by(each)
     ]
     try:
-        return credentials.adds_up(credential, [], answers, today=localdate(now, UTC)) if credential else []
+        return credentials.adds_up(credential, [], answers, today=today) if credential else []
     except SealError:
         return []
 

@@ -6,12 +6,12 @@ limits on how often one person may try.
 
 from datetime import datetime
 
-from django.utils import timezone
+from django.conf import settings
 
 from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.identity_provider.provider import NAME
 from sandbox.models import PickedOutcome
-from wallet.credential import credentials
+from wallet.credential import credentials, days
 from wallet.credential.evidence import Assurance
 from wallet.identity import progress, state_machine
 from wallet.identity.state_machine import OPEN, State, move_to
@@ -39,7 +39,8 @@ def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
 def _has_identity(wallet: Wallet, persona: str, *, now: datetime) -> bool:
     credential = credentials.valid_credential(wallet, now=now)
     # What the persona turns out to be in the end, however many submissions and however much time it takes.
-    submission = Submission(timezone.localdate(now), now, 2, now - now, Assurance("simulated"))
+    today = days.of_ages(now, settings.AGE_TIME_ZONE)
+    submission = Submission(today, now, 2, now - now, Assurance("simulated"))
     finding = OUTCOMES[persona].finding(submission)
     return (
         credential is not None

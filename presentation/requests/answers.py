@@ -13,7 +13,7 @@ import json
 import secrets
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
-from datetime import UTC, datetime
+from datetime import datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -21,7 +21,6 @@ from uuid import UUID
 import structlog
 from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
-from django.utils.timezone import localdate
 
 from consent import decisions
 from consent.decisions import Paths
@@ -51,7 +50,7 @@ from presentation.requests.next_step import Match, NextStep, Step, next_step
 from presentation.transaction_data import entries
 from presentation.webhooks import telling
 from wallet.account import subjects
-from wallet.credential import credentials
+from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.credential.credentials import Term
 from wallet.models import Credential, HolderSession
@@ -252,7 +251,7 @@ def what_to_present(
                 if entries.authorising(value.credential_ids, answered) in query_ids
             ],
             reference=consent.id,
-            today=localdate(consent.asked_at, UTC),
+            today=days.as_asked(consent.asked_at, consent.minutes_ahead),
             subject=subject,
         )
         wanted.append(([path for path in claims if path in shared], binding))

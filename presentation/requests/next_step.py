@@ -11,6 +11,7 @@ from enum import StrEnum, auto
 from functools import lru_cache
 from itertools import chain, combinations
 
+from django.conf import settings
 from django.db import transaction
 from django.urls import reverse
 from django.utils import timezone
@@ -33,7 +34,7 @@ from presentation.requests.interactions import OpenInteraction
 from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh, subjects
-from wallet.credential import credentials
+from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
@@ -113,14 +114,14 @@ def next_step(
     if not (enough and any(details.issuperset(needed) for needed in _details_needed(request))):
         return NextStep(Step.ENROLL if reachable(request, opened.relying_party) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
-        found = _match(opened, credential, today=localdate(now, UTC))
+        found = _match(opened, credential, today=days.of_ages(now, settings.AGE_TIME_ZONE))
         if found and _learns_too_much(opened, session, found.selection.claims, now=now):
             found = None
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(
         consent, request_hash=opened.row.request_hash, wallet=session.wallet, agrees=agrees
     ):
-        found = _match(opened, credential, today=localdate(consent.asked_at, UTC))
+        found = _match(opened, credential, today=days.as_asked(consent.asked_at, consent.minutes_ahead))
         if agrees and opened.relying_party.most_ages_a_year is not None:
             return NextStep(Step.CONSENT)  # the yes is stored first: of parallel ones, each counts the others
         if _learns_too_much(opened, session, decisions.shared_by(consent), now=now):
@@ -139,7 +140,7 @@ def _learns_too_much(
     party, ages = opened.relying_party, _ages(asked)
     if party.most_ages_a_year is None or not ages:
         return False
-    since = localdate(now, UTC) - timedelta(days=365)
+    since = days.of_ages(now, settings.AGE_TIME_ZONE) - timedelta(days=365)
     answers = decisions.answers_to(party.client_id, session.wallet, now=now)
     learned = _ages(answer.path for answer in answers if answer.day > since)
     return len(ages | learned) > party.most_ages_a_year
@@ -269,6 +270,7 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
         alternatives=found.reveals_possible_answers,
         transactions=[entries.display(value) for value in transaction_data],
         transaction_hashes=[value.hash for value in transaction_data],
+        minutes_ahead=days.minutes_ahead(now, settings.AGE_TIME_ZONE),
         request_hash=row.request_hash,
         return_to=interactions.path_of(row),
         now=now,

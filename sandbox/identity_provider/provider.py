@@ -3,14 +3,15 @@
 from collections.abc import Mapping
 from datetime import datetime
 
+from django.conf import settings
 from django.urls import reverse
-from django.utils import timezone
 from django.utils.crypto import constant_time_compare, salted_hmac
 from django.utils.translation import gettext_lazy as _
 
 from infra import strict_json
 from sandbox.identity_provider.personas import OUTCOMES, Submission
 from sandbox.models import PickedOutcome
+from wallet.credential import days
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance
 from wallet.providers.contract import Check, Find, Message, MessageRefusedError, Provider, Received, Started
@@ -44,7 +45,7 @@ class SimulatedProvider(Provider):
         if picked is None or (not check.submitted and picked.picked_at < check.began_at):
             return Pending()
         submission = Submission(
-            today=timezone.localdate(now),
+            today=days.of_ages(now, settings.AGE_TIME_ZONE),
             now=picked.picked_at,
             count=check.submissions + (not check.submitted),
             age=now - picked.picked_at,

@@ -2,7 +2,7 @@
 
 import json
 from contextlib import suppress
-from datetime import UTC, date, datetime, timedelta, timezone
+from datetime import UTC, date, datetime, time, timedelta, timezone
 
 import pytest
 from hypothesis import given
@@ -103,9 +103,9 @@ def test_facts_that_do_not_fit_are_no_evidence(wrong):
 
 @pytest.mark.parametrize(("days", "expired"), [(-1, True), (0, False), (1, False)])
 def test_a_document_is_good_on_its_last_day(days, expired):
-    today = date(2026, 6, 1)
-    assert evidence_of(document_expires_on=today + timedelta(days=days)).has_expired(today) is expired
-    assert not evidence_of(document_expires_on=None).has_expired(today)
+    now = datetime(2026, 6, 1, 9, tzinfo=UTC)
+    assert evidence_of(document_expires_on=now.date() + timedelta(days=days)).has_expired(now) is expired
+    assert not evidence_of(document_expires_on=None).has_expired(now)
 
 
 @pytest.mark.parametrize("text", ["", " ", "a b c", "a  b", "a\nb", 'a"b', "é", "x" * 201])
@@ -143,11 +143,12 @@ def test_a_credential_ends_with_its_document_and_with_the_validity(nora, now, se
     settle(attempt_in("processing", nora, now), Verified(NORA_NEW, evidence), now=now)
     credential = Credential.objects.get()
     if ends_early:
-        assert credential.expires_at.date() in (last_day, last_day + timedelta(days=1))
-        assert credential.expires_at > datetime.combine(last_day, datetime.min.time(), UTC)
+        assert credential.expires_at == datetime.combine(last_day, time(10), UTC)  # over in UTC+14
+        assert credentials.last_day(credential) == last_day
     else:
         ends = now + settings.IDENTITY_VALIDITY
         assert ends - timedelta(days=1) < credential.expires_at <= ends  # to the day
+        assert credential.expires_at.timetz() == time(10, tzinfo=UTC)
     assert credentials.valid_credential(nora, now=now)
 
 

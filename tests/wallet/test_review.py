@@ -17,6 +17,7 @@ from tests.wallet.conftest import together
 from tests.wallet.operators import address, claimed, operate, operator, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
+from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
 from wallet.identity import review
@@ -119,10 +120,10 @@ def test_a_document_that_has_expired_is_not_approved(olga, taken):
 
 
 def test_the_credential_ends_with_the_document(nora, now):
-    tomorrow = now.date() + timedelta(days=1)
-    evidence = evidence_of(document_expires_on=tomorrow)
+    last_day = now.date() + timedelta(days=2)
+    evidence = evidence_of(document_expires_on=last_day)
     settle(attempt_in("processing", nora, now), Verified(NORA_NEW, evidence), now=now)
-    assert Credential.objects.get().expires_at.date() == tomorrow + timedelta(days=1)
+    assert credentials.last_day(Credential.objects.get()) == last_day
 
 
 def test_an_identity_verified_with_an_expired_document_goes_to_review(nora, now):

@@ -15,7 +15,7 @@ from wallet.credential import claims, credentials, type_metadata
 from wallet.credential.claims import Identity
 from wallet.sd_jwt.issuance import ALWAYS_PLAIN, all_withheld
 
-FROZEN = "3f174e87a7cef0b3ad759595ae8e1aebdf0b3befda7aa5b1847bcecbaf86533d"
+FROZEN = "3382d6a37605a1a71b27314e62b03b491d9fd362c33bb37146b09a8df1a31a89"
 ADA = Identity(
     "Ada", "Lovelace", date(1990, 11, 21), ("GB",), evidence_of().verification(), "ada@example.org", DETAILS
 )
@@ -34,6 +34,7 @@ def test_what_v1_has_said_from_the_beginning_never_changes(settings: Any):
     for described in (document, *document["claims"]):  # labels in further languages may join
         assert [each["locale"] for each in described["display"][1:]] in ([], ["es"])
         del described["display"][1:]
+        del described["display"][0]["description"]  # may become more exact
     mandatory = json.dumps(document, indent=2, ensure_ascii=False).encode()
     assert hashlib.sha256(mandatory).hexdigest() == FROZEN
 

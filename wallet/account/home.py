@@ -3,14 +3,14 @@
 from datetime import datetime, timedelta
 from typing import Any
 
+from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.utils.timezone import localdate
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
-from wallet.credential import credentials
+from wallet.credential import credentials, days
 from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
 from wallet.decorators import for_signed_in, for_signed_in_302, see_other
@@ -44,7 +44,8 @@ def _card(wallet: Wallet, *, now: datetime) -> dict[str, Any]:
     shown: dict[str, Any] = {}
     if credential and state in (Validity.VALID, ENDING):  # so it opens
         shown = {"name": credentials.full_name(credential), "evidence": _evidence(credential)}
-        shown["values"] = credentials.own_values(credential, today=localdate())
+        today = days.of_ages(now, settings.AGE_TIME_ZONE)
+        shown["values"] = credentials.own_values(credential, today=today)
     return {
         "here": "home",
         "signed_in_as": wallet.email,

@@ -314,7 +314,12 @@ WHOLE_FAMILIES: dict[str, ClaimPath] = {f"{family}.*": (family, "*") for family 
 
 # Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
 GROUPS: dict[ClaimPath, tuple[Text, str]] = {
-    ("age_equal_or_over",): (_("Age"), "Whether the person has reached an age, by threshold in years."),
+    ("age_equal_or_over",): (
+        _("Age"),
+        "Whether the person has reached an age, by threshold in years. A birthday counts once it has begun "
+        "in the issuer's time zone for ages, by default UTC-12, where days begin last. For those born on "
+        "29 February it is 1 March in other years.",
+    ),
     ("nationality_in",): (
         _("Nationality"),
         "Whether a nationality of the person is that of a country, by ISO 3166-1 alpha-2 code, or one in EU, "

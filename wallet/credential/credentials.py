@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import UTC, date, datetime, time, timedelta
+from datetime import date, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
@@ -19,7 +19,7 @@ from infra.sealing import SealError, seal_column, unseal_column
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
-from wallet.credential import claims, together
+from wallet.credential import claims, days, together
 from wallet.credential.claims import ClaimPath, Identity
 from wallet.credential.evidence import Assurance
 from wallet.credential.together import Answer, Fact
@@ -66,20 +66,18 @@ def issue(
     credential.issued_at = now
     credential.revoked_at = credential.erased_at = None
     credential.notice = ""
-    # To the day, so that the last tokens before the end do not single anybody out by their `exp`.
-    credential.expires_at = (now + settings.IDENTITY_VALIDITY).replace(
-        hour=0, minute=0, second=0, microsecond=0
-    )
+    # To the day, so that the last tokens before the end do not single anybody out by their `exp`, and at the
+    # hour at which documents end.
+    credential.expires_at = days.rounded_down(now + settings.IDENTITY_VALIDITY)
     if ends is not None:
-        after = datetime.combine(ends + timedelta(days=1), time(), tzinfo=UTC)
-        credential.expires_at = min(credential.expires_at, after)
+        credential.expires_at = min(credential.expires_at, days.end_of(ends))
     credential.save()
     return credential
 
 
 def last_day(credential: Credential) -> date:
     """The last day on which it is valid."""
-    return (credential.expires_at.astimezone(UTC) - timedelta(microseconds=1)).date()
+    return days.last_day_before(credential.expires_at)
 
 
 def has_ended(credential: Credential, *, now: datetime) -> bool:

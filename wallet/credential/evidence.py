@@ -9,6 +9,8 @@ from typing import Any, TypeGuard
 from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from wallet.credential import days
+
 MAX_TEXT = 200
 COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # the form only; `countries` knows those of countries
 _IDENTIFIER = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}", re.ASCII)
@@ -168,9 +170,9 @@ class Evidence:
         """What the credential can disclose of it."""
         return Verification(self.assurance, self.verified_at.astimezone(UTC).date(), self.method)
 
-    def has_expired(self, today: date) -> bool:
-        """Whether the document was not valid any more on this day."""
-        return self.document_expires_on is not None and self.document_expires_on < today
+    def has_expired(self, now: datetime) -> bool:
+        """Whether the document has ended, see `days`."""
+        return self.document_expires_on is not None and days.is_over(self.document_expires_on, now)
 
     def to_json(self) -> str:
         """As JSON, to be sealed."""

@@ -1,7 +1,7 @@
 """The type metadata of the credential (SD-JWT VC §5), published at the address in `vct`.
 
-What is published stays: only claims that are not mandatory and labels in further languages may join it. Any
-other change is a new version of the type, at a new address (§6).
+What is published stays: only claims that are not mandatory and labels in further languages may join it, and a
+description may become more exact. Any other change is a new version of the type, at a new address (§6).
 """
 
 import json

@@ -6,12 +6,12 @@ from time import monotonic
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.text import capfirst, format_lazy
-from django.utils.timezone import localdate
 from django.utils.translation import gettext_lazy as _
 
 from infra.waiting import NoThreadFreeError
-from wallet.credential import details, names
+from wallet.credential import days, details, names
 from wallet.credential.claims import CLAIMS, MAX_NAME, Identity, IdentityError, detail_label
 from wallet.credential.countries import countries, country_code, nationalities
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
@@ -167,7 +167,7 @@ class IdentityForm(ReasonForm):
 
     def clean(self) -> dict[str, Any]:
         """Adds `identity` to the cleaned data."""
-        cleaned = super().clean() or {}
+        cleaned, now = super().clean() or {}, timezone.now()
         if self.errors:
             return cleaned
         try:
@@ -181,9 +181,9 @@ class IdentityForm(ReasonForm):
             raise forms.ValidationError(
                 _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"
             ) from error
-        if cleaned["birth_date"] >= localdate():
+        if cleaned["birth_date"] > days.newest(now):
             self.add_error("birth_date", _("A birth date lies in the past."))
-        if (expires_on := cleaned["document_expires_on"]) and expires_on < localdate():
+        if (expires_on := cleaned["document_expires_on"]) and days.is_over(expires_on, now):
             self.add_error("document_expires_on", _("This document has expired: ask for another one."))
         country = cleaned["issuing_country"] and country_code(cleaned["issuing_country"])
         if country is None:

@@ -4,9 +4,9 @@ from contextlib import suppress
 from datetime import datetime
 
 from django.db import transaction
-from django.utils.timezone import localdate
 
 from infra.limits import LimitReachedError
+from wallet.credential import days
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
 from wallet.identity import enrollment, state_machine
@@ -86,7 +86,10 @@ def _submitted(verification: IdentityVerification, *, now: datetime) -> None:
 def _approve_or_review(
     verification: IdentityVerification, identity: Identity, evidence: Evidence, *, now: datetime
 ) -> None:
-    if evidence.has_expired(localdate(now)):
+    if identity.birth_date > days.newest(now):
+        to_review(verification, "unreadable", identity, evidence, now=now)
+        return
+    if evidence.has_expired(now):
         to_review(verification, "document_expired", identity, evidence, now=now)
         return
     try:

@@ -21,7 +21,7 @@ from presentation.models import RelyingParty
 from presentation.requests.client import ReturnAddress
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
-from wallet.credential import claims
+from wallet.credential import claims, days
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance, Verification
 from wallet.deadlines import Deadline
@@ -75,7 +75,7 @@ def _question(party: RelyingParty, records: Sequence[ScopeRecord], now: datetime
     return Question(
         consent=consent,
         transactions=(),
-        claims=tuple(claims.preview(_sample(now), paths, today=localdate(now))),
+        claims=tuple(claims.preview(_sample(now), paths, today=days.of_ages(now, settings.AGE_TIME_ZONE))),
         optional=frozenset(set(paths) - required),
         last_shared_at=None,
         new=frozenset(),

@@ -5,6 +5,7 @@ import re
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
+from datetime import timezone as tz
 from html import unescape
 from typing import Any
 
@@ -17,9 +18,11 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
+from sandbox.identity_provider.personas import years_before
 from tests.consent.questions import last_shared
 from tests.people import BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
+from wallet.credential import days
 from wallet.models import Credential, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -331,6 +334,32 @@ def test_an_age_is_signed_as_it_was_shown_over_midnight_too(
     assert re.search(r"Aged 18 or over.*?<bdi>No</bdi>", shown, re.DOTALL)
     disclosures = [base64.urlsafe_b64decode(part + "==") for part in token.split("~")[1:-1]]
     assert any(b'"18",false' in said for said in disclosures)
+
+
+@pytest.mark.parametrize("hours", [-23, -12, 0, 14, 23])
+@pytest.mark.parametrize("is_birthday", [True, False])
+def test_an_age_is_that_of_the_day_in_the_zone_of_the_operator_and_stays_so(
+    client: Client,
+    acme_bank: RelyingParty,
+    sign_in: SignIn,
+    settings: Any,
+    hours: int,
+    is_birthday: bool,
+) -> None:
+    settings.AGE_TIME_ZONE = zone = tz(timedelta(hours=hours))
+    today = days.of_ages(timezone.now(), zone)
+    birthday = years_before(today if is_birthday else today + timedelta(days=1), 18)
+    tom = enroll("tom@example.org", given_name="Tom", family_name="Young", birth_date=birthday)
+    sign_in(tom)
+    page = ask(client, acme_bank, login_hint="tom@example.org")
+    settings.AGE_TIME_ZONE = tz(timedelta(hours=23 if hours < 0 else -23))  # by the time of the answer
+
+    shown = client.get(page).content.decode()
+    token = fragment(client.get(decide(client, page)).headers["Location"])["vp_token"]
+
+    assert re.search(rf"Aged 18 or over.*?<bdi>{'Yes' if is_birthday else 'No'}</bdi>", shown, re.DOTALL)
+    disclosures = [base64.urlsafe_b64decode(part + "==") for part in token.split("~")[1:-1]]
+    assert any((b'"18",true' if is_birthday else b'"18",false') in said for said in disclosures)
 
 
 PAYMENT = {

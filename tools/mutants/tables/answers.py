@@ -155,8 +155,8 @@ MUTANTS = (
     mutant(
         "answer: with the age of another day than was shown",
         _ANSWERS,
-        "        today=localdate(consent.asked_at, UTC),\n",
-        "        today=localdate(now, UTC),\n",
+        "            today=days.as_asked(consent.asked_at, consent.minutes_ahead),\n",
+        "            today=now.date(),\n",
         f"{_FLOW}::test_an_age_is_signed_as_it_was_shown_over_midnight_too",
     ),
     mutant(

@@ -6,13 +6,13 @@ from datetime import date, datetime
 from operator import attrgetter
 from typing import Any
 
-from django.utils.timezone import localdate
+from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
 from infra.sealing import SealError
 from wallet.account import subjects
-from wallet.credential import credentials
+from wallet.credential import credentials, days
 from wallet.credential.claims import CLAIMS, GROUPS
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS
 from wallet.models import Credential, IdentityVerification, Picture, Subject, Wallet
@@ -116,9 +116,10 @@ def wallet_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
 
 def identity_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The verified identity with its values: one entry, or none."""
+    today = days.of_ages(now, settings.AGE_TIME_ZONE)
     for credential in Credential.objects.filter(wallet=person.id):
         try:
-            values: dict[str, Any] | None = credentials.disclosed(credential, today=localdate(now))
+            values: dict[str, Any] | None = credentials.disclosed(credential, today=today)
         except SealError:  # its key is lost, or it is erased
             values = None
         yield {**described(credential, IDENTITY), "values": values}

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from infra.sealing import sha256_hex
+from wallet.credential import days
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, Evidence, EvidenceError
 from wallet.providers.findings import Failed, Finding, NeedsReview, NotHere, Verified
@@ -46,7 +47,7 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
     identity: Identity | None = None
     try:
         evidence = _evidence(claims, settings, told, now)
-        identity = people.identity(claims.claims, settings.claims, today=now.date())
+        identity = people.identity(claims.claims, settings.claims, today=days.newest(now))
         return Verified(identity, replace(evidence, **people.document(claims.evidence)))
     except (IdentityError, EvidenceError):
         return NeedsReview("unreadable", identity, evidence)

@@ -7,10 +7,11 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.utils.timezone import localdate
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
+from wallet.credential import days
 from wallet.credential.claims import MAX_NAME, details_in_words
 from wallet.credential.names import name
 from wallet.decorators import for_holder, see_other
@@ -42,7 +43,7 @@ class AboutYouForm(forms.Form):
         """Adds `typed`, as a transaction keeps it."""
         cleaned = super().clean() or {}
         born = cleaned.get("birth_date")
-        if born and born >= localdate():
+        if born and born > days.newest(timezone.now()):
             self.add_error("birth_date", _("A birth date lies in the past."))
         names = {part: name(cleaned.get(part)) for part in ("given_name", "family_name")}
         if not any(names.values()):
