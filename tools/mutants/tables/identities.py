@@ -7,6 +7,21 @@ _BODIES = "wallet/identity/arriving_bodies.py"
 
 MUTANTS = (
     mutant(
+        "identity: somebody without any name is verified by a sign-in",
+        "wallet/providers/openid_connect/verified_claims.py",
+        "has_name = not names or _how_many(claims, names) > 0",
+        "has_name = True",
+        "wallet/providers/test_openid_connect.py::"
+        "test_details_that_are_not_there_send_the_person_to_another_provider",
+    ),
+    mutant(
+        "identity: what only fills a field is a name",
+        "wallet/credential/names.py",
+        'return ours if has_letter and not _FILLER.fullmatch(ours) else ""',
+        "return ours",
+        "wallet/test_names.py::test_what_only_fills_a_field_is_no_name",
+    ),
+    mutant(
         "identity: several processes ask a provider at once",
         _PROGRESS,
         "rows.filter(free, state__in=WAITING)",
