@@ -33,6 +33,16 @@ def test_faults_of_the_service_are_found_and_one_can_be_repeated_by_its_number()
     assert ("status 500" in again, "a redirect to an address" in again) == (True, False)
 
 
+@pytest.mark.postgresql
+def test_what_checks_the_proofs_that_people_keep_may_not_fail_in_another_way() -> None:
+    faults = "careless-receipts,careless-library"
+    done = fuzz("--fault", faults, "--only", "receipts,client libraries", "--seed", "q", "--count", "60")
+    assert done.returncode == 1
+    assert "FAILURE" in done.stdout
+    assert re.search(r"status 500 at /receipt-check/: KeyError", done.stdout), done.stdout[-5000:]
+    assert re.search(r"LookupError escaped at \(Python library: finish\)", done.stdout), done.stdout[-5000:]
+
+
 def nobody(environ: object, start_response: object) -> list[bytes]:
     raise RuntimeError
 

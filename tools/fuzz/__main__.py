@@ -17,7 +17,7 @@ from typing import Any
 import psycopg
 
 from tests.pgcluster import Cluster, binaries
-from tools.fuzz.gateway import BASE_URL
+from tools.fuzz.gateway import BASE_URL, METRICS_TOKEN
 from tools.fuzz.table import Sum, render
 
 FULL = 200_000  # requests; a run of this size must have reached every address and depth
@@ -90,6 +90,7 @@ def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path
     providers.write_text("[simulated]\n[in_person]\n[from_afar]\n")
     surroundings = {
         "PATH": os.environ["PATH"],
+        "PYTHONPATH": str(ROOT / "clients/python/src"),
         "FUZZ_PROGRESS": os.environ.get("FUZZ_PROGRESS", ""),
         "DJANGO_SETTINGS_MODULE": "config.settings",
         "ENVIRONMENT": "sandbox",
@@ -100,7 +101,7 @@ def start(asked: argparse.Namespace, number: int, cluster: Cluster, folder: Path
         "STATE_DIRECTORY": str(folder / name),
         "TRUSTED_PROXY_COUNT": "1",
         "IDENTITY_PROVIDERS_FILE": str(providers),
-        "METRICS_TOKEN": "m" * 40,
+        "METRICS_TOKEN": METRICS_TOKEN,
         "LOG_LEVEL": "ERROR",
     }
     command = [sys.executable, "-m", "tools.fuzz.process", *words]

@@ -20,7 +20,7 @@ from django.utils import timezone
 from consent.models import Consent
 from infra.limits import LimitReachedError
 from infra.models import Allowance
-from keys.models import SigningKey
+from keys.models import KINDS, SigningKey
 from keys.rotation import due_steps
 from presentation.models import Interaction, RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
@@ -39,6 +39,7 @@ from wallet.sign_in.sessions import ABSOLUTE
 
 HOLDERS = 8
 PARTIES = 18
+SHOPS = 3  # clients of OpenID Connect
 WEB = "https://relying-party{number}.example/callback"
 LOOPBACK = "http://127.0.0.1:5000/callback"
 
@@ -90,6 +91,7 @@ class Dataset:
 
     party_server: PartyServer
     parties: list[Party] = field(default_factory=list)
+    shops: list[Party] = field(default_factory=list)  # clients of OpenID Connect
     holders: list[Wallet] = field(default_factory=list)
     # Made at the beginning and never changed, so that a scenario does not depend on those before it.
     presentations: list[dict[str, Any]] = field(
@@ -104,8 +106,9 @@ class Dataset:
         RelyingParty.objects.exclude(state="active").update(state="active", suspension_reason="")
         Wallet.objects.exclude(state="active").update(state="active")
         get_user_model().objects.update(is_staff=True, is_superuser=True, is_active=True)
-        if not SigningKey.objects.filter(state=SigningKey.State.ACTIVE).exists():
-            due_steps.rotate(now=now)
+        for kind in KINDS:
+            if not kind.objects.filter(state=SigningKey.State.ACTIVE).exists():
+                due_steps.rotate(now=now, kind=kind)
         WalletClosure.objects.filter(wallet__in=[holder.pk for holder in self.holders]).delete()
         Credential.objects.filter(state="suspended").update(state="valid")
         for holder in self.holders:
@@ -169,10 +172,12 @@ class Dataset:
 def build() -> Dataset:
     """Create the dataset with which every run begins."""
     dataset = Dataset(PartyServer())
-    due_steps.rotate(now=timezone.now())
+    for kind in KINDS:
+        due_steps.rotate(now=timezone.now(), kind=kind)
     operator()
     dataset.party_server.reply = answer(b"{}")
     dataset.parties = [party(number, dataset.party_server) for number in range(PARTIES)]
+    dataset.shops = [party(PARTIES + number, dataset.party_server, openid=True) for number in range(SHOPS)]
     for number in range(HOLDERS):
         holder = Wallet.objects.create(email=f"holder{number}@example.org", created_at=timezone.now())
         enrol(holder, timezone.now())
@@ -198,7 +203,7 @@ def enrol(holder: Wallet, now: datetime) -> None:
         credentials.issue(holder, identity, verification, now=now)
 
 
-def party(number: int, party_server: PartyServer) -> Party:
+def party(number: int, party_server: PartyServer, *, openid: bool = False) -> Party:
     """Registers relying parties that differ in wire format, keys and required kind of request."""
     key = new_key()
     jwks = {"keys": [{"kid": "one", **public_jwk(key)}, {"kid": "enc", "alg": "ECDH-ES", **public_jwk(key)}]}
@@ -207,9 +212,9 @@ def party(number: int, party_server: PartyServer) -> Party:
     row = RelyingParty.objects.create(
         name=f"Party {number}",
         purpose="To send you a book" if number % 2 else "",
-        wire_format=RelyingParty.WireFormat.values[number % 2],
+        wire_format=RelyingParty.WireFormat.values[2 if openid else number % 2],
         allowed_scopes=list(catalogue.current()),
-        allowed_claims=list(NAMES) if number % 4 else [],
+        allowed_claims=list(NAMES) if openid or number % 4 else [],
         allowed_transaction_data_types=list(entries.TYPES),
         grants=list(GRANTS),
         jwks=None if published else jwks,
@@ -217,8 +222,8 @@ def party(number: int, party_server: PartyServer) -> Party:
         request_uri_prefix=prefix,
         webhook_url=f"{party_server.origin}/hook" if number % 3 == 0 else "",
         webhook_events=list(WebhookEvent.Type.values) if number % 3 == 0 else [],
-        requires_signed_requests=number % 9 == 7,
-        requires_pushed_requests=number % 9 == 8,
+        requires_signed_requests=not openid and number % 9 == 7,
+        requires_pushed_requests=not openid and number % 9 == 8,
         logo=png(64, 64) if number % 3 == 1 else b"",
     )
     party_server.documents[f"/jwks/{number}"] = answer(json.dumps(jwks).encode())

@@ -1,6 +1,7 @@
 """Faults that a test puts into the service, to see that a fuzz run finds them."""
 
 from collections.abc import Callable
+from typing import Any
 
 
 def nothing() -> None:
@@ -29,8 +30,36 @@ def any_redirect() -> None:
     client.is_registered = lambda uri, registered: True  # type: ignore[assignment]
 
 
+def careless_receipts() -> None:
+    """A statement that is no receipt raises an error that the page does not expect."""
+    from consent import statements
+
+    def read(token: str) -> dict[str, Any]:
+        raise KeyError(token)
+
+    statements.read = read
+
+
+def careless_library() -> None:
+    """The Python library raises an error of its parts instead of its own."""
+    from tools.fuzz.verifiers import load_library
+
+    library = load_library()
+    careful = library.Wallet.finish
+
+    def finish(*arguments: Any) -> Any:
+        try:
+            return careful(*arguments)
+        except library.Rejected as error:
+            raise LookupError(error.check) from error
+
+    library.Wallet.finish = finish
+
+
 FAULTS: dict[str, Callable[[], None]] = {
     "nothing": nothing,
     "unguarded-ascii": unguarded_ascii,
     "any-redirect": any_redirect,
+    "careless-receipts": careless_receipts,
+    "careless-library": careless_library,
 }

@@ -13,6 +13,7 @@ from gunicorn.http.wsgi import create
 PORT = 8000
 HOST = f"localhost:{PORT}"
 BASE_URL = f"http://{HOST}"
+METRICS_TOKEN = "0123456789abcdefghijklmnopqrstuvwxyzABCD"
 
 
 @dataclass(frozen=True)

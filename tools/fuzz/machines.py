@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
-from tools.fuzz.gateway import BASE_URL
+from tools.fuzz.gateway import BASE_URL, METRICS_TOKEN
 from tools.fuzz.requests import (
     AUTHORIZE,
     JSON_TYPE,
@@ -50,7 +50,7 @@ def _party(browser: "Browser") -> Any:
     return browser.mutator.rng.choice(browser.runner.dataset.parties)
 
 
-def _proof(browser: "Browser", party: Any) -> tuple[Pairs, dict[str, str]]:
+def proof(browser: "Browser", party: Any) -> tuple[Pairs, dict[str, str]]:
     """Form fields and headers that authenticate the client, by a random method."""
     match browser.mutator.rng.randrange(4):
         case 0:
@@ -67,9 +67,9 @@ def token(browser: "Browser") -> None:
     """Requests access tokens by every method of authentication."""
     party = _party(browser)
     for _ in range(4):
-        proof, headers = _proof(browser, party)
+        fields, headers = proof(browser, party)
         scope = browser.mutator.rng.choice(("", "presentation:verify", "presentation:push presentation:read"))
-        pairs = [("grant_type", "client_credentials"), ("scope", scope), *proof]
+        pairs = [("grant_type", "client_credentials"), ("scope", scope), *fields]
         reply = browser.send("POST", TOKEN, browser.mutator.form(pairs), **headers)
         browser.runner.account.reached["access tokens given"] += reply.status == 200
 
@@ -79,10 +79,10 @@ def push(browser: "Browser") -> None:
     party = _party(browser)
     for _ in range(4):
         asked, _data = parameters(browser, party, "holder1@example.org")
-        proof, headers = _proof(browser, party)
-        pairs = [*asked.items(), *proof]
+        fields, headers = proof(browser, party)
+        pairs = [*asked.items(), *fields]
         if browser.mutator.rng.random() < 0.4:
-            pairs = [("request", request_object(browser, party, asked)), *proof]
+            pairs = [("request", request_object(browser, party, asked)), *fields]
         reply = browser.send("POST", PAR, browser.mutator.form(pairs), **headers)
         browser.runner.account.reached["requests pushed"] += reply.status == 201
         if reply.status == 201 and browser.mutator.rng.random() < 0.5:
@@ -104,19 +104,19 @@ def verify(browser: "Browser") -> None:
     """Has existing presentations verified, valid and mutated, by their own relying party and by others."""
     known = browser.runner.dataset.presentations
     for _ in range(4):
-        one = browser.mutator.rng.choice(known) if known else {"party": _party(browser), "body": _NOTHING}
+        one = browser.mutator.rng.choice(known) if known else {"party": _party(browser), "body": NOTHING}
         party = _party(browser) if browser.mutator.rng.random() < 0.15 else one["party"]
         send_to_verify(browser, party, dict(one["body"]))
 
 
-_NOTHING = {"vp_token": "eyJhbGciOiJFUzI1NiJ9.e30.AA~", "nonce": "n" * 16, "transaction_data": ["e30"]}
+NOTHING = {"vp_token": "eyJhbGciOiJFUzI1NiJ9.e30.AA~", "nonce": "n" * 16, "transaction_data": ["e30"]}
 
 
 def outcome(browser: "Browser") -> None:
     """Queries the outcome of a request."""
     party, known = _party(browser), browser.runner.dataset.presentations
     for _ in range(3):
-        one = browser.mutator.rng.choice(known) if known else {"party": party, "body": _NOTHING}
+        one = browser.mutator.rng.choice(known) if known else {"party": party, "body": NOTHING}
         path, headers = PRESENTATION + "outcome", bearer(browser, one["party"])
         reply = browser.get(path, [("nonce", one["body"]["nonce"])], **headers)
         browser.runner.account.reached["outcomes told"] += reply.status == 200
@@ -174,5 +174,5 @@ def documents(browser: "Browser") -> None:
             browser.send("GET", path, If_None_Match=tag)
     reply = browser.get(f"/relying-parties/{_party(browser).client_id}/logo")
     browser.runner.account.reached["logos shown"] += reply.status == 200 and reply.body[1:4] == b"PNG"
-    browser.get("/metrics", Authorization=f"Bearer {'m' * 40}")
+    browser.get("/metrics", Authorization=f"Bearer {METRICS_TOKEN}")
     browser.get("/static/" + rng.choice(("base.css", "admin/css/base.css", "../settings.py", "x")))

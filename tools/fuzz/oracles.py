@@ -10,6 +10,7 @@ from tools.fuzz.gateway import BASE_URL, HOST, Reply
 PRESENTATION = "/verifiable-credentials/v1/presentation/"
 JSON = (
     *("/oauth/v2/token", *(PRESENTATION + name for name in ("par", "verify", "outcome")), "/sandbox/holder"),
+    "/openid-connect/userinfo",
     *("/playground/answers/", "/playground/answers/read/", "/sandbox/api/openapi.json"),
     *("/.well-known/openid-configuration", "/.well-known/oauth-authorization-server"),
     *("/.well-known/jwt-vc-issuer", "/openid-connect/jwks", "/credential-types/identity/v1", "/status-lists"),
@@ -18,6 +19,7 @@ JSON = (
 PERSONAL = (
     *("/wallet/", "/consent/", "/admin/", "/sandbox/identity/", "/sandbox/mailbox/", "/sandbox/holder"),
     *("/sandbox/relying-parties/", "/oauth/", "/metrics", "/playground/"),
+    *("/receipt-check/", "/openid-connect/userinfo"),
     *(PRESENTATION + name for name in ("interactions/", "par", "verify", "outcome")),
 )
 

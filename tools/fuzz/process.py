@@ -35,7 +35,7 @@ def run_scenarios(runner: Runner, seed: str, first: int, step: int, count: int, 
             return
         if (number - first) // step % REPAIRED_EVERY == 0:
             runner.dataset.repair()
-        for party in runner.dataset.parties:
+        for party in (*runner.dataset.parties, *runner.dataset.shops):
             party.token = ""
         runner.number = number
         rng = random.Random(f"{seed} {number}")

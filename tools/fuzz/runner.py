@@ -4,6 +4,7 @@ import logging
 import sys
 import traceback
 from collections import Counter
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -72,10 +73,38 @@ class Runner:
         for sign, name in SIGNS.items():
             self.account.reached[name] += sign in reply.location
         for wrong in self.oracles.wrong(reply):
-            self._note(wrong, route, wire, reply)
+            self.note(wrong, route, wire.octets().decode("latin-1"), reply)
         return reply
 
-    def _note(self, wrong: str, route: str, wire: Wire, reply: Reply) -> None:
+    def tried(
+        self,
+        scenario: str,
+        place: str,
+        allowed: type[Exception] | tuple[type[Exception], ...],
+        given: object,
+        call: Callable[..., Any],
+        *arguments: Any,
+    ) -> Any:
+        """What a verifier says that runs without the service; None if it raises an `allowed` exception.
+
+        Any other exception is a failure. It counts as a request. given: what to print if it fails.
+        """
+        self.account.sent[scenario] += 1
+        try:
+            result = call(*arguments)
+        except allowed:
+            self.account.replies[f"({place}) 4xx"] += 1
+            return None
+        except Exception as error:
+            self.account.replies[f"({place}) escaped"] += 1
+            escaped = Reply(escaped=error)
+            self.note(f"{type(error).__name__} escaped", f"({place})", repr(given), escaped)
+            return None
+        self.account.replies[f"({place}) 2xx"] += 1
+        return result
+
+    def note(self, wrong: str, route: str, sent: str, reply: Reply) -> None:
+        """Counts a failure, and prints the first of its kind. sent: what caused it."""
         text = self.last_traceback.text
         if reply.escaped is not None:
             text = "".join(traceback.format_exception(reply.escaped))
@@ -90,7 +119,7 @@ class Runner:
             {
                 "count": 0,
                 "scenario": self.number,
-                "request": wire.octets()[:3000].decode("latin-1"),
+                "request": sent[:3000],
                 "status": reply.status,
                 "location": reply.location[:300],
                 "traceback": text[-6000:],

@@ -4,7 +4,7 @@ import random
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tools.fuzz import forms, machines, pages, people
+from tools.fuzz import forms, kept_proofs, machines, openid_connect, pages, people, verifiers
 
 if TYPE_CHECKING:
     from tools.fuzz.browser import Browser
@@ -20,6 +20,11 @@ SCENARIOS: dict[str, Scenario] = {
     "push": machines.push,
     "verify": machines.verify,
     "outcome": machines.outcome,
+    "sign in at a client": openid_connect.sign_in,
+    "guess at a client": openid_connect.guess,
+    "receipts": kept_proofs.receipts,
+    "evidence": kept_proofs.evidence,
+    "client libraries": verifiers.verify,
     "holder": machines.simulate_holder,
     "posted to the playground": machines.playground,
     "documents": machines.documents,
@@ -34,7 +39,16 @@ SCENARIOS: dict[str, Scenario] = {
     "operations": forms.operations,
     "any address": pages.any_address,
 }
-_SHARES = {"present": 16, "enrol": 4, "sign in": 4, "verify": 5, "operate": 6, "any address": 6, "push": 4}
+_SHARES = {
+    "present": 16,
+    "enrol": 4,
+    "sign in": 4,
+    "verify": 5,
+    "operate": 6,
+    "any address": 6,
+    "push": 4,
+    "sign in at a client": 8,
+}
 
 
 def choose(rng: random.Random, only: str = "") -> str:

@@ -13,6 +13,9 @@ DEPTHS = (
     *("identity checks", "presentations taken back", "applications self-registered", "logos shown"),
     *("tokens by the sandbox’s holder", "answers read at the playground"),
     *("forms sent as they stood on a page", "forms of a wallet", "operations on rows", "recoveries"),
+    *("codes given", "codes exchanged", "UserInfo given", "receipts saved", "receipts found genuine"),
+    *("evidence given", "evidence found genuine", "archives found genuine"),
+    "answers accepted by the client libraries",
     *("passkeys added", "sign-ins with a passkey", "identity checks in review", "identity checks decided"),
 )
 _CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "escaped")
