@@ -43,6 +43,7 @@ def _documents_before(handler: Application) -> Application:
     # Imported here, because Django has to be set up first.
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
     from infra.database import hung_database, kept_connections
+    from wallet.identity.arriving_bodies import UNREAD, AnswerBeforeBody
 
     kept_connections.receive_signals()
     documents: dict[str, Application] = {f"/{path}": each.wsgi for path, each in PUBLISHED_DOCUMENTS.items()}
@@ -54,7 +55,10 @@ def _documents_before(handler: Application) -> Application:
         if published is not None:
             return published(environ, start_response)
         hung_database.begin(settings.DATABASE_ANSWER_TIMEOUT)
-        return handler(environ, start_response)
+        answer = handler(environ, start_response)
+        if UNREAD in environ and "gunicorn.socket" in environ:
+            return AnswerBeforeBody(answer, environ["gunicorn.socket"])
+        return answer
 
     return application
 

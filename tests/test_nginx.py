@@ -70,7 +70,9 @@ class Visitor:
 
 
 @contextmanager
-def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) -> Iterator[None]:
+def proxy(
+    folder: Path, port: int, *instances: int, plain: int | None = None, text: str = SHIPPED
+) -> Iterator[None]:
     """Runs nginx with deploy/nginx.conf and the paths, ports and certificate of this test.
 
     instances: the ports of one instance or two. plain: the port without TLS.
@@ -82,7 +84,7 @@ def proxy(folder: Path, port: int, *instances: int, plain: int | None = None) ->
         "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
         "/var/log/nginx": str(folder),
     }
-    with running(folder, port, SHIPPED, here):
+    with running(folder, port, text, here):
         yield
 
 

@@ -208,6 +208,15 @@ def test_a_stranger_is_refused_before_the_body_is_taken_and_others_pass_meanwhil
     assert passed.status == 303
 
 
+def test_a_stranger_who_sends_fast_reads_the_answer_each_time(service: Service) -> None:
+    """The service answers while nginx still sends, which a connection closed at once would break off."""
+    stranger = Person(service.port, service.new("127.0.0.3").form, "127.0.0.2")
+
+    answers = [stranger.ask(b"x" * 20_000_000, **{"Content-Type": MULTIPART_CONTENT}) for _ in range(12)]
+
+    assert {answer.status for answer in answers} == {404}
+
+
 def test_who_holds_what_one_client_may_have_does_not_hinder_others(service: Service) -> None:
     """The address is that of a wallet with a check, and of another: what it gets is for both together."""
     slow, another, person = (service.new(address) for address in ("127.0.0.2", "127.0.0.2", "127.0.0.3"))

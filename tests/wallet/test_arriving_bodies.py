@@ -2,17 +2,26 @@
 
 import socket
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager
 from io import BytesIO
 from typing import Any
 
 import pytest
+from django.http import HttpRequest, HttpResponse
 from django.test import RequestFactory
 from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.waiting import NoThreadFreeError, most_for_applications, waiting_for
-from wallet.identity.arriving_bodies import ArrivingBody, BodyNotWholeError, arriving
+from wallet.identity.arriving_bodies import (
+    UNREAD,
+    AnswerBeforeBody,
+    ArrivingBody,
+    BodyNotWholeError,
+    arriving,
+    may_leave_the_body_unread,
+)
 
 
 @given(
@@ -141,3 +150,50 @@ def test_a_client_that_has_gone_when_the_time_is_over_breaks_nothing() -> None:
     theirs.close()
     with ours, sent("one", "192.0.2.1", seconds=0.05, connection=ours) as body:
         assert body.read(2) == b"ab"
+
+
+class Pages(list[bytes]):
+    """An answer as Django's: `close` is called once."""
+
+    closed = 0
+
+    def close(self) -> None:
+        self.closed += 1
+
+
+def test_after_an_answer_the_rest_of_the_body_is_dropped_until_the_client_goes() -> None:
+    ours, theirs = socket.socketpair()
+    with ours, theirs, ThreadPoolExecutor(1) as thread:
+        theirs.settimeout(60)
+        answer = AnswerBeforeBody(pages := Pages([b"a", b"b"]), ours)
+        assert list(answer) == [b"a", b"b"]
+        closing = thread.submit(answer.close)
+        theirs.sendall(b"x" * 5_000_000)  # more than any buffer of the system has room for
+        theirs.close()
+        closing.result(60)
+    assert pages.closed == 1
+
+
+def test_a_client_that_stays_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("wallet.identity.arriving_bodies.DROPPED_FOR", 0.01)
+    ours, theirs = socket.socketpair()
+    with ours, theirs:
+        AnswerBeforeBody([b"a"], ours).close()
+
+
+@pytest.mark.parametrize(
+    ("method", "reads", "unread"),
+    [("GET", 0, False), ("POST", 0, True), ("POST", 1, True), ("POST", 2, False)],
+)
+def test_an_answer_before_the_body_was_read_is_marked(method: str, reads: int, unread: bool) -> None:
+    def view(request: HttpRequest) -> HttpResponse:
+        if reads:
+            with arriving(request, "one", seconds=60) as body:
+                body.read(reads)
+        return HttpResponse()
+
+    more = {"wsgi.input": BytesIO(b"ab"), "CONTENT_LENGTH": "2"}
+    request = RequestFactory().generic(method, "/", **more)
+    may_leave_the_body_unread(view)(request)
+
+    assert (UNREAD in request.META) is unread

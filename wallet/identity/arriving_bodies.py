@@ -7,15 +7,21 @@ bytes. A thread of this process waits meanwhile, so these waits count with those
 """
 
 import socket
-from collections.abc import Hashable, Iterator
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import wraps
 from threading import Lock, Timer
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 
 from infra import browser
 from infra.waiting import NoThreadFreeError, waiting_for
+
+UNREAD = "presentation.unread_body"  # in the WSGI environment: the answer was made before the body was read
+DROPPED_FOR = 2.0  # seconds; a proxy closes the connection as soon as it has the answer
+View = Callable[..., HttpResponseBase]
 
 _senders: set[Hashable] = set()  # whose bodies arrive in this process right now
 _senders_lock = Lock()
@@ -30,6 +36,11 @@ class ArrivingBody:
 
     def __init__(self, stream: BinaryIO, length: int) -> None:
         self._stream, self._missing = stream, length
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether every byte was read."""
+        return not self._missing
 
     def read(self, size: int) -> bytes:
         """The next `size` bytes, fewer only at the end of the body. Raises `BodyNotWholeError`."""
@@ -60,7 +71,44 @@ def arriving(request: HttpRequest, sender: Hashable, *, seconds: float) -> Itera
         held.enter_context(_ended_after(seconds, request.META.get("gunicorn.socket")))
         length = request.META.get("CONTENT_LENGTH") or ""
         known = length.isascii() and length.isdigit()
-        yield ArrivingBody(request.META["wsgi.input"], int(length) if known else 0)
+        body = ArrivingBody(request.META["wsgi.input"], int(length) if known else 0)
+        yield body
+        if known and body.is_whole:
+            request.META.pop(UNREAD, None)
+
+
+def may_leave_the_body_unread(view: View) -> View:
+    """A view that may answer before the body has arrived; `AnswerBeforeBody` then sends its answer."""
+
+    @wraps(view)
+    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        if request.method not in ("GET", "HEAD"):
+            request.META[UNREAD] = True
+        return view(request, *args, **kwargs)
+
+    return answer
+
+
+class AnswerBeforeBody:
+    """A WSGI answer after which the rest of the body is read and dropped, until the client has the answer.
+
+    If the connection were closed while the proxy still sends the body, the proxy would take that for an error
+    of this instance, and might not read the answer at all.
+    """
+
+    def __init__(self, answer: Iterable[bytes], connection: socket.socket) -> None:
+        self._answer, self._connection = answer, connection
+
+    def __iter__(self) -> Iterator[bytes]:
+        return iter(self._answer)
+
+    def close(self) -> None:
+        """Called by the server when the answer was sent (PEP 3333)."""
+        if close := getattr(self._answer, "close", None):
+            close()
+        with _ended_after(DROPPED_FOR, self._connection), suppress(OSError):
+            while self._connection.recv(65_536):
+                pass
 
 
 @contextmanager

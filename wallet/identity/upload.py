@@ -19,7 +19,7 @@ from infra.waiting import NoThreadFreeError
 from wallet.decorators import for_holder, see_other
 from wallet.identity import page, pictures, progress, state_machine
 from wallet.identity import picture_encoding as picture_files
-from wallet.identity.arriving_bodies import BodyNotWholeError, arriving
+from wallet.identity.arriving_bodies import BodyNotWholeError, arriving, may_leave_the_body_unread
 from wallet.identity.forms import UploadForm
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.providers.from_afar import FromAfar
@@ -32,6 +32,7 @@ UPLOADS = Limit.from_settings("identity-uploads")  # per wallet; pictures cost t
 Files = MultiValueDict[str, UploadedFile]
 
 
+@may_leave_the_body_unread
 @csrf_exempt  # the form is read here, within its limits; what is inside protects
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
