@@ -317,6 +317,22 @@ def test_a_picture_without_its_last_bytes_is_not_complete(data: bytes, least: in
         assert answer(data[:length]) == b"incomplete", length
 
 
+@pytest.mark.parametrize("mode", ["RGB", "L", "CMYK"])
+def test_a_jpeg_whose_data_ends_early_is_not_complete_although_it_has_an_end(mode: str) -> None:
+    data = saved(Image.effect_noise((800, 600), 60).convert(mode), "JPEG")
+    assert answer(data).startswith(b"ok\n")
+    for left in (0.3, 0.5, 0.9):
+        assert answer(data[: int(len(data) * left)] + b"\xff\xd9") == b"incomplete"
+
+
+@pytest.mark.parametrize("options", [{}, {"subsampling": 2}, {"optimize": True}, {"progressive": True}])
+@pytest.mark.parametrize("grey", [0, 127, 128, 255])
+def test_a_picture_with_a_plain_lower_edge_is_complete(grey: int, options: dict[str, object]) -> None:
+    image = Image.effect_noise((400, 400), 60).convert("RGB")
+    image.paste((grey,) * 3, (0, 300, 400, 400))
+    assert answer(saved(image, "JPEG", **options) + b"appended").startswith(b"ok\n")
+
+
 def test_a_picture_that_is_damaged_and_complete_is_not_called_incomplete() -> None:
     data = bytearray(picture(kind="PNG"))
     data[60] ^= 0xFF

@@ -46,6 +46,7 @@ _PNG, _JPEG, _RIFF = b"\x89PNG\r\n\x1a\n", b"\xff\xd8", b"RIFF"
 # after 0xFF. 0xFF may be repeated before a marker (ITU-T T.81 §B.1.1.2).
 _MARKER = re.compile(rb"\xff([\xc0-\xcf\xd9-\xfe])")
 _SCAN, _END = 0xDA, 0xD9
+_MORE_DATA = b"\x35\xa7" * 500  # of a scan; without a marker
 
 
 class RefusedError(Exception):
@@ -59,15 +60,15 @@ def scans(jpeg: bytes) -> int:
 
     Never fewer than a decoder goes over: it looks for the next marker in the same way.
     """
-    return sum(code == _SCAN for code in _markers(jpeg))
+    return sum(code == _SCAN for code, _at in _markers(jpeg))
 
 
-def _markers(jpeg: bytes) -> Iterator[int]:
-    """The markers of the first picture in the file, the last of which is its end unless that is missing."""
+def _markers(jpeg: bytes) -> Iterator[tuple[int, int]]:
+    """The markers of the first picture in the file and where they are; the last is its end if it has one."""
     at = 0
     while marker := _MARKER.search(jpeg, at):
         code = marker[1][0]
-        yield code
+        yield code, marker.start()
         if code == _END:
             return
         at = marker.end() + int.from_bytes(jpeg[marker.end() : marker.end() + 2], "big")
@@ -76,12 +77,17 @@ def _markers(jpeg: bytes) -> Iterator[int]:
 def ends_early(data: bytes) -> bool:
     """Whether this begins as a JPEG, PNG or WebP picture, and the end of the file is missing."""
     if data.startswith(_JPEG):
-        return _END not in _markers(data)
+        return _end(data) is None
     if data.startswith(_PNG[:4]):
         return not _has_png_end(data)
     if data.startswith(_RIFF) and b"WEBP".startswith(data[8:12]):
         return int.from_bytes(data[4:8], "little") + 8 > len(data)
     return False
+
+
+def _end(jpeg: bytes) -> int | None:
+    """Where the marker for the end of the picture is."""
+    return next((at for code, at in _markers(jpeg) if code == _END), None)
 
 
 def _has_png_end(png: bytes) -> bool:
@@ -141,6 +147,8 @@ def _encoded(data: bytes) -> bytes:
         fitting = tuple(max(1, side * SIDE // largest) for side in picture.size)
         picture.draft("RGB", (fitting[0], fitting[1]))  # a JPEG is decoded smaller at once
         picture.load()
+        if picture.format == "JPEG" and _is_filled_up(picture, data):
+            raise RefusedError("incomplete")
         is_deep = data.startswith(_PNG) and data[24] == 16  # IHDR is the first chunk
         colours = _of_eight_bits(_upright(picture), is_deep=is_deep)
         varies = _spread(colours if picture.mode == "P" else picture) >= FAINTEST
@@ -153,6 +161,27 @@ def _encoded(data: bytes) -> bytes:
     written = BytesIO()
     plain.save(written, "JPEG", quality=QUALITY)
     return written.getvalue()
+
+
+def _is_filled_up(picture: Image.Image, jpeg: bytes) -> bool:
+    """Whether data is missing in the scan, although the file has its end.
+
+    Decoders fill the rest of such a picture with grey, and report nothing that Pillow passes on. Whether the
+    data was enough shows when there is more of it: then a decoder that has all lines skips the rest, and one
+    that has not decodes it. That is tried where the last line is of one colour.
+    """
+    width, height = picture.size
+    end = _end(jpeg)
+    if end is None or _spread(picture.crop((0, height - 1, width, height))) > 0:
+        return False
+    return _roughly(jpeg) != _roughly(jpeg[:end] + _MORE_DATA + jpeg[end:])
+
+
+def _roughly(jpeg: bytes) -> bytes:
+    """The samples of the picture, decoded as small as possible."""
+    with JpegImageFile(BytesIO(jpeg)) as picture:
+        picture.draft("RGB", (1, 1))
+        return picture.tobytes()
 
 
 def _upright(picture: Image.Image) -> Image.Image:
