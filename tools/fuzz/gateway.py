@@ -78,9 +78,15 @@ class Reply:
 
 
 class _NoSocket:
-    """Discards the `100 Continue` that gunicorn would send."""
+    """The connection, on which nothing arrives after the request; discards gunicorn's `100 Continue`."""
 
     def send(self, octets: bytes) -> None:
+        pass
+
+    def recv(self, size: int) -> bytes:
+        return b""
+
+    def shutdown(self, how: int) -> None:
         pass
 
 
