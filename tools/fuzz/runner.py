@@ -87,7 +87,7 @@ class Runner:
     ) -> Any:
         """What a verifier says that runs without the service; None if it raises an `allowed` exception.
 
-        Any other exception is a failure. It counts as a request. given: what to print if it fails.
+        Any other exception is a failure. A call counts as a request, and as an answer with 2xx, 4xx or “raised”. given: what to print if it fails.
         """
         self.account.sent[scenario] += 1
         try:
@@ -96,7 +96,7 @@ class Runner:
             self.account.replies[f"({place}) 4xx"] += 1
             return None
         except Exception as error:
-            self.account.replies[f"({place}) escaped"] += 1
+            self.account.replies[f"({place}) raised"] += 1
             escaped = Reply(escaped=error)
             self.note(f"{type(error).__name__} escaped", f"({place})", repr(given), escaped)
             return None

@@ -18,7 +18,7 @@ DEPTHS = (
     "answers accepted by the client libraries",
     *("passkeys added", "sign-ins with a passkey", "identity checks in review", "identity checks decided"),
 )
-_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "escaped")
+_CLASSES = ("1xx", "2xx", "3xx", "4xx", "5xx", "escaped", "raised")
 
 
 @dataclass
