@@ -8,6 +8,7 @@ IN_PLACE = {  # of a target that `.ci/run` does not name: what does its work the
     "help": "this test reads what it prints",
     "test": "its part on PostgreSQL is one of `.ci/run`, and `make quick` there has that on SQLite in it",
     "sandbox": "tests/sandbox/test_sandbox_command.py, because it never ends",
+    "sbom": "tests/tools/test_sbom.py, which writes the documents and validates them",
     "clients": "clients/tests, which build both packages and install them",
     "format": "`make lint`, which changes nothing",
     "texts": "`make lint`, which changes nothing",

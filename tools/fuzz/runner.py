@@ -87,7 +87,9 @@ class Runner:
     ) -> Any:
         """What a verifier says that runs without the service; None if it raises an `allowed` exception.
 
-        Any other exception is a failure. A call counts as a request, and as an answer with 2xx, 4xx or “raised”. given: what to print if it fails.
+        Any other exception is a failure. A call counts as a request, and as an answer with 2xx, 4xx or
+        “raised”.
+        given: what to print if it fails.
         """
         self.account.sent[scenario] += 1
         try:
