@@ -9,7 +9,7 @@ from decimal import Decimal
 from functools import cache, lru_cache
 
 from babel import Locale, UnknownLocaleError
-from babel.dates import format_date
+from babel.dates import format_date, format_skeleton
 from babel.lists import format_list
 from babel.numbers import get_decimal_symbol, get_group_symbol
 from django.utils.translation import get_language
@@ -35,6 +35,11 @@ def _locale(language: str) -> Locale:
 def day(when: date) -> str:
     """A day, such as “1 February 2027” or “1 de febrero de 2027”."""
     return format_date(when, "long", locale=locale())
+
+
+def month(when: date) -> str:
+    """The month of a day, such as “February 2027” or “febrero de 2027”."""
+    return format_skeleton("yMMMM", when, locale=locale())
 
 
 def months() -> dict[int, str]:

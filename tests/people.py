@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from keys.models import SigningKey
     from presentation.models import RelyingParty
+    from wallet.credential.birth_dates import BirthDate
     from wallet.credential.evidence import Evidence
     from wallet.models import HolderSession, Wallet
 
@@ -45,7 +46,7 @@ DETAILS = {
 
 
 def enroll(
-    email: str, *, given_name: str, family_name: str, birth_date: date, details: Any = None
+    email: str, *, given_name: str, family_name: str, birth_date: "BirthDate", details: Any = None
 ) -> "Wallet":
     """A wallet with a verified identity, by way of an approved verification."""
     from django.db import transaction

@@ -11,7 +11,7 @@ from keys.jws import decode_segment
 from presentation.dcql.queries import ClaimPath
 from presentation.openid_connect.claims_parameter import PRESENTATION, TRUST_FRAMEWORK, Asked, Verified
 from presentation.openid_connect.translation import OpenIDRequest
-from wallet.credential.claims import OPENID_PROVEN, openid_name
+from wallet.credential.claims import OPENID_PROVEN, openid_name, openid_value
 from wallet.sd_jwt.parsing import parse
 from wallet.sd_jwt.processing import Processing
 
@@ -65,7 +65,7 @@ def _claims(asked: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, An
 
 def _value(asked: Asked, shared: Mapping[str, Any]) -> Any:
     """What was shared of it; None if it was withheld, or is none of the values that were asked for."""
-    value = _at(asked.path, shared)
+    value = openid_value(tuple(asked.path), _at(asked.path, shared))
     return value if value is not None and _is_one_of(asked.values, value) else None
 
 

@@ -251,7 +251,8 @@ def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:
     asked = (claim.path for each in query.in_our_format for claim in (*each.claims, *each.optional))
     questions = [claims.claim(path).path for path in asked if claims.is_question(path)]
     paths = tuple(dict.fromkeys((*claims.CLAIMS, *questions)))
-    optional = [path for path in paths if claims.claim(path).optional]
+    # Ages are there for all whose day of birth is known, which `next_step` looks at once for all of them.
+    optional = [path for path in paths if claims.claim(path).optional and not claims.is_age(path)]
     return Offer(
         credential_type(), authorities, paths, plain_claims(), optional, claims.ARRAYS, claims.OBJECTS
     )

@@ -307,8 +307,9 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
     query, subject = opened.request.query, ""
     with interactions.our_fault():
         offer, found, same_for_everyone = _best(query, _authorities(query))
+        same_for_everyone = same_for_everyone and credentials.has_whole_birth_date(credential)
         if not same_for_everyone:
-            offer = replace(offer, claims=credentials.held(credential, offer.claims))
+            offer = replace(offer, claims=credentials.held(credential, offer.claims, today=today))
             if evaluation.demands_value(query, SUBJECT):
                 subject = subjects.known(credential.wallet, opened.relying_party.recognises_in)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)

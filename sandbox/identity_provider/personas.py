@@ -10,6 +10,7 @@ from hashlib import sha256
 
 from django.utils.translation import gettext_lazy as _
 
+from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity, Text
 from wallet.credential.details import of_evidence, read
 from wallet.credential.evidence import Assurance, Evidence
@@ -125,6 +126,11 @@ OUTCOMES: dict[str, Outcome] = {
         _("Approved, a single name"),
         _("Sukarni, without a family name"),
         _verified(Identity("Sukarni", "", date(1975, 6, 30), ("ID",))),
+    ),
+    "year-of-birth": Outcome(
+        _("Approved, only the year of birth is known"),
+        _("Amina Yusuf, born in 1990"),
+        _verified(Identity("Amina", "Yusuf", PartialDate(1990), ("SO",))),
     ),
     "long-name": Outcome(
         _("Approved, a very long name"),

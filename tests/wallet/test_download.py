@@ -23,6 +23,7 @@ from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.conftest import passkey_of
 from wallet.account import subjects
 from wallet.account.closing import closures
+from wallet.credential.birth_dates import PartialDate
 from wallet.models import EmailChange, FormerAddress, HolderSession, IdentityVerification, Recovery, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
@@ -83,6 +84,22 @@ def test_the_details_that_a_provider_verified_are_in_both(client: Client, sign_i
         "P1234567",
     ):
         assert text in page
+
+
+@pytest.mark.parametrize(
+    ("born", "words"),
+    [(PartialDate(1990, 4), "April 1990"), (PartialDate(1990), "1990")],
+)
+def test_what_is_known_of_a_birth_date_is_in_both(
+    client: Client, sign_in: SignIn, born: PartialDate, words: str
+) -> None:
+    sign_in(enroll("x@example.org", given_name="X", family_name="", birth_date=born))
+
+    document, page = json.loads(content(client.get(JSON))), content(client.get(HTML))
+
+    assert document["identity"][0]["values"]["birth_date"] == born.isoformat()
+    assert words in page
+    assert words in client.get("/wallet/").content.decode()
 
 
 def test_the_page_needs_nothing_from_elsewhere(holder: Client) -> None:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.people import evidence_of
+from wallet.credential import birth_dates
 from wallet.credential.claims import Identity
 from wallet.identity import duplicates
 from wallet.identity.duplicates import _texts, folded
@@ -54,6 +55,25 @@ def test_marks_that_are_vowels_are_kept(one: tuple[str, str], other: tuple[str, 
 def test_another_birth_date_is_another_person() -> None:
     one, other = (set(_texts(Identity("Anna", "Lee", born), None)) for born in (BORN, date(1990, 4, 2)))
     assert not one & other
+
+
+@given(
+    st.dates(date(1990, 1, 1), date(1991, 12, 31)),
+    st.dates(date(1990, 1, 1), date(1991, 12, 31)),
+    st.sampled_from([4, 7, 10]),
+    st.sampled_from([4, 7, 10]),
+)
+def test_a_partly_known_birth_date_may_be_that_of_anybody_whose_date_it_can_be(
+    one: date, other: date, known_of_one: int, known_of_other: int
+) -> None:
+    stored = birth_dates.as_stored(one.isoformat()[:known_of_one])
+    asked = birth_dates.as_stored(other.isoformat()[:known_of_other])
+    assert stored is not None
+    assert asked is not None
+    kept = set(_texts(Identity("Anna", "Lee", stored), None))
+    sought = set(_texts(Identity("Anna", "Lee", asked), None, births=birth_dates.compatible(asked)))
+    may_be_one = not set(birth_dates.possible_days(stored)).isdisjoint(birth_dates.possible_days(asked))
+    assert bool(kept & sought) == may_be_one
 
 
 def test_the_number_of_a_document_is_compared_with_its_country_and_kind() -> None:

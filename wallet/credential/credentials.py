@@ -91,9 +91,19 @@ def valid_credential(wallet: Wallet, *, now: datetime) -> Credential | None:
     return credential if credential and wallet.can_share and _is_usable(credential, now) else None
 
 
-def held(credential: Credential, paths: Iterable[ClaimPath] = claims.CLAIMS) -> list[ClaimPath]:
-    """Those of `paths` whose claims the credential has; raises SealError."""
-    return claims.held(_identity(credential), paths)
+def held(
+    credential: Credential, paths: Iterable[ClaimPath] = claims.CLAIMS, *, today: date | None = None
+) -> list[ClaimPath]:
+    """Those of `paths` whose claims the credential has, ages on the day `today`: see `claims.held`.
+
+    Raises SealError.
+    """
+    return claims.held(_identity(credential), paths, today=today)
+
+
+def has_whole_birth_date(credential: Credential) -> bool:
+    """Whether the day of birth is known, so that it has every age; raises SealError."""
+    return claims.has_whole_birth_date(_identity(credential))
 
 
 def assurance(credential: Credential) -> Assurance | None:
@@ -125,7 +135,7 @@ def preview(credential: Credential, paths: Sequence[ClaimPath], *, today: date) 
 
     Raises CredentialNotUsableError and SealError.
     """
-    return claims.preview(_identity(credential), _requested(paths, credential), today=today)
+    return claims.preview(_identity(credential), _requested(paths, credential, today=today), today=today)
 
 
 def full_name(credential: Credential) -> str:
@@ -220,7 +230,9 @@ def present(
     All are issued, or none. Raises CredentialNotUsableError, NoSigningKeyError, BrokenChainError and
     SealError.
     """
-    chosen = [(_presentable(credential, paths, now=now), binding) for paths, binding in wanted]
+    chosen = [
+        (_presentable(credential, paths, today=binding.today, now=now), binding) for paths, binding in wanted
+    ]
     references = [binding.reference for _paths, binding in wanted]
     term = _term(credential, now=now)
     try:
@@ -241,7 +253,7 @@ def present_at(
     now: datetime,
 ) -> tuple[str, Term]:
     """As `present`, with a status-list entry that the caller takes before the presentation leaves."""
-    paths = _presentable(credential, paths, now=now)
+    paths = _presentable(credential, paths, today=binding.today, now=now)
     term = _term(credential, now=now)
     return _minted(credential, paths, binding, term, place, now=now), term
 
@@ -279,11 +291,13 @@ def mint(
     )
 
 
-def _presentable(credential: Credential, paths: Sequence[ClaimPath], *, now: datetime) -> list[ClaimPath]:
+def _presentable(
+    credential: Credential, paths: Sequence[ClaimPath], *, today: date, now: datetime
+) -> list[ClaimPath]:
     """The paths without repetitions; raises CredentialNotUsableError if they cannot be presented."""
     if not _is_usable(credential, now):
         raise CredentialNotUsableError("The credential is not valid now.")
-    return _requested(paths, credential)
+    return _requested(paths, credential, today=today)
 
 
 def _term(credential: Credential, *, now: datetime, fresh: bool = False) -> Term:
@@ -347,10 +361,10 @@ def _is_usable(credential: Credential, now: datetime) -> bool:
     return credential.state == Credential.State.VALID and not has_ended(credential, now=now)
 
 
-def _requested(paths: Sequence[ClaimPath], credential: Credential) -> list[ClaimPath]:
+def _requested(paths: Sequence[ClaimPath], credential: Credential, *, today: date) -> list[ClaimPath]:
     """The paths without repetitions. Raises CredentialNotUsableError if the credential lacks one of them."""
     requested = list(dict.fromkeys(tuple(path) for path in paths))
-    if len(held(credential, requested)) < len(requested):
+    if len(held(credential, requested, today=today)) < len(requested):
         raise CredentialNotUsableError("The credential has no such claim.")
     return requested
 

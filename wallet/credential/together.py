@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 
 from infra.moments import years_before
+from wallet.credential.birth_dates import BirthDate, earliest, latest
 from wallet.credential.claims import ClaimPath, Identity, age
 from wallet.credential.countries import country_name, members
 
@@ -59,12 +60,15 @@ def facts(
     return found if "nationalities" in shared else [*found, *_of_nationality(identity, earlier, asked)]
 
 
-def born(birth_date: date, answers: Collection[Answer]) -> Born:
-    """What these answers say about the birth date of a person who was born on `birth_date`."""
-    latest = [turning(answer) for answer in answers if answer.path[0] == AGE]
+def born(birth_date: BirthDate, answers: Collection[Answer]) -> Born:
+    """What these answers say about the birth date of a person who was born on `birth_date`.
+
+    A question that a partly known date does not answer was not answered, so it says nothing.
+    """
+    turned = [turning(answer) for answer in answers if answer.path[0] == AGE]
     return Born(
-        max((day + ONE_DAY for day in latest if birth_date > day), default=None),
-        min((day for day in latest if birth_date <= day), default=None),
+        max((day + ONE_DAY for day in turned if earliest(birth_date) > day), default=None),
+        min((day for day in turned if latest(birth_date) <= day), default=None),
     )
 
 
@@ -89,7 +93,7 @@ def singled_out(identity: Identity, answers: Collection[Answer]) -> set[str]:
 
 
 def _of_birth(
-    birth_date: date, earlier: Collection[Answer], asked: Collection[Answer], today: date
+    birth_date: BirthDate, earlier: Collection[Answer], asked: Collection[Answer], today: date
 ) -> Iterator[Fact]:
     found = born(birth_date, [*earlier, *asked])
     first, last = found.first, found.last

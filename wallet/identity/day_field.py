@@ -8,9 +8,12 @@ from datetime import date
 from typing import Any
 
 from django import forms
+from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
+from wallet.credential import birth_dates, days
+from wallet.credential.birth_dates import BirthDate, PartialDate
 
 
 class DayInput(forms.MultiWidget):
@@ -31,8 +34,9 @@ class DayInput(forms.MultiWidget):
         day = forms.TextInput(attrs("day", maxlength="2", inputmode="numeric"))
         year = forms.TextInput(attrs("year", maxlength="4", inputmode="numeric"))
         super().__init__({"day": day, "month": months, "year": year})
+        self._months = months
 
-    def decompress(self, value: date | str | None) -> list[int]:
+    def decompress(self, value: date | str | None) -> list[Any]:
         """value: a day, also as in ISO 8601."""
         day = date.fromisoformat(str(value)) if value else None
         return [day.day, day.month, day.year] if day else []
@@ -40,6 +44,22 @@ class DayInput(forms.MultiWidget):
     def id_for_label(self, id_: str) -> str:
         """The first input, to which a list of errors leads."""
         return f"{id_}_0"
+
+
+class BirthDateInput(DayInput):
+    """As `DayInput`, for a date of which the day, or day and month, may be unknown."""
+
+    def __init__(self, autocomplete: str = "off") -> None:
+        super().__init__(autocomplete)
+        unknown = ("00", _("Not in the document"))
+        self._months.choices = lambda: [("", ""), *localised.months().items(), unknown]  # type: ignore[assignment]
+
+    def decompress(self, value: BirthDate | str | None) -> list[Any]:
+        """value: a date of birth, also as text."""
+        born = birth_dates.read(str(value)) if value else None
+        if isinstance(born, PartialDate):
+            return ["00", born.month or "00", born.year]
+        return [born.day, born.month, born.year] if born else []
 
 
 class DayField(forms.DateField):
@@ -58,3 +78,29 @@ class DayField(forms.DateField):
             parts = [(part or "").strip() for part in value]
             value = "-".join(reversed(parts)) if any(parts) else ""
         return super().to_python(value)
+
+
+class BirthDateField(DayField):
+    """A date of birth in the past. Passports may lack its day, or day and month (ICAO Doc 9303 part 3 §4.8).
+
+    It has to be said that they are unknown, so that a part that was forgotten is noticed: by 00, XX or << as
+    the day, as the document may have it, and a choice of its own for the month.
+    """
+
+    widget = BirthDateInput
+    default_error_messages = {"future": _("A birth date lies in the past.")}
+
+    def to_python(self, value: Any) -> Any:
+        """A `BirthDate`."""
+        born = self._partial(value) if isinstance(value, list) else None
+        return born or super().to_python(value)
+
+    def validate(self, value: Any) -> None:
+        super().validate(value)
+        if value and birth_dates.earliest(value) > days.newest(timezone.now()):
+            raise forms.ValidationError(self.error_messages["future"], code="future")
+
+    def _partial(self, parts: list[str | None]) -> PartialDate | None:
+        day, month, year = ((part or "").strip().upper() for part in parts)
+        born = birth_dates.read(f"{year}-{month.zfill(2)}-{day.zfill(2)}") if day and month else None
+        return born if isinstance(born, PartialDate) else None

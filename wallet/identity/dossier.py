@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import structlog
 
 from infra.sealing import SealError
+from wallet.credential import birth_dates
 from wallet.credential.claims import Identity, Text
 from wallet.credential.countries import country_name
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Evidence
@@ -29,6 +30,11 @@ class Dossier:
     earlier: Sequence[IdentityVerification]
     others: Sequence[Wallet]  # wallets that hold the same identity
     pictures: Sequence[Picture]  # without what is in them
+
+    @property
+    def birth_date(self) -> str:
+        """As far as it is known."""
+        return birth_dates.in_words(self.identity.birth_date) if self.identity else ""
 
     @property
     def nationalities(self) -> str:

@@ -10,11 +10,13 @@ import hmac
 import unicodedata
 from collections.abc import Iterable
 from functools import lru_cache
+from itertools import product
 
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from wallet.credential.birth_dates import BirthDate, compatible
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
 from wallet.models import Credential, IdentityMark, Wallet
@@ -38,8 +40,11 @@ def remember(credential: Credential, identity: Identity, evidence: Evidence) -> 
 
 
 def others(wallet: Wallet, identity: Identity, evidence: Evidence | None) -> list[Wallet]:
-    """Other wallets that hold an identity with the same document, or the same name and birth date."""
-    return _with_marks(wallet, _texts(identity, evidence))
+    """Other wallets that hold an identity with the same document, or the same name and birth date.
+
+    A birth date of which the day, or day and month, are unknown is the same as any that it may be.
+    """
+    return _with_marks(wallet, _texts(identity, evidence, births=compatible(identity.birth_date)))
 
 
 def with_the_same_proof(wallet: Wallet, evidence: Evidence) -> list[Wallet]:
@@ -72,12 +77,16 @@ def folded(name: str) -> str:
     return unicodedata.normalize("NFC", "".join(kept))
 
 
-def _texts(identity: Identity, evidence: Evidence | None) -> Iterable[str]:
-    """What is compared: any of one person's with any of another's."""
-    born = identity.birth_date.isoformat()
-    for names in _spellings(identity):
-        yield f"name:{born}:{''.join(names)}"
-        yield f"names:{born}:{''.join(sorted(names))}"  # given and family name may be swapped
+def _texts(
+    identity: Identity, evidence: Evidence | None, births: Iterable[BirthDate] | None = None
+) -> Iterable[str]:
+    """What is compared: any of one person's with any of another's.
+
+    births: the date of birth in each form that counts as the same; without it as it is.
+    """
+    for born, names in product(births or [identity.birth_date], set(_spellings(identity))):
+        yield f"name:{born.isoformat()}:{''.join(names)}"
+        yield f"names:{born.isoformat()}:{''.join(sorted(names))}"  # given and family name may be swapped
     if evidence is not None:
         if number := folded(evidence.document_number):
             yield _document(evidence, number)

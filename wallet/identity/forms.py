@@ -16,7 +16,7 @@ from wallet.credential.claims import CLAIMS, MAX_NAME, Identity, IdentityError, 
 from wallet.credential.countries import countries, country_code, nationalities
 from wallet.credential.evidence import DOCUMENT_KINDS, Evidence
 from wallet.identity import picture_encoding
-from wallet.identity.day_field import DayField, DayInput
+from wallet.identity.day_field import BirthDateField, BirthDateInput, DayField
 from wallet.identity.picture_encoding import NotInTimeError, PictureError
 from wallet.models import Picture
 from wallet.providers.findings import REASONS
@@ -43,6 +43,7 @@ PICTURE_PROBLEMS = {
     ),
 }
 BUSY = _("We cannot read your pictures at the moment. Please send the form again in ten seconds.")
+NO_DAY = _("If the document has no day, enter 00. If it has no month either, choose “Not in the document”.")
 UPLOADED_KINDS = ("passport", "idcard", "residence_permit")
 COUNTRY_PROBLEM = _("Enter a country by its name or its two-letter code, such as Ireland or IE.")
 # What an operator may ask the person to do again.
@@ -110,7 +111,7 @@ class IdentityForm(ReasonForm):
         **_ADMIN,
     )
     family_name = text_field(_("Family name"), 200, **_ADMIN)
-    birth_date = DayField(label=_("Birth date"))
+    birth_date = BirthDateField(label=_("Birth date"), help_text=NO_DAY)
     nationalities = text_field(
         _("Nationalities"),
         60,
@@ -181,8 +182,6 @@ class IdentityForm(ReasonForm):
             raise forms.ValidationError(
                 _("This cannot be: %(why)s"), params={"why": str(error)}, code="identity"
             ) from error
-        if cleaned["birth_date"] > days.newest(now):
-            self.add_error("birth_date", _("A birth date lies in the past."))
         if (expires_on := cleaned["document_expires_on"]) and days.is_over(expires_on, now):
             self.add_error("document_expires_on", _("This document has expired: ask for another one."))
         country = cleaned["issuing_country"] and country_code(cleaned["issuing_country"])
@@ -236,9 +235,10 @@ class UploadForm(forms.Form):
     family_name = text_field(
         _("Family name"), MAX_NAME, _("As in your document."), autocomplete="family-name"
     )
-    birth_date = DayField(
+    birth_date = BirthDateField(
         label=_("Date of birth"),
-        widget=DayInput("bday"),
+        help_text=NO_DAY,
+        widget=BirthDateInput("bday"),
         error_messages={"required": _("Enter your date of birth.")},
     )
     nationality = forms.ChoiceField(

@@ -7,6 +7,7 @@ from django.db import transaction
 
 from infra.limits import LimitReachedError
 from wallet.credential import days
+from wallet.credential.birth_dates import earliest
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
 from wallet.identity import enrollment, state_machine
@@ -86,7 +87,7 @@ def _submitted(verification: IdentityVerification, *, now: datetime) -> None:
 def _approve_or_review(
     verification: IdentityVerification, identity: Identity, evidence: Evidence, *, now: datetime
 ) -> None:
-    if identity.birth_date > days.newest(now):
+    if earliest(identity.birth_date) > days.newest(now):
         to_review(verification, "unreadable", identity, evidence, now=now)
         return
     if evidence.has_expired(now):

@@ -170,6 +170,14 @@ def test_a_time_is_recent_within_so_many_seconds(time: Any, seconds: Any, recent
     assert contents._fits({"max_age": seconds}, time, now=NOW) is recent
 
 
+@pytest.mark.parametrize(
+    ("known", "said"),
+    [("1990-04-01", "1990-04-01"), ("1990-04", "1990"), ("1990", "1990")],
+)
+def test_a_birthdate_is_a_day_or_a_year(known: str, said: str) -> None:
+    assert contents._claims([Asked(("birth_date",))], {"birth_date": known}) == {"birthdate": said}
+
+
 @given(values, values)
 def test_whatever_is_demanded_of_whatever_fits_or_not(asked: Any, value: Any) -> None:
     with suppress(TypeError):  # for values that are no list, which `parse` has refused

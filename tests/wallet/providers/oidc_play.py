@@ -33,7 +33,7 @@ class OpenIDConnectPlay(Play):
             self.provider.close()
 
     def person_ends(self, attempt: IdentityVerification, address: str, kind: str, **facts: Any) -> None:
-        person = {"birthdate": "1990"} if kind == "review" else {}  # a year alone is no date of birth
+        person = {"birthdate": "0000-02-01"} if kind == "review" else {}  # without a year
         self.provider.play(self.modes[kind], person=person | facts)
         left_to = self.provider.visit(address)
         assert left_to is not None

@@ -20,6 +20,7 @@ from infra.waiting import waiting_for
 from tests.wallet.conftest import together
 from tests.wallet.providers.openid_providers import SECRET, OpenIDProvider, client_key, settings_for
 from wallet.credential import credentials
+from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
 from wallet.identity import attempts, found, progress, sweeping
@@ -234,9 +235,9 @@ def test_what_the_provider_does_has_one_end(go: Any, mode: str) -> None:
 
 
 UNREADABLE = {
-    "a year of birth": {"birthdate": "1990"},
     "a birth date without a year": {"birthdate": "0000-02-01"},
-    "a day of birth that is not known": {"birthdate": "1990-00-00"},
+    "a day of birth in an unknown month": {"birthdate": "1990-00-12"},
+    "a year of birth to come": {"birthdate": "2999"},
     "a birth date to come": {"birthdate": "2999-01-01"},
     "a name that is too long": {"given_name": "x" * 151},
     "a name that is no text": {"family_name": ["Smith"]},
@@ -252,6 +253,18 @@ def test_odd_details_go_to_review_with_the_evidence(go: Any, person: dict[str, A
     assert identity is None
     assert evidence is not None
     assert evidence.assurance == Assurance("eidas", "high")
+
+
+@pytest.mark.parametrize(
+    ("written", "known"),
+    [("1990", PartialDate(1990)), ("1990-00-00", PartialDate(1990)), ("1990-04-XX", PartialDate(1990, 4))],
+)
+def test_a_birth_date_of_which_a_part_is_unknown_is_taken_as_far_as_it_is_known(
+    go: Any, written: str, known: PartialDate
+) -> None:
+    attempt = go(person={"birthdate": written})
+    assert now_in(attempt) == ("approved", "")
+    assert identity_of(attempt.wallet)[2] == known
 
 
 def test_a_document_whose_end_cannot_be_read_goes_to_review_with_the_identity(go: Any) -> None:

@@ -369,7 +369,20 @@ def test_people_without_a_nationality_have_none() -> None:
 
 
 @pytest.mark.parametrize(
-    "birth_date", ["1990", "19901210", "1990-W50-1", 1990, None, "1990-12-10T00:00", "2026-05-02"]
+    "birth_date",
+    [
+        "0000",
+        "199",
+        "19901210",
+        "1990-W50-1",
+        1990,
+        None,
+        "1990-12-10T00:00",
+        "1990-13",
+        "2026-05-02",
+        "2999",
+        "0000-12-10",
+    ],
 )
 def test_what_is_no_birth_date_is_refused(birth_date: Any) -> None:
     with pytest.raises(IdentityError):

@@ -276,6 +276,29 @@ def test_typed_names_are_compared_as_people_write_them(typed: dict[str, str], sa
     assert identities.fits({**typed, "birth_date": "1990-02-01"}, identity) == same
 
 
+@pytest.mark.parametrize(
+    ("written", "typed", "may_be"),
+    [
+        ("1990", "1990", True),
+        ("1990-00-00", "1990", True),
+        ("1990-02", "1990-02", True),
+        ("1990", "1990-02", True),
+        ("1990-02-XX", "1990-02-01", True),
+        ("1990-<<-<<", "1991-02-01", False),
+        ("1990-02", "1990-03-01", False),
+        ("1990-02", "1990", False),
+        ("1990-02-01", "1990-02", False),
+        ("1990", "", False),
+    ],
+)
+def test_what_was_typed_is_the_birth_date_of_a_pid_as_far_as_the_pid_has_it(
+    written: str, typed: str, may_be: bool
+) -> None:
+    person = {"given_name": "Nora", "family_name": "New", "birthdate": written, "nationalities": ["IE"]}
+    names = {"given_name": "Nora", "family_name": "New"}
+    assert identities.fits({**names, "birth_date": typed}, identities.identity_of(person)) == may_be
+
+
 def test_a_vowel_of_another_script_is_not_left_out() -> None:
     identity = Identity("किरण", "", datetime(1990, 2, 1).date())
     typed = {"birth_date": "1990-02-01", "family_name": ""}

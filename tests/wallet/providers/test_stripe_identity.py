@@ -19,6 +19,7 @@ from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
 from tests.wallet.providers.stripe_play import NAME, StripePlay
 from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
+from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.state_machine import State
@@ -225,6 +226,26 @@ def test_names_date_and_number_are_read_and_the_issuing_country_is_no_nationalit
 
 
 @pytest.mark.parametrize(
+    ("dob", "known"),
+    [
+        ({"day": None, "month": 4, "year": 1990}, PartialDate(1990, 4)),
+        ({"day": 0, "month": 0, "year": 1990}, PartialDate(1990)),
+        ({"year": 1990}, PartialDate(1990)),
+    ],
+)
+def test_a_birth_date_that_the_document_has_in_part_is_taken_as_far_as_it_is_known(
+    verification, address, play, now, dob, known
+):
+    play.person_ends(verification, address, "verified", outputs={"dob": dob})
+    assert found(verification, now).identity.birth_date == known
+
+
+def test_a_birth_date_to_come_goes_to_an_operator(verification, address, play, now):
+    play.person_ends(verification, address, "verified", outputs={"dob": {"day": 1, "month": 1, "year": 2999}})
+    assert refreshed(verification, now).state == State.REVIEW
+
+
+@pytest.mark.parametrize(
     ("stripes", "ours"),
     [("id_card", "idcard"), ("driving_license", "driving_permit"), ("library_card", "other"), (None, "")],
 )
@@ -239,7 +260,8 @@ def test_kinds_of_documents_have_the_names_of_identity_assurance(
     ("outputs", "document"),
     [
         ({"dob": None}, {}),
-        ({"dob": {"day": None, "month": None, "year": 1990}}, {}),
+        ({"dob": {"day": 1, "month": None, "year": 1990}}, {}),
+        ({"dob": {"day": None, "month": None, "year": None}}, {}),
         ({"dob": {"day": 30, "month": 2, "year": 1990}}, {}),
         ({"dob": {"day": 1, "month": 1, "year": 1}}, {}),
         ({"dob": {"day": 1, "month": 1, "year": 10**30}}, {}),

@@ -112,4 +112,33 @@ MUTANTS = (
         "pass",
         "test_upload_bodies.py::test_a_body_that_never_ends_is_cut_however_steadily_it_comes",
     ),
+    mutant(
+        "identity: a part of a birth date that was forgotten counts as unknown",
+        "wallet/identity/day_field.py",
+        "if day and month else None",
+        "if year else None",
+        "wallet/test_forms.py::test_what_cannot_be_is_refused",
+    ),
+    mutant(
+        "identity: any birth date was typed that of another wallet's PID",
+        "wallet/providers/other_wallet/identities.py",
+        'if not typed.get("birth_date", "").startswith(identity.birth_date.isoformat()):',
+        "if False:",
+        "wallet/providers/test_other_wallet_parsing.py"
+        "::test_what_was_typed_is_the_birth_date_of_a_pid_as_far_as_the_pid_has_it",
+    ),
+    mutant(
+        "identity: a person of whom only the year of birth is known is nobody else",
+        "wallet/identity/duplicates.py",
+        "births=compatible(identity.birth_date)",
+        "births=None",
+        "wallet/test_review.py::test_an_identity_whose_birth_date_may_be_the_same_is_flagged",
+    ),
+    mutant(
+        "identity: a month to come is a month of birth",
+        "wallet/identity/day_field.py",
+        "if value and birth_dates.earliest(value) > days.newest(timezone.now()):",
+        "if False:",
+        "wallet/test_forms.py::test_what_cannot_be_is_refused",
+    ),
 )

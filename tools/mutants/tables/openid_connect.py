@@ -327,4 +327,11 @@ MUTANTS = (
         "True",
         "presentation/requests/test_direct_post.py::test_what_is_not_valid_any_more_is_not_posted_again",
     ),
+    mutant(
+        "claims: OpenID Connect has a birth date without a day as a month",
+        "wallet/credential/claims.py",
+        'return value[: len("YYYY")] if is_month else value',
+        "return value",
+        "presentation/openid_connect/test_contents.py::test_a_birthdate_is_a_day_or_a_year",
+    ),
 )

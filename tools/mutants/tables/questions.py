@@ -9,9 +9,45 @@ MUTANTS = (
     mutant(
         "questions: an age is reached a year late",
         _CLAIMS,
-        "age(identity.birth_date, today) >= threshold",
-        "age(identity.birth_date, today) > threshold",
+        "return age(born, today) >= years",
+        "return age(born, today) > years",
         f"{_TESTS}::test_an_age_is_reached_on_the_birthday_and_not_a_day_before",
+    ),
+    mutant(
+        "questions: of a year of birth the first day counts",
+        _CLAIMS,
+        "return youngest >= years if (youngest >= years) == (eldest >= years) else None",
+        "return eldest >= years",
+        "wallet/test_birth_dates.py::test_an_age_is_answered_as_for_every_possible_birth_date_or_not_at_all",
+    ),
+    mutant(
+        "questions: what depends on an unknown day is a no",
+        _CLAIMS,
+        "(eldest >= years) else None",
+        "(eldest >= years) else False",
+        "wallet/test_birth_dates.py::test_an_age_is_answered_as_for_every_possible_birth_date_or_not_at_all",
+    ),
+    mutant(
+        "questions: an age turns where days begin first",
+        "wallet/credential/days.py",
+        "return now.astimezone(zone).date()",
+        "return newest(now)",
+        "wallet/test_days.py::test_an_age_turns_when_the_birthday_begins_in_the_zone",
+    ),
+    mutant(
+        "questions: a document ends where days end last",
+        "wallet/credential/days.py",
+        "BEGINS_FIRST = timezone(timedelta(hours=14))",
+        "BEGINS_FIRST = timezone(timedelta(hours=-12))",
+        "wallet/test_days.py::test_a_document_has_ended_as_soon_as_its_last_day_is_over_anywhere",
+    ),
+    mutant(
+        "questions: everybody can present every age",
+        "presentation/requests/next_step.py",
+        "same_for_everyone = same_for_everyone and credentials.has_whole_birth_date(credential)",
+        "pass",
+        "presentation/requests/test_partly_known_birth_date.py"
+        "::test_an_age_that_depends_on_the_unknown_day_is_not_there_and_never_a_no",
     ),
     mutant(
         "questions: a nationality is in no union",

@@ -18,15 +18,15 @@ MUTANTS = (
     mutant(
         "together: the day of the birthday itself",
         _TOGETHER,
-        "day for day in latest if birth_date <= day",
-        "day for day in latest if birth_date < day",
+        "day for day in turned if latest(birth_date) <= day",
+        "day for day in turned if latest(birth_date) < day",
         f"{_TESTS}::test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same",
     ),
     mutant(
         "together: the day after a no",
         _TOGETHER,
-        "max((day + ONE_DAY for day in latest",
-        "max((day for day in latest",
+        "max((day + ONE_DAY for day in turned",
+        "max((day for day in turned",
         f"{_TESTS}::test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same",
     ),
     mutant(
@@ -147,5 +147,19 @@ MUTANTS = (
         "if agrees and opened.relying_party.most_ages_a_year is not None:",
         "if False:",
         f"{_AGES}::test_of_two_answers_at_once_the_bound_lets_at_most_one_through",
+    ),
+    mutant(
+        "together: a no says that nobody is older than the youngest possible",
+        _TOGETHER,
+        "for day in turned if earliest(birth_date) > day",
+        "for day in turned if latest(birth_date) > day",
+        "wallet/test_birth_dates.py::test_what_answers_say_together_is_what_those_say_that_were_given",
+    ),
+    mutant(
+        "together: a yes says that nobody is younger than the eldest possible",
+        _TOGETHER,
+        "for day in turned if latest(birth_date) <= day",
+        "for day in turned if earliest(birth_date) <= day",
+        "wallet/test_birth_dates.py::test_what_answers_say_together_is_what_those_say_that_were_given",
     ),
 )

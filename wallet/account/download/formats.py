@@ -19,6 +19,7 @@ from django.utils.translation import gettext as _t
 
 from infra import localised, personal_data
 from infra.personal_data import Person, Section
+from wallet.credential import birth_dates
 
 FORMAT = "wallet-data/1"  # another number once a member changes its meaning or goes
 STYLE = "wallet/account/download.css"
@@ -78,6 +79,8 @@ def _in_words(name: str, value: Any) -> Any:
         return _t("yes") if value else _t("no")
     if isinstance(value, str) and name.endswith("_at"):
         return f"{localised.moment(localtime(datetime.fromisoformat(value)))} UTC"
-    if isinstance(value, str) and (name.endswith("_on") or name == "birth_date"):
+    if name == "birth_date" and (born := birth_dates.read(value)):
+        return birth_dates.in_words(born)
+    if isinstance(value, str) and name.endswith("_on"):
         return localised.day(date.fromisoformat(value))
     return value

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import date
 from typing import Any
 
-from wallet.credential import details
+from wallet.credential import birth_dates, details
 from wallet.credential.claims import MAX_NATIONALITIES, Identity, IdentityError
 from wallet.credential.countries import country, nationalities
 from wallet.credential.evidence import EvidenceError, is_text, read_day
@@ -18,8 +18,8 @@ _OLD_KINDS = {"residence_title": "residence_permit", "de_idcard": "idcard", "id_
 
 def identity(claims: Mapping[str, Any], paths: Mapping[str, Path], *, today: date) -> Identity:
     """The person whom the claims describe. Raises `IdentityError`."""
-    birth_date = read_day(at(claims, paths["birth_date"]))
-    if birth_date is None or birth_date > today:
+    birth_date = birth_dates.read(at(claims, paths["birth_date"]))
+    if birth_date is None or birth_dates.earliest(birth_date) > today:
         raise IdentityError("birth_date is not a date in the past")
     return Identity(
         given_name=_name(at(claims, paths["given_name"])),

@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from wallet.credential import birth_dates
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.countries import country, nationalities
 from wallet.credential.details import read
@@ -19,9 +20,9 @@ _LETTERS = str.maketrans(
 
 def identity_of(person: Mapping[str, Any]) -> Identity:
     """The identity in a PID. Raises `IdentityError`: even a trusted issuer's data may not be valid here."""
-    birth_date = read_day(person.get("birthdate"))
+    birth_date = birth_dates.read(person.get("birthdate"))
     if birth_date is None:
-        raise IdentityError("birthdate is not a day")
+        raise IdentityError("birthdate is not a date of birth")
     return Identity(
         given_name=_name(person.get("given_name")),
         family_name=_name(person.get("family_name")),
@@ -59,9 +60,10 @@ def evidence_of(
 def fits(typed: Mapping[str, str], identity: Identity) -> bool:
     """Whether the person who typed this may be the one of the PID; some of the given names are enough.
 
-    A single name is the same, whichever of the two fields it stands in.
+    A single name is the same, whichever of the two fields it stands in. Who types a whole birth date may be
+    the one of a PID with the year alone, but not the other way round.
     """
-    if typed.get("birth_date") != identity.birth_date.isoformat():
+    if not typed.get("birth_date", "").startswith(identity.birth_date.isoformat()):
         return False
     given, family = _words(identity.given_name), _words(identity.family_name)
     typed_given, typed_family = _words(typed.get("given_name", "")), _words(typed.get("family_name", ""))

@@ -7,18 +7,16 @@ from typing import Any
 
 from django import forms
 from django.http import HttpRequest, HttpResponse
-from django.utils import timezone
 from django.utils.translation import gettext_lazy as _
 from django.views.decorators.http import require_http_methods
 
-from wallet.credential import days
 from wallet.credential.claims import MAX_NAME, details_in_words
 from wallet.credential.names import name
 from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
 from wallet.identity import page as pages
-from wallet.identity.day_field import DayField, DayInput
-from wallet.identity.forms import text_field
+from wallet.identity.day_field import BirthDateField, BirthDateInput
+from wallet.identity.forms import NO_DAY, text_field
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Errand, IdentityVerification, Wallet
@@ -33,9 +31,10 @@ class AboutYouForm(forms.Form):
 
     given_name = text_field(_("Given names"), MAX_NAME, spellcheck="false", autocomplete="given-name")
     family_name = text_field(_("Family name"), MAX_NAME, spellcheck="false", autocomplete="family-name")
-    birth_date = DayField(
+    birth_date = BirthDateField(
         label=_("Birth date"),
-        widget=DayInput("bday"),
+        help_text=NO_DAY,
+        widget=BirthDateInput("bday"),
         error_messages={"required": _("Enter your birth date.")},
     )
 
@@ -43,8 +42,6 @@ class AboutYouForm(forms.Form):
         """Adds `typed`, as a transaction keeps it."""
         cleaned = super().clean() or {}
         born = cleaned.get("birth_date")
-        if born and born > days.newest(timezone.now()):
-            self.add_error("birth_date", _("A birth date lies in the past."))
         names = {part: name(cleaned.get(part)) for part in ("given_name", "family_name")}
         if not any(names.values()):
             self.add_error("given_name", _("Enter your name as in your wallet."))

@@ -7,6 +7,7 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from wallet.credential import names
+from wallet.credential.birth_dates import BirthDate, of_parts
 from wallet.credential.details import Details, read
 from wallet.providers.contract import ProviderError
 
@@ -58,7 +59,7 @@ class Results:
 
     given_name: str
     family_name: str
-    birth_date: date | None
+    birth_date: BirthDate | None
     document_passed: bool
     selfie_passed: bool
     checked_at: datetime
@@ -110,7 +111,7 @@ def results(facts: Any) -> Results:
     return Results(
         given_name=_name(outputs, "first_name"),
         family_name=_name(outputs, "last_name"),
-        birth_date=_date(outputs, "dob"),
+        birth_date=of_parts(*_parts(outputs, "dob")),
         document_passed=document.get("status") == "verified",
         selfie_passed=selfie.get("status") == "verified",
         checked_at=_time(report, "created"),
@@ -155,15 +156,20 @@ def _name(facts: Mapping[str, Any], name: str) -> str:
 
 
 def _date(facts: Mapping[str, Any], name: str) -> date | None:
-    """A date; None where there is none, or one that is in no calendar: documents may lack day or month."""
-    parts = _optional(facts, name)
-    numbers = [parts.get(part) for part in ("year", "month", "day")]
-    if not all(number is None or type(number) is int for number in numbers):
-        raise OddResponseError(f"{name} is not a date")
+    """A date; None where there is none, or one that is in no calendar."""
     try:
-        return date(*numbers)  # type: ignore[arg-type]
+        return date(*_parts(facts, name))  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
+
+
+def _parts(facts: Mapping[str, Any], name: str) -> tuple[int | None, int | None, int | None]:
+    """Year, month and day of a date; None for what the document lacks."""
+    parts = _optional(facts, name)
+    year, month, day = (parts.get(part) for part in ("year", "month", "day"))
+    if not all(number is None or type(number) is int for number in (year, month, day)):
+        raise OddResponseError(f"{name} is not a date")
+    return year, month, day
 
 
 def _time(facts: Mapping[str, Any], name: str) -> datetime:
