@@ -129,7 +129,7 @@ def _linked(children: Sequence[Token], link_to: Callable[[str], str | None]) -> 
 
 def _elsewhere(href: str, link_to: Callable[[str], str | None]) -> str | None:
     name, hash_, anchor = href.partition("#")
-    if not name.endswith(".md") or "/" in name:
+    if not name.endswith(".md") or "://" in name:
         return href
     address = link_to(name.removesuffix(".md"))
     return None if address is None else address + hash_ + anchor
