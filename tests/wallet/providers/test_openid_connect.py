@@ -239,7 +239,7 @@ UNREADABLE = {
     "a day of birth in an unknown month": {"birthdate": "1990-00-12"},
     "a year of birth to come": {"birthdate": "2999"},
     "a birth date to come": {"birthdate": "2999-01-01"},
-    "a name that is too long": {"given_name": "x" * 151},
+    "a name that is too long": {"given_name": "n" * 151},
     "a name that is no text": {"family_name": ["Smith"]},
     "a country that nobody knows": {"nationalities": ["QQQ"]},
 }

@@ -266,7 +266,7 @@ def test_kinds_of_documents_have_the_names_of_identity_assurance(
         ({"dob": {"day": 1, "month": 1, "year": 1}}, {}),
         ({"dob": {"day": 1, "month": 1, "year": 10**30}}, {}),
         ({"first_name": None, "last_name": ""}, {}),
-        ({"first_name": "x" * 151}, {}),
+        ({"first_name": "n" * 151}, {}),
         ({"first_name": "a\u202eb"}, {}),
         ({}, {"issuing_country": "DEU"}),
         ({}, {"number": "1" * 201}),
