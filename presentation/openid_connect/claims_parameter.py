@@ -12,7 +12,7 @@ from infra import strict_json
 from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import ClaimPath, ClaimsQuery, PathPointer, Value
 from presentation.errors import InvalidRequestError
-from wallet.credential.claims import ARRAYS
+from wallet.credential.claims import ARRAYS, openid_values
 
 PLACES = ("id_token", "userinfo")
 AUTH_TIME = "auth_time"
@@ -40,7 +40,8 @@ class Asked:
         """The same as a claims query."""
         # The elements of an array are what its values are compared with.
         elements = (None,) if self.values and self.path in ARRAYS else ()
-        return ClaimsQuery((*self.path, *elements), values=self.values)
+        values = [value for each in self.values for value in openid_values(self.path, each)]
+        return ClaimsQuery((*self.path, *elements), values=tuple(values))
 
 
 @dataclass(frozen=True, repr=False)

@@ -189,6 +189,13 @@ def test_relying_parties_read_what_is_known_and_openid_clients_a_day_or_a_year(k
     assert shown == (value if isinstance(known, date) else str(known.year))
 
 
+@given(ANY, ANY)
+def test_openid_clients_ask_for_the_value_that_they_would_get(known: BirthDate, other: BirthDate) -> None:
+    shown, asked = (claims.openid_value(("birth_date",), born.isoformat()) for born in (known, other))
+    assert known.isoformat() in claims.openid_values(("birth_date",), shown)
+    assert (known.isoformat() in claims.openid_values(("birth_date",), asked)) == (shown == asked)
+
+
 def test_there_is_no_such_month() -> None:
     with pytest.raises(ValueError, match="month"):
         PartialDate(1990, 13)

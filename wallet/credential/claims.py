@@ -386,6 +386,13 @@ def openid_value(path: ClaimPath, value: Any) -> Any:
     return value[: len("YYYY")] if is_month else value
 
 
+def openid_values(path: ClaimPath, value: Any) -> tuple[Any, ...]:
+    """Every value that OpenID Connect has as this one (`openid_value`): of a year of birth also months."""
+    if path == ("birth_date",) and isinstance(value, str) and len(value) == len("YYYY"):
+        return value, *(f"{value}-{month:02}" for month in range(1, 13))
+    return (value,)
+
+
 def openid_name(path: ClaimPath) -> str:
     """What OpenID Connect calls the claim."""
     return OPENID_NAMES.get(path) or ".".join(path)

@@ -18,6 +18,7 @@ from tests.presentation.openid_connect.shop import Shop, share, user_info
 from tests.presentation.requests.test_authorize import PATH, encoded, session_data
 from tests.relying_party import disclosed_claims, read_jwt, take_apart
 from wallet.credential import credentials
+from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance, Verification
 from wallet.models import Credential, Wallet
@@ -268,6 +269,52 @@ def test_an_identity_of_an_earlier_release_is_shared_without_them(ask: Any, alic
     token, _, _ = ask({"id_token": {"given_name": {"essential": True}, "verified_claims": verified()}})
     assert token["given_name"] == "Alice"
     assert "verified_claims" not in token
+
+
+def born(alice: Wallet, known: PartialDate) -> None:
+    """Alice's identity, with no more of her birth date than this."""
+    verification = Verification(Assurance(FRAMEWORK, "in_person"), date(2026, 1, 1), "in_person")
+    identity = Identity("Alice", "Archer", known, ("GB",), verification=verification)
+    with transaction.atomic():
+        credentials.issue(alice, identity, alice.credential.verification, now=timezone.now())
+
+
+@pytest.mark.parametrize("known", [PartialDate(1990), PartialDate(1990, 4)])
+def test_of_a_birth_date_without_a_day_every_place_has_the_year(
+    ask: Any, alice: Wallet, known: PartialDate
+) -> None:
+    """Core §5.1 has the year alone, and no month. The presentation has all that is known."""
+    born(alice, known)
+    essential = {"birthdate": {"essential": True}, "age_equal_or_over.18": {"essential": True}}
+    token, told, disclosed = ask(
+        {"id_token": essential | {"verified_claims": verified(essential)}, "userinfo": essential}
+    )
+    for claims in (token, told, token["verified_claims"]["claims"]):
+        assert claims["birthdate"] == "1990"
+        assert claims["age_equal_or_over"] == {"18": True}
+    assert disclosed["birth_date"] == known.isoformat()
+
+
+@pytest.mark.parametrize("known", [PartialDate(1990), PartialDate(1990, 4)])
+def test_a_client_that_asks_for_the_year_of_birth_that_it_once_got_gets_it_again(
+    ask: Any, alice: Wallet, known: PartialDate
+) -> None:
+    born(alice, known)
+    values = {"essential": True, "values": ["1985", "1990"]}
+    token, _, _ = ask({"id_token": {"birthdate": values}})
+    assert token["birthdate"] == "1990"
+
+
+@pytest.mark.parametrize("value", ["1991", "1990-05-01", "199", ""])
+def test_a_client_that_asks_for_another_birth_date_gets_none(
+    holder: Client, shop: Shop, alice: Wallet, value: str
+) -> None:
+    born(alice, PartialDate(1990, 4))
+    response = holder.get(
+        PATH,
+        shop.asks(scope="openid", claims={"id_token": {"birthdate": {"essential": True, "value": value}}}),
+    )
+    assert "doesn’t have what was asked for" in holder.get(response.headers["Location"]).content.decode()
 
 
 @pytest.mark.parametrize("names", [("Sukarni", ""), ("", "Sukarni")])
