@@ -269,6 +269,9 @@ def test_kinds_of_documents_have_the_names_of_identity_assurance(
         ({"first_name": "n" * 151}, {}),
         ({"first_name": "a\u202eb"}, {}),
         ({}, {"issuing_country": "DEU"}),
+        ({}, {"expiration_date": {"day": None, "month": 4, "year": 2090}}),
+        ({}, {"expiration_date": {"day": 0, "month": 0, "year": 2090}}),
+        ({}, {"expiration_date": {"day": 31, "month": 2, "year": 2090}}),
         ({}, {"number": "1" * 201}),
     ],
 )
@@ -298,6 +301,12 @@ def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(
     stored = Evidence.objects.get()
     assert stored.method == "remote_pictures"
     assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
+
+
+@pytest.mark.parametrize("day", [None, {}, {"day": None, "month": None, "year": None}])
+def test_a_document_without_a_last_day_never_ends(verification, address, play, now, day):
+    play.person_ends(verification, address, "verified", document={"expiration_date": day})
+    assert found(verification, now).evidence.document_expires_on is None
 
 
 def test_a_document_that_has_expired_goes_to_an_operator(verification, address, play, now):

@@ -71,7 +71,7 @@ def _identity(results: Results) -> Identity | None:
 
 def _evidence(results: Results, assurance: Assurance, verified_by: str) -> Evidence | None:
     """None if something in it is not as Stripe describes it."""
-    if results.issuing_country and not is_country(results.issuing_country):
+    if results.end_is_odd or (results.issuing_country and not is_country(results.issuing_country)):
         return None
     try:
         return Evidence(

@@ -67,6 +67,7 @@ class Results:
     issuing_country: str
     expires_on: date | None
     number: str
+    end_is_odd: bool = False  # the document has a last day, which cannot be read or lacks a part
     details: Details = field(default_factory=dict)
 
 
@@ -107,6 +108,7 @@ def results(facts: Any) -> Results:
     report = _object(facts.get("last_verification_report"), "last_verification_report")
     document = _object(report.get("document"), "document")
     selfie = _optional(report, "selfie")
+    end = _parts(document, "expiration_date")
     born = {"locality": outputs.get("unparsed_place_of_birth")}
     return Results(
         given_name=_name(outputs, "first_name"),
@@ -117,8 +119,9 @@ def results(facts: Any) -> Results:
         checked_at=_time(report, "created"),
         document_type=_text(document, "type"),
         issuing_country=_text(document, "issuing_country"),
-        expires_on=_date(document, "expiration_date"),
+        expires_on=_day(*end),
         number=_text(document, "number"),
+        end_is_odd=_day(*end) is None and end != (None, None, None),
         details=read({"address": _address(outputs.get("address")), "place_of_birth": born}),
     )
 
@@ -155,10 +158,10 @@ def _name(facts: Mapping[str, Any], name: str) -> str:
     return names.name(_text(facts, name))
 
 
-def _date(facts: Mapping[str, Any], name: str) -> date | None:
-    """A date; None where there is none, or one that is in no calendar."""
+def _day(*parts: int | None) -> date | None:
+    """The day of this year, month and day; None if there is none in the calendar."""
     try:
-        return date(*_parts(facts, name))  # type: ignore[arg-type]
+        return date(*parts)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError):
         return None
 
