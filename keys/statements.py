@@ -4,28 +4,25 @@ Each kind has a `typ` of its own. Keys that sign nothing else sign them, so that
 for a credential, or such a key for an issuer's.
 """
 
-from base64 import b64decode
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime
 from typing import Any
-from urllib.parse import urlsplit
 from uuid import UUID
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.verification import Store
 from django.conf import settings
 
-from keys.certificates.chain import (
-    MAX_CERTIFICATES,
-    UNREADABLE,
-    BrokenChainError,
-    CertificateChain,
-    extension,
-)
+from keys.certificates.chain import MAX_CERTIFICATES, UNREADABLE, BrokenChainError
+from keys.certificates.names import is_for_host
+from keys.certificates.path import PathError, anchor_above, certificates_in
 from keys.issuer_key import statement_key
-from keys.jwk import public_der, public_key_from_der
+from keys.jwk import public_key_from_der
 from keys.jws import JwsError, decode_segment, encode_segment, sign_segments, take_apart
 from keys.models import StatementKey
+
+_MOST_BELOW = MAX_CERTIFICATES - 1  # certificates below the root
 
 
 class StatementError(ValueError):
@@ -69,7 +66,7 @@ def _published(kid: Any) -> StatementKey:
 
 
 def read_offline(
-    token: str, typ: str, *, root: x509.Certificate, longest: int, at: datetime | None = None
+    token: str, typ: str, *, roots: Collection[x509.Certificate], longest: int, at: datetime | None = None
 ) -> dict[str, Any]:
     """What a token with `x5c` says, by its certificates at the time that it names, or `at`; no database.
 
@@ -79,33 +76,29 @@ def read_offline(
         unverified = take_apart(token, longest=longest)
         said = decode_segment(unverified.payload_segment)
         issuer = said.get("iss") or said.get("sub")  # a status list names its own address
-        key = vouched_for(unverified.header, issuer, root=root, at=at or time_of(said))
+        key = vouched_for(unverified.header, issuer, roots=roots, at=at or time_of(said))
         return unverified.verified(key, typ=typ)
     except JwsError as error:
         raise StatementError(str(error)) from error
 
 
 def vouched_for(
-    header: Mapping[str, Any], issuer: Any, *, root: x509.Certificate, at: datetime
+    header: Mapping[str, Any], issuer: Any, *, roots: Collection[x509.Certificate], at: datetime
 ) -> ec.EllipticCurvePublicKey:
-    """The key whose certificates in `x5c` lead to `root` and are for the host of `issuer`.
+    """The key whose certificates in `x5c` lead to one of `roots` and are for the host of `issuer`.
 
     Raises StatementError.
     """
-    x5c = header.get("x5c")
-    if not isinstance(x5c, list) or not 1 <= len(x5c) < MAX_CERTIFICATES:
-        raise StatementError("x5c is not a chain of certificates")
     try:
-        leaf, *above = (x509.load_der_x509_certificate(b64decode(text, validate=True)) for text in x5c)
-        key = leaf.public_key()
-        if not isinstance(key, ec.EllipticCurvePublicKey):
-            raise StatementError("its key is not on an elliptic curve")
-        CertificateChain((leaf, *above, root), public_der(key), at)
-        names = extension(leaf, x509.SubjectAlternativeName) or ()
-        if urlsplit(str(issuer)).hostname not in {str(name.value) for name in names}:
-            raise StatementError("its certificate is not for this issuer")
-    except (BrokenChainError, Warning, *UNREADABLE) as error:
+        chain = certificates_in(header.get("x5c"), most=_MOST_BELOW)
+        anchor_above(chain, Store(list(roots)), at, most_between=_MOST_BELOW - 1)
+        key, fits = chain[0].public_key(), is_for_host(chain[0], issuer)
+    except (PathError, Warning, *UNREADABLE) as error:
         raise StatementError(str(error)) from error
+    if not fits:
+        raise StatementError("its certificate is not for this issuer")
+    if not isinstance(key, ec.EllipticCurvePublicKey):
+        raise StatementError("its key is not on an elliptic curve")
     return key
 
 

@@ -5,7 +5,7 @@ what the operator said. That the person was who they said they were, and the sta
 The archive of a client library has the same parts, and no statement.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from itertools import chain
 from typing import Any
@@ -55,24 +55,30 @@ def document(
         raise EvidenceError(str(error)) from error
 
 
-def checked(content: bytes, root: x509.Certificate) -> dict[str, Any]:
+def checked(content: bytes, *roots: x509.Certificate) -> dict[str, Any]:
     """What the statement in a document says, after all of it was checked offline, except the operator's word.
 
-    Without a statement, what one would say of the presentations, but no `checks`. Raises EvidenceError.
+    Each signature leads up to one of `roots`: the service's root, or several that it has had. Without a
+    statement, what one would say of the presentations, but no `checks`. Raises EvidenceError.
     """
     try:
         parts = _read(content)
         if "statement" in parts:
-            stated = statements.read_offline(parts["statement"], TYP, root=root, longest=65_536)
+            stated = statements.read_offline(parts["statement"], TYP, roots=roots, longest=65_536)
             if stated.get("sha256") != _hashes(parts):
                 raise EvidenceError("the statement is about other parts")
         else:
             stated = _unstated(parts)
         if stated.get("valid") is True:
-            _repeat(parts, stated, root)
+            _repeat(parts, stated, roots)
     except (StrictJsonError, StatementError, SdJwtError, JwsError, StatusUnknownError) as error:
         raise EvidenceError(str(error)) from error
     return stated
+
+
+def repeats_a_credential(presentations: Collection[str]) -> bool:
+    """Whether two present the same credential, each perhaps with other claims. We issue one for each."""
+    return len({presentation.partition("~")[0] for presentation in presentations}) < len(presentations)
 
 
 def _unstated(parts: Mapping[str, list[str]]) -> dict[str, Any]:
@@ -98,6 +104,8 @@ def _read(content: bytes) -> dict[str, Any]:
     found = strict_json.read(content)
     if not isinstance(found, dict) or not isinstance(found.get("statement", ""), str):
         raise EvidenceError("no evidence")
+    if not found.keys() <= {*PARTS, "statement"}:
+        raise EvidenceError("it has a member that evidence has not")
     for name in PARTS:
         texts = found.get(name)
         if not isinstance(texts, list) or len(texts) > MOST or not all(isinstance(one, str) for one in texts):
@@ -105,12 +113,16 @@ def _read(content: bytes) -> dict[str, Any]:
     return found
 
 
-def _repeat(parts: Mapping[str, list[str]], stated: Mapping[str, Any], root: x509.Certificate) -> None:
+def _repeat(
+    parts: Mapping[str, list[str]], stated: Mapping[str, Any], roots: Collection[x509.Certificate]
+) -> None:
     """Verifies the signatures, bindings and statuses again, at the time that is stated."""
     at = statements.time_of(stated)
+    if repeats_a_credential(parts["presentations"]):
+        raise EvidenceError("a credential is presented twice")
     lists = {}
     for text in parts["status_lists"]:
-        read = statements.read_offline(text, token.TYP, root=root, longest=statuses.LONGEST, at=at)
+        read = statements.read_offline(text, token.TYP, roots=roots, longest=statuses.LONGEST, at=at)
         lists[str(read.get("sub"))] = read
     left = {*parts["transaction_data"], *parts["certificates"]}
     for one in parts["presentations"]:
@@ -119,7 +131,7 @@ def _repeat(parts: Mapping[str, list[str]], stated: Mapping[str, Any], root: x50
         data = [each for each in parts["transaction_data"] if digest(each) in (hashes or ())]
         claims = verification.verify(
             one,
-            issuer_key=lambda header: statements.vouched_for(header, stated.get("iss"), root=root, at=at),
+            issuer_key=lambda header: statements.vouched_for(header, stated.get("iss"), roots=roots, at=at),
             audience=str(stated.get("aud")),
             nonce=str(stated.get("nonce")),
             now=at,

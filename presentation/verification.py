@@ -157,4 +157,7 @@ def _presentations_in(value: str | dict[str, Any]) -> dict[str, str]:
     lists = by_query.values()
     if not lists or not all(isinstance(each, list) and [*map(type, each)] == [str] for each in lists):
         raise SdJwtError("vp_token is not an object with a list of one presentation for each query")
-    return {id: each[0] for id, each in by_query.items()}
+    presentations = {id: each[0] for id, each in by_query.items()}
+    if evidence.repeats_a_credential(set(presentations.values())):
+        raise SdJwtError("vp_token presents a credential twice, with other disclosures")
+    return presentations

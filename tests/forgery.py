@@ -66,6 +66,11 @@ def disclosure(*content: Any) -> str:
     return encode(json.dumps([secrets.token_urlsafe(16), *content]).encode())
 
 
+def usage(*, sign: bool, certify: bool) -> x509.KeyUsage:
+    """What the key of a certificate may do (RFC 5280 §4.2.1.3)."""
+    return x509.KeyUsage(sign, False, False, False, False, certify, certify, False, False)
+
+
 def certificate(
     name: str,
     key: Key,
@@ -88,6 +93,7 @@ def certificate(
         .not_valid_before(begin)
         .not_valid_after(begin + timedelta(days=days))
         .add_extension(x509.BasicConstraints(ca=authority, path_length=path_length), critical=True)
+        .add_extension(usage(sign=not authority, certify=authority), critical=True)
     )
     if not authority:
         names = x509.SubjectAlternativeName([x509.DNSName(host)])

@@ -235,6 +235,66 @@ def test_any_other_part_or_certificate_is_noticed(given_evidence: Evidence, root
         checked(of(given_evidence), foreign)
 
 
+def test_the_root_may_be_one_of_several(
+    given_evidence: Evidence, root: x509.Certificate, tmp_path: Path
+) -> None:
+    Authority.objects.all().delete()
+    authority.authority(now=timezone.now())
+    other = Authority.objects.get().root_pem
+    own = root.public_bytes(Encoding.PEM).decode()
+    file, trusted = tmp_path / "evidence.json", tmp_path / "roots.pem"
+    file.write_bytes(of(given_evidence))
+    for roots in (own + other, other + own):
+        trusted.write_text(roots)
+        call_command("verify_evidence", str(file), root=str(trusted), stdout=StringIO())
+    for roots, said in {
+        other: "Not genuine",
+        own + other.replace("MII", "!!!"): "is no certificate as PEM, or one of several is none",
+        own + b64_pem(given_evidence["certificates"][0]): "certificate 2 is not of an authority",
+    }.items():
+        trusted.write_text(roots)
+        with pytest.raises(CommandError, match=said):
+            call_command("verify_evidence", str(file), root=str(trusted), stdout=StringIO())
+
+
+def b64_pem(der: str) -> str:
+    return f"-----BEGIN CERTIFICATE-----\n{der}\n-----END CERTIFICATE-----\n"
+
+
+def shown_again(document: Evidence) -> str:
+    """The same credential with the same nonce, but one disclosure less, as its holder can bind it."""
+    issued, _first, *others, binding = document["presentations"][0].split("~")
+    return "~".join([issued, *others, binding])
+
+
+@pytest.mark.parametrize("again", [lambda found: found["presentations"][0], shown_again])
+def test_a_credential_that_is_shown_twice_is_not_genuine(
+    given_evidence: Evidence, root: x509.Certificate, again: Callable[[Evidence], str]
+) -> None:
+    """It would be genuine with two sets of claims."""
+    doubled = deepcopy(given_evidence)
+    doubled["presentations"].append(again(given_evidence))
+    for document in (unstated(doubled), restated(doubled)):
+        with pytest.raises(EvidenceError, match="presented twice"):
+            checked(of(document), root)
+
+
+def test_a_credential_that_is_shown_twice_is_not_verified(
+    given_evidence: Evidence, bank: RelyingParty, asked: dict[str, Any]
+) -> None:
+    twice = {"a": [asked["vp_token"]], "b": [shown_again(given_evidence)]}
+    told = answered(verify(bank, asked | {"vp_token": twice}))
+    assert told["valid"] is False
+    assert "presents a credential twice" in json.dumps(told)
+    assert "evidence" not in told
+
+
+def test_evidence_has_no_other_members(given_evidence: Evidence, root: x509.Certificate) -> None:
+    for document in (given_evidence, unstated(given_evidence)):
+        with pytest.raises(EvidenceError, match="a member"):
+            checked(of(document | {"claims": []}), root)
+
+
 def unstated(document: Evidence) -> Evidence:
     """What the client libraries archive."""
     return {name: document[name] for name in evidence.PARTS}

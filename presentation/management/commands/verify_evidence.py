@@ -3,10 +3,11 @@
 from pathlib import Path
 from typing import Any
 
-from cryptography import x509
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from infra.moments import moment
+from keys.certificates import path
+from keys.certificates.path import PathError
 from keys.statements import time_of
 from presentation.evidence import LONGEST, EvidenceError, checked
 
@@ -16,23 +17,25 @@ UNSTATED = "Genuine. What {iss} issued was shown to {aud}, valid on {at}. Not pr
 class Command(BaseCommand):
     help = (
         "Check the evidence that the verification endpoint of a service gave, or the archive of a client "
-        "library, with the root certificate of that service. Needs neither network nor database."
+        "library, with the root certificates of that service. Needs neither network nor database."
     )
     requires_system_checks = ()
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", help="the JSON document: the member `evidence`, or the archive")
-        parser.add_argument("--root", metavar="FILE", required=True, help="the root certificate, PEM")
+        parser.add_argument(
+            "--root", metavar="FILE", required=True, help="the root certificates, PEM: one, or old and new"
+        )
 
     def handle(self, *args: Any, file: str, root: str, **options: Any) -> None:
         try:
-            trusted = x509.load_pem_x509_certificate(Path(root).read_bytes())
+            trusted = path.anchors_in(Path(root).read_bytes())
             with Path(file).open("rb") as opened:
-                stated = checked(opened.read(LONGEST + 1), trusted)
+                stated = checked(opened.read(LONGEST + 1), *trusted)
         except OSError as error:
             raise CommandError(f"{error.filename} cannot be read: {error.strerror}.") from error
-        except ValueError as error:
-            raise CommandError(f"{root} is no certificate.") from error
+        except PathError as error:
+            raise CommandError(f"{root}: {error}.") from error
         except EvidenceError as error:
             raise CommandError(f"Not genuine: {error}.") from error
         said = "Genuine. {iss} stated for {aud} on {at}: {verdict}." if "checks" in stated else UNSTATED

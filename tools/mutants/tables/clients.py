@@ -240,8 +240,8 @@ MUTANTS = (
     mutant(
         "certificates: for a key that may not sign",
         "keys/certificates/path.py",
-        "    if not usage.digital_signature:\n",
-        "    if not usage:\n",
+        "if not usage.digital_signature or usage.key_cert_sign:",
+        "if usage.key_cert_sign:",
         _ATTACKS,
     ),
 )

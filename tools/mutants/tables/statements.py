@@ -78,14 +78,14 @@ MUTANTS = (
     mutant(
         "statement: offline, certificates for any host",
         _STATEMENTS,
-        "if urlsplit(str(issuer)).hostname not in {str(name.value) for name in names}:",
-        "if not names:",
+        "    if not fits:\n",
+        "    if fits is None:\n",
         f"{_OF_STATEMENTS}::test_offline_the_certificates_must_be_for_the_host_that_the_statement_names",
     ),
     mutant(
         "statement: offline, any root",
         _STATEMENTS,
-        "        CertificateChain((leaf, *above, root), public_der(key), at)\n",
+        "        anchor_above(chain, Store(list(roots)), at, most_between=_MOST_BELOW - 1)\n",
         "",
         f"{_OF_STATEMENTS}::test_offline_only_the_given_root_is_believed",
     ),
