@@ -1,7 +1,8 @@
 // `Wallet` sends requests for verified claims and verifies the answers.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { issuerKey, readRoots } from "./certificates.js";
 import { cached, parsed, send } from "./documents.js";
-import { attempt, decrypt, demand, Denied, hash, issuerKey, newKey, offered, publicKey, readJson, readRoot } from "./jose.js";
+import { attempt, decrypt, demand, Denied, hash, newKey, offered, publicKey, readJson } from "./jose.js";
 import { readPresentation, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
@@ -31,11 +32,12 @@ const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in cons
  * @typedef {{ claims: Record<string, any>, vpToken: string, archive: () => string }} Result
  */
 /**
- * `root` is the root certificate (PEM) that the operator gave you; never fetch it from the service. With `secret`, your
- * client secret, requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person may
- * take. `fetch` replaces the platform's.
- * @typedef {{ root: string | Uint8Array, secret?: string, lifetime?: number, clock?: () => number,
- *   fetch?: typeof fetch }} Options
+ * `root` is the root certificate (PEM) that the operator gave you; never fetch it from the service. While the service
+ * changes its root, it is a text with both certificates, or a list: each counts. With `secret`, your client secret,
+ * requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person may take. `fetch`
+ * replaces the platform's.
+ * @typedef {{ root: string | Uint8Array | readonly (string | Uint8Array)[], secret?: string, lifetime?: number,
+ *   clock?: () => number, fetch?: typeof fetch }} Options
  */
 
 /** One relying party at one service. */
@@ -49,7 +51,7 @@ export class Wallet {
    */
   constructor(baseUrl, clientId, redirectUri, { root, ...options }) {
     if (!clientId || ("secret" in options && !options.secret)) throw new TypeError("clientId or secret is empty");
-    const own = { issuer: baseUrl.replace(/\/+$/, ""), clientId, redirectUri, root: readRoot(root) };
+    const own = { issuer: baseUrl.replace(/\/+$/, ""), clientId, redirectUri, roots: readRoots(root) };
     this.#own = { lifetime: 7200, clock: () => Date.now() / 1000, ...options, ...own, read: cached(options.fetch) };
   }
 
@@ -90,12 +92,12 @@ export class Wallet {
    */
   async finish(pending, fields) {
     const { issuer, clock, lifetime } = this.#own, { state, begun, decryptionKey: key } = pending;
-    const encrypted = fields.response !== undefined, age = clock() - begun;
+    const encrypted = (fields.response ?? undefined) !== undefined, age = clock() - begun;
     const answer = encrypted ? decrypt(fields.response, key) : fields;
-    demand(same(`${answer.state}`, state), "state", "it is for another session");
+    demand(typeof answer.state === "string" && same(answer.state, state), "state", "it is for another session");
     demand(age >= -60 && age <= lifetime, "state", "the request is too old");
     demand(pending.issuer === issuer && (answer.iss ?? issuer) === issuer, "iss", `it is not from ${issuer}`);
-    if (answer.error !== undefined) throw new Denied(answer.error, answer.error_description);
+    if ((answer.error ?? undefined) !== undefined) throw new Denied(answer.error, answer.error_description);
     demand(encrypted || !key, "encryption", "the answer is not encrypted");
     return this.verify(answer.vp_token, pending);
   }
@@ -118,10 +120,10 @@ export class Wallet {
 
   // The issuer's key for a token: published under its `kid`, and certified up to the root.
   async #keyOf(jwt, now) {
-    const { issuer, root, read } = this.#own, address = `${issuer}/openid-connect/jwks`, { kid } = jwt.header;
+    const { issuer, roots, read } = this.#own, address = `${issuer}/openid-connect/jwks`, { kid } = jwt.header;
     const find = async (anew) => parsed(address, await read(address, anew)).keys?.find?.((key) => key?.kid === kid);
     const published = (await find(false)) ?? (await find(true)); // it may be newer than the cached key set
-    const certified = issuerKey(jwt, issuer, root, now);
+    const certified = issuerKey(jwt, issuer, roots, now);
     demand(certified.equals(publicKey(published, "kid")), "certificate-key", "it is for another key");
     return certified;
   }

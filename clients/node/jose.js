@@ -1,9 +1,8 @@
-// The exceptions, none of which repeats a value of a person. JWS, JWE and their certificates: ES256 (RFC 7518 §3.4),
-// ECDH-ES with AES-GCM (§4.6, §5.3), `x5c` (RFC 7515 §4.1.6).
+// The exceptions, none of which repeats a value of a person. JWS and JWE: ES256 (RFC 7518 §3.4), ECDH-ES with AES-GCM
+// (§4.6, §5.3).
 import * as crypto from "node:crypto";
-import { isIP } from "node:net";
 
-const LONGEST = 131_072, MOST = 5; // characters of an encrypted answer, and certificates below the root
+const LONGEST = 131_072, DEEPEST = 500; // characters of an encrypted answer, and levels of objects and arrays in JSON
 // What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
 const COUNTER = Buffer.from("\0\0\0\x01"), CONTEXT = Buffer.from("\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0");
 const utf8 = new TextDecoder("utf-8", { fatal: true });
@@ -56,7 +55,7 @@ export const isObject = (value) => typeof value === "object" && value !== null &
 
 /** The octets of base64url without padding, in its only canonical form. */
 export function decode(text) {
-  const octets = Buffer.from(String(text), "base64url");
+  const octets = Buffer.from(typeof text === "string" ? text : "=", "base64url");
   demand(octets.toString("base64url") === text, "structure", "a part is not base64url");
   return octets;
 }
@@ -64,17 +63,26 @@ export function decode(text) {
 // How many names a JSON text has, which are strings before a colon. `JSON.parse` keeps only one of two that are equal.
 const names = (json) => json.match(/"[^"\\]*(?:\\.[^"\\]*)*"(\s*:)?/g)?.filter((each) => each.endsWith(":")).length;
 
+// Whether nothing is nested so deeply that a later step would exceed the stack.
+function isFlat(value) {
+  let level = [value], depth = 0;
+  for (; level.length > 0 && depth <= DEEPEST; depth++) {
+    level = level.flatMap((node) => (typeof node === "object" && node !== null ? Object.values(node) : []));
+  }
+  return level.length === 0;
+}
+
 /** The value of a JSON text in which no object has a name twice: an object, or what `fits` demands. */
 export function readJson(text, fits = isObject) {
   const error = new Rejected("structure", "it is not JSON of this kind, or an object has a name twice");
   const json = attempt(() => utf8.decode(Buffer.from(text)), error), found = attempt(() => JSON.parse(json), error);
-  if (!fits(found) || attempt(() => names(JSON.stringify(found)), error) !== names(json)) throw error;
+  if (!isFlat(found) || !fits(found) || attempt(() => names(JSON.stringify(found)), error) !== names(json)) throw error;
   return found;
 }
 
 /** A compact JWS (RFC 7515 §7.1) that carries an object. No signature is verified. */
 export function readJwt(text) {
-  const parts = String(text).split("."), [head, body, signature] = parts;
+  const parts = typeof text === "string" ? text.split(".") : [], [head, body, signature] = parts;
   demand(parts.length === 3, "structure", "a JWT has three parts");
   const [header, payload] = [head, body].map((part) => readJson(decode(part)));
   return { header, payload, signed: Buffer.from(`${head}.${body}`), signature: decode(signature) };
@@ -83,7 +91,9 @@ export function readJwt(text) {
 /** Verifies type and signature; ES256 is the only algorithm that is accepted. */
 export function verifySignature({ header, signed, signature }, key, typ, check, typeCheck = check, algCheck = check) {
   demand(header.typ === typ, typeCheck, `it is not of the type ${typ}`);
-  demand(header.alg === "ES256" && !("crit" in header), algCheck, "alg is not ES256");
+  const plain = !Object.hasOwn(header, "crit") && !Object.hasOwn(header, "b64"); // no extension (RFC 7515 §4.1.11)
+  demand(header.alg === "ES256" && plain, algCheck, "alg is not ES256, or the header asks for an extension");
+  demand(signature.length === 64, check, "the signature has not 64 bytes");
   demand(crypto.verify("sha256", signed, { key, dsaEncoding: "ieee-p1363" }, signature), check, "wrong signature");
 }
 
@@ -107,14 +117,15 @@ export const offered = ({ d: _, ...key }) =>
 
 /** The protected header of a compact JWE (RFC 7516 §7.1) of direct key agreement: its second part is empty. */
 export function jweHeader(compact) {
-  demand(String(compact).length <= LONGEST && /^[^.]+\.(\.[^.]+){3}$/.test(compact), "encryption", "it is no JWE");
-  return readJson(decode(String(compact).split(".")[0]));
+  const short = typeof compact === "string" && compact.length <= LONGEST;
+  demand(short && /^[^.]+\.(\.[^.]+){3}$/.test(compact), "encryption", "it is no JWE");
+  return readJson(decode(compact.split(".")[0]));
 }
 
 /** The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`.
  * @param {Readonly<Record<string, unknown>>} fields @returns {string} */
 export function stateOf({ state, response }) {
-  const found = response === undefined ? state : jweHeader(response).kid;
+  const found = response === undefined || response === null ? state : jweHeader(response).kid;
   demand(typeof found === "string" && found.length <= 100, "state", "the posted fields have no state");
   return found;
 }
@@ -130,24 +141,4 @@ export function decrypt(compact, jwk) {
     cipher.setAuthTag(tag).setAAD(Buffer.from(parts[0]));
     return readJson(Buffer.concat([cipher.update(sealed), cipher.final()]));
   }, new Rejected("encryption", "it was not encrypted to this key with A256GCM, or it was changed"));
-}
-
-/** The trusted root certificate of a service, which its operator hands over. */
-export const readRoot = (pem) => attempt(() => new crypto.X509Certificate(pem),
-  new TypeError("root is not a certificate in PEM: give the content of the file"));
-
-/** The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host. */
-export function issuerKey({ header: { x5c } }, issuer, root, now) {
-  const check = "certificate-chain", moment = now * 1000, unreadable = new Rejected(check, "it cannot be read");
-  demand(Array.isArray(x5c) && x5c.length > 0 && x5c.length <= MOST, "x5c", "there is no chain of certificates");
-  const chain = attempt(() => x5c.map((each) => new crypto.X509Certificate(Buffer.from(each, "base64"))), unreadable);
-  for (const [at, each] of [...chain, root].entries()) {
-    const inTime = Date.parse(each.validFrom) <= moment && moment <= Date.parse(each.validTo), below = chain[at - 1];
-    const issued = !below || (each.ca && below.checkIssued(each) && below.verify(each.publicKey));
-    demand(inTime && issued, check, "a certificate has ended or was not issued by the next; is the root right?");
-  }
-  const [leaf] = chain, host = attempt(() => new URL(issuer).hostname.replace(/^\[|\]$/g, ""), unreadable);
-  const named = isIP(host) ? leaf.checkIP(host) : leaf.checkHost(host, { subject: "never", wildcards: false });
-  demand(named, check, "the certificate is for another host");
-  return leaf.publicKey;
 }

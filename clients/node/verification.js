@@ -1,6 +1,7 @@
 // Verification of an SD-JWT VC presentation (RFC 9901 §7.3, OpenID4VP 1.0 §8.6), without a network.
 import { isDeepStrictEqual } from "node:util";
 import { inflateSync } from "node:zlib";
+import { issuerKey, readRoots } from "./certificates.js";
 import * as jose from "./jose.js";
 import { attempt, decode, demand, digest, isObject, readJson, readJwt, Rejected, verifySignature } from "./jose.js";
 
@@ -115,20 +116,29 @@ async function checkStatus({ iss, status }, keyOf, now, listAt) {
  * Checks `Result.archive()`, or the `evidence` of the service's verification. Throws `Rejected`. All is checked at one
  * time: that of the service's statement or, without one, of the newest signature. Compare `clientId` and `nonce` with
  * your records. `stated`: the service itself states the verification. `claims` are those of each presentation.
- * @param {string} document @param {string | Uint8Array} root the root certificate, PEM
+ * @param {string} document
+ * @param {string | Uint8Array | readonly (string | Uint8Array)[]} root the root certificate (PEM), or all roots that
+ *   the service has had
  * @returns {Promise<{ issuer: string, clientId: string, nonce: string, time: number, stated: boolean,
  *   claims: Record<string, unknown>[] }>}
  */
 export async function verifyArchive(document, root) {
-  const parts = readJson(document), texts = PARTS.map((name) => parts[name]), trusted = jose.readRoot(root);
+  const parts = readJson(document), texts = PARTS.map((name) => parts[name]);
+  const roots = readRoots(root);
+  const known = Object.keys(parts).every((name) => [...PARTS, "statement"].includes(name));
+  demand(known, "structure", "it has a member that evidence has not");
   const fits = texts.every((part) => Array.isArray(part) && part.length <= MOST && part.every(isText));
   demand(fits && texts[0].length > 0, "structure", "a part is not a list of strings");
   const [presentations, data, , statusLists] = texts, given = presentations.map(readPresentation);
+  // The service issues a credential for one presentation. Shown twice, it would give two sets of claims.
+  const issued = new Set(given.map(({ jwt }) => jwt.signed.toString()));
+  demand(issued.size === given.length, "structure", "a credential is presented twice");
   const statement = "statement" in parts ? readJwt(parts.statement) : undefined, lists = statusLists.map(readJwt);
   const signed = statement ? [statement] : [...lists, ...given.map(({ binding }) => binding)];
-  const time = Math.max(...signed.map(({ payload }) => payload.iat));
+  const time = Math.max(...signed.map(({ payload }) => (isWhole(payload.iat) ? payload.iat : 0)));
+  demand(time > 0 && time < 2 ** 33, "structure", "a time is not possible");
   const { iss: issuer } = given[0].jwt.payload, { aud: clientId, nonce } = given[0].binding.payload;
-  const keyOf = (jwt) => jose.issuerKey(jwt, issuer, trusted, time);
+  const keyOf = (jwt) => issuerKey(jwt, issuer, roots, time);
   if (statement) {
     verifySignature(statement, keyOf(statement), "verification-statement+jwt", "statement");
     const sha256 = Object.fromEntries(PARTS.map((name) => [name, parts[name].map(digest)])), said = statement.payload;
@@ -142,5 +152,6 @@ export async function verifyArchive(document, root) {
   const bound = given.flatMap((each, at) => [...dataOf(each), ...each.jwt.header.x5c, verified[at].statusList]);
   // A list that nobody verified could move `time`.
   demand(texts.slice(1).flat().every((text) => bound.includes(text)), "transaction-data", "a part is not bound");
-  return { issuer, clientId, nonce, time, claims: verified.map(({ claims }) => claims), stated: statement !== undefined };
+  const claims = verified.map((each) => each.claims);
+  return { issuer, clientId, nonce, time, claims, stated: statement !== undefined };
 }

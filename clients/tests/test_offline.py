@@ -90,7 +90,11 @@ def test_no_part_of_an_archive_can_be_changed(library: Library) -> None:
     kept = json.loads(decide(library, vector)["archive"])
     other = json.loads(decide(library, vectors()["as asked"])["archive"])
     token = kept["presentations"][0]
+    issued, _shown, *others, binding = token.split("~")
     for change in (
+        {"presentations": [token, token]},
+        {"presentations": [token, "~".join([issued, *others, binding])]},
+        {"more": []},
         {"presentations": []},
         {"presentations": [token.replace("~", "~W10~", 1)]},
         {"presentations": other["presentations"]},

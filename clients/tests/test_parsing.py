@@ -1,5 +1,6 @@
 """Whatever a stranger sends, the Python library's parsers raise `Rejected` and nothing else."""
 
+import base64
 import json
 from contextlib import suppress
 from typing import Any
@@ -8,9 +9,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from clients.tests.vectors import STATE, case
+from clients.tests.vectors import STATE, case, pem
 from credential_presentation import Pending, Rejected, Wallet, read_webhook, state_of, verify_archive
 from credential_presentation.archive import PARTS
+from credential_presentation.certificates import Roots
 from credential_presentation.jose import Jwt, decode, decrypt, encode, new_key, read_json
 from credential_presentation.verification import Presentation, verify
 from tests.forgery import HONEST, NOW, Forger, Tampering
@@ -91,6 +93,20 @@ def test_fields_of_a_form(fields: dict[str, Any]) -> None:
 def test_webhooks(headers: dict[str, str], body: bytes) -> None:
     with pytest.raises(Rejected):
         read_webhook(headers, body, f"whsec_{'A' * 43}=")
+
+
+@given(place=st.integers(0, 1), at=st.integers(0, 600), octets=st.binary(max_size=4), x5c=st.none() | JSON)
+def test_certificates_of_strangers(place: int, at: int, octets: bytes, x5c: Any) -> None:
+    forger = Forger(**KEYS)
+    header = Jwt(forger.present(HONEST["as asked"]).split("~")[0]).header
+    certificate = base64.b64decode(header["x5c"][place])
+    changed = certificate[:at] + octets + certificate[at + len(octets) :]
+    header["x5c"][place] = base64.b64encode(changed).decode()
+    if x5c is not None:
+        header["x5c"] = x5c
+    roots = Roots(pem(forger.root))
+    for issuer in ("https://wallet.example", "https://[x", "", "é"):
+        parsed(roots.key_of, Jwt(f"{encoded(header)}.e30.AA"), issuer, NOW)
 
 
 @given(content=JSON, signed=st.booleans(), payload=JSON)

@@ -1,7 +1,7 @@
 """The attack table as one JSON file for the client libraries of every language."""
 
 import json
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -118,6 +118,26 @@ def around(honest: dict[str, Any]) -> dict[str, dict[str, Any]]:
     }
 
 
+def extended() -> dict[str, dict[str, Any]]:
+    """Headers that ask for an extension, which a verifier that has none must refuse (RFC 7515 §4.1.11)."""
+    found = {}
+    for what, members in {
+        "crit": {"crit": ["exp"], "exp": NOW + 60},
+        "an empty crit": {"crit": []},
+        "b64": {"b64": True},
+        "crit and b64": {"crit": ["b64"], "b64": False},
+    }.items():
+        change = partial(_header, members=members)
+        found[f"{what} of the issuer"] = case(Forger(), Tampering([], issue=change), ["alg"])
+        found[f"{what} of the holder"] = case(Forger(), Tampering([], bind=change), ["kb-typ"])
+        found[f"{what} of the list"] = case(Forger(), Tampering([], listed=change), ["status"])
+    return found
+
+
+def _header(header: dict[str, Any], *_others: Any, members: dict[str, Any]) -> None:
+    header.update(members)
+
+
 @cache
 def vectors() -> dict[str, dict[str, Any]]:
     """The attack table by name, and what it has no place for."""
@@ -134,7 +154,7 @@ def vectors() -> dict[str, dict[str, Any]]:
         "nested": issued(["disclosures-form", "claims"], deep=nested(40)),
         "nested deeply": issued(["disclosures-form", "claims"], deep=nested(400)),
     }
-    return found | others | around(found["as asked"])
+    return found | others | extended() | around(found["as asked"])
 
 
 def write(file: Path) -> None:

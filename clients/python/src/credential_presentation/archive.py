@@ -1,10 +1,12 @@
-"""`verify_archive`: checks evidence years later with nothing but the root certificate, without a network."""
+"""`verify_archive`: checks evidence years later with nothing but root certificates, without a network."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from credential_presentation.certificates import PEM, Roots
 from credential_presentation.errors import demand
-from credential_presentation.jose import Jwt, certified_key, digest, read_json, read_root, whole_number
+from credential_presentation.jose import Jwt, PublicKey, digest, read_json, whole_number
 from credential_presentation.verification import Pending, Presentation, verify
 
 PARTS = ("presentations", "transaction_data", "certificates", "status_lists")
@@ -26,18 +28,23 @@ class Archived:
     stated: bool
 
 
-def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
+def verify_archive(document: str | bytes, root: PEM | Sequence[PEM]) -> Archived:
     """Checks `Result.archive()`, or the `evidence` of the service's verification. Raises `Rejected`.
 
-    All is checked at one time: that of the service's statement or, without one, of the newest signature.
+    `root` is the root certificate (PEM), or all roots that the service has had. All is checked at one time:
+    that of the service's statement or, without one, of the newest signature.
     """
-    parts, trusted = read_json(document, dict), read_root(root)
+    parts, roots = read_json(document, dict), Roots(root)
+    demand(parts.keys() <= {*PARTS, "statement"}, "structure", "it has a member that evidence has not")
     for part in map(parts.get, PARTS):
         fits = isinstance(part, list) and len(part) <= MOST and all(isinstance(text, str) for text in part)
         demand(fits, "structure", "a part is not a list of strings")
     presentations, data, certificates, status_lists = map(parts.__getitem__, PARTS)
     given, lists = list(map(Presentation, presentations)), list(map(Jwt, status_lists))
     demand(given, "structure", "there is no presentation")
+    # The service issues a credential for one presentation. Shown twice, it would give two sets of claims.
+    issued = {each.jwt.signed for each in given}
+    demand(len(issued) == len(given), "structure", "a credential is presented twice")
     statement = Jwt(parts["statement"]) if "statement" in parts else None
     signed = [statement] if statement else [*lists, *(each.binding for each in given)]
     now = max(whole_number(each.payload.get("iat")) or 0 for each in signed)
@@ -46,8 +53,8 @@ def verify_archive(document: str | bytes, root: str | bytes) -> Archived:
     facts = [given[0].jwt.payload.get("iss"), said.get("aud"), said.get("nonce")]
     issuer, client_id, nonce = map(str, facts)
 
-    def key_of(jwt: Jwt) -> Any:
-        return certified_key(jwt, issuer, trusted, now)
+    def key_of(jwt: Jwt) -> PublicKey:
+        return roots.key_of(jwt, issuer, now)
 
     if statement:
         statement.verify(key_of(statement), "verification-statement+jwt", "statement")

@@ -51,7 +51,8 @@ def fetch(address: str) -> tuple[str, float]:
     status, text, headers = send(address)
     if status != 200:
         raise Unavailable(f"{address} answered with status {status}")
-    parts = dict(part.strip().partition("=")[::2] for part in headers.get("Cache-Control", "").split(","))
+    control = str(headers.get("Cache-Control", ""))  # it is no text if it has other characters than ASCII
+    parts = dict(part.strip().partition("=")[::2] for part in control.split(","))
     return text, float(parts["max-age"]) if parts.get("max-age", "").isdecimal() else 60
 
 

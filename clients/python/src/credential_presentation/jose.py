@@ -1,17 +1,13 @@
-"""JWS, JWE and their certificates: ES256 (RFC 7518 §3.4), ECDH-ES with AES-GCM (§4.6, §5.3), `x5c`."""
+"""JWS and JWE: ES256 (RFC 7518 §3.4), ECDH-ES with AES-GCM (§4.6, §5.3)."""
 
 import base64
 import hashlib
 import json
 import re
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from itertools import pairwise
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
-from cryptography import x509
-from cryptography.exceptions import InvalidSignature, InvalidTag, UnsupportedAlgorithm
+from cryptography.exceptions import InvalidSignature, InvalidTag
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec, utils
 from cryptography.hazmat.primitives.ciphers.aead import AESGCM
@@ -19,10 +15,11 @@ from cryptography.hazmat.primitives.kdf.concatkdf import ConcatKDFHash
 
 from credential_presentation.errors import Rejected, demand
 
-LONGEST_RESPONSE, MOST = 131_072, 5  # characters of an encrypted answer, and certificates below the root
+LONGEST_RESPONSE = 131_072  # characters of an encrypted answer
+DEEPEST = 500  # objects and arrays inside each other in JSON
+LARGEST = 2**53  # from here on a number of JSON is not exact everywhere (RFC 8259 §6)
 PublicKey = ec.EllipticCurvePublicKey
 Kind = TypeVar("Kind")
-UNREADABLE = (ValueError, TypeError, UnsupportedAlgorithm, x509.DuplicateExtension, x509.ExtensionNotFound)
 # What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
 CONTEXT = b"\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0"
 
@@ -47,9 +44,10 @@ def digest(text: str) -> str:
 
 
 def read_json(text: str | bytes, kind: type[Kind]) -> Kind:
-    """The value of a JSON text, which is of this kind and has no object with a name twice."""
+    """The value of a JSON text, which is of this kind, not too deep, and has no object with a name twice."""
     try:
-        if isinstance(found := json.loads(text, object_pairs_hook=_unique), kind):
+        found = json.loads(text, object_pairs_hook=_unique)
+        if isinstance(found, kind) and _is_flat(found):
             return found
     except (ValueError, RecursionError):
         pass
@@ -62,6 +60,20 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return found
 
 
+def _is_flat(value: object) -> bool:
+    """Whether nothing is nested so deeply that a later step would exceed Python's stack."""
+    level, depth = [value], 0
+    while level and depth <= DEEPEST:
+        level = [
+            inner
+            for node in level
+            if isinstance(node, dict | list)
+            for inner in (node.values() if isinstance(node, dict) else node)
+        ]
+        depth += 1
+    return not level
+
+
 def at(node: object, *names: str) -> Any:
     """The value at a path of names, or None if there is none."""
     for name in names:
@@ -70,8 +82,10 @@ def at(node: object, *names: str) -> Any:
 
 
 def whole_number(value: object) -> int | None:
-    """The value if it is an integer; `True` is none here, though it is one in Python."""
-    return value if isinstance(value, int) and not isinstance(value, bool) else None
+    """The value if it is an exact integer; `True` is none here, though it is one in Python."""
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < LARGEST:
+        return value
+    return None
 
 
 class Jwt:
@@ -89,8 +103,10 @@ class Jwt:
         `check` names what fails; `of_type` and `of_alg` if it is the type or the algorithm.
         """
         demand(self.header.get("typ") == typ, of_type or check, f"it is not of the type {typ}")
-        es256 = self.header.get("alg") == "ES256" and "crit" not in self.header
-        demand(es256, of_alg or check, "alg is not ES256")
+        demand(len(self.signature) == 64, check, "the signature has not 64 bytes")
+        demand(self.header.get("alg") == "ES256", of_alg or check, "alg is not ES256")
+        plain = not {"crit", "b64"} & self.header.keys()  # RFC 7515 §4.1.11, RFC 7797 §3
+        demand(plain, of_alg or check, "the header asks for an extension")
         r, s = (int.from_bytes(half, "big") for half in (self.signature[:32], self.signature[32:]))
         try:
             key.verify(utils.encode_dss_signature(r, s), self.signed, ec.ECDSA(hashes.SHA256()))
@@ -102,9 +118,10 @@ def public_key(jwk: object, check: str) -> PublicKey:
     """The public key of a JWK on the curve P-256 (RFC 7518 §6.2.1)."""
     if not isinstance(jwk, dict) or (jwk.get("kty"), jwk.get("crv")) != ("EC", "P-256") or "d" in jwk:
         raise Rejected(check, "there is no public key on the curve P-256")
-    x, y = (int.from_bytes(decode(jwk.get(name)), "big") for name in ("x", "y"))
+    x, y = (decode(jwk.get(name)) for name in ("x", "y"))
+    demand(len(x) == len(y) == 32, check, "a coordinate has not 32 bytes")
     try:
-        return ec.EllipticCurvePublicNumbers(x, y, ec.SECP256R1()).public_key()
+        return PublicKey.from_encoded_point(ec.SECP256R1(), b"\4" + x + y)
     except ValueError:
         raise Rejected(check, "the point is not on the curve") from None
 
@@ -131,42 +148,10 @@ def decrypt(compact: object, jwk: Mapping[str, Any]) -> dict[str, Any]:
     shared = own.exchange(ec.ECDH(), public_key(epk, "encryption"))
     key = ConcatKDFHash(hashes.SHA256(), 32, CONTEXT).derive(shared)
     try:
-        head, _none, initial, sealed, tag = str(compact).split(".")
-        opened = AESGCM(key).decrypt(decode(initial), decode(sealed) + decode(tag), head.encode())
+        head, _none, *others = str(compact).split(".")
+        initial, sealed, tag = map(decode, others)
+        demand((len(initial), len(tag)) == (12, 16), "encryption", "it is not encrypted with A256GCM")
+        opened = AESGCM(key).decrypt(initial, sealed + tag, head.encode())
     except (InvalidTag, ValueError):
         raise Rejected("encryption", "it was not encrypted to this key, or it was changed") from None
     return read_json(opened, dict)
-
-
-def read_root(pem: str | bytes) -> x509.Certificate:
-    """The trusted root certificate of a service, which its operator hands over."""
-    try:
-        return x509.load_pem_x509_certificate(pem.encode() if isinstance(pem, str) else pem)
-    except (ValueError, AttributeError, TypeError):
-        raise ValueError("root is not a certificate in PEM: give the content of the file") from None
-
-
-def certified_key(jwt: Jwt, issuer: str, root: x509.Certificate, now: float) -> PublicKey:
-    """The key of the first certificate in `x5c`, if the chain leads to the root and is for the issuer's host.
-
-    RFC 5280 §6.
-    """
-    sent, check, moment = at(jwt.header, "x5c"), "certificate-chain", datetime.fromtimestamp(now, UTC)
-    demand(isinstance(sent, list) and 1 <= len(sent) <= MOST, "x5c", "there is no chain of certificates")
-    try:
-        chain = [x509.load_der_x509_certificate(base64.b64decode(each, validate=True)) for each in sent]
-        for each in [*chain, root]:
-            in_time = each.not_valid_before_utc <= moment <= each.not_valid_after_utc
-            demand(in_time, check, "a certificate is not valid at this time")
-        for lower, upper in pairwise([*chain, root]):
-            lower.verify_directly_issued_by(upper)
-            limits = upper.extensions.get_extension_for_class(x509.BasicConstraints).value
-            demand(limits.ca, check, "an issuer is not a certificate authority")
-        names = chain[0].extensions.get_extension_for_class(x509.SubjectAlternativeName).value
-        named, key = {str(name.value) for name in names}, chain[0].public_key()
-        demand(urlsplit(issuer).hostname in named, check, "the certificate is for another host")
-    except (*UNREADABLE, InvalidSignature):
-        raise Rejected(check, "a certificate was not issued by the next; is the root right?") from None
-    if not isinstance(key, PublicKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise Rejected("certificate-key", "the key is not on the curve P-256")
-    return key

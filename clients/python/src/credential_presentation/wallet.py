@@ -13,6 +13,7 @@ from typing import Any, TypeAlias
 from urllib.parse import quote, urlencode
 
 from credential_presentation import documents, jose
+from credential_presentation.certificates import PEM, Roots
 from credential_presentation.errors import Denied, demand
 from credential_presentation.verification import Pending, Presentation, verify
 
@@ -52,16 +53,16 @@ class Wallet:
     """One relying party at one service. Threads may share it.
 
     `redirect_uri` is your registered callback or, for `direct_post`, your response URI. `root` is the root
-    certificate (PEM) that the operator gave you; never fetch it from the service. With `secret`, your client
-    secret, requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person
-    may take.
+    certificate (PEM) that the operator gave you; never fetch it from the service. While the service changes
+    its root, it is a text with both certificates, or a list: each counts. With `secret`, your client secret,
+    requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person may take.
     """
 
     base_url: str
     client_id: str
     redirect_uri: str
     _: KW_ONLY
-    root: str | bytes
+    root: PEM | Sequence[PEM]
     secret: str | None = None
     lifetime: float = 7200
     fetch: documents.Fetch = documents.fetch
@@ -70,7 +71,7 @@ class Wallet:
     def __post_init__(self) -> None:
         if not self.client_id or self.secret == "":
             raise ValueError("client_id or secret is empty")
-        self.base_url, self._root = self.base_url.rstrip("/"), jose.read_root(self.root)
+        self.base_url, self._roots = self.base_url.rstrip("/"), Roots(self.root)
         self._documents = documents.Documents(self.fetch)
 
     def request(
@@ -152,11 +153,12 @@ class Wallet:
         address, kid = f"{self.base_url}/openid-connect/jwks", jwt.header.get("kid")
 
         def find(anew: bool) -> object:
-            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys") or []
-            return next((key for key in keys if jose.at(key, "kid") == kid), None)
+            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys")
+            listed = keys if isinstance(keys, list) else []
+            return next((key for key in listed if jose.at(key, "kid") == kid), None)
 
         found = find(anew=False) or find(anew=True)  # it may be newer than the cached key set
-        certified = jose.certified_key(jwt, self.base_url, self._root, self.clock())
+        certified = self._roots.key_of(jwt, self.base_url, self.clock())
         demand(certified == jose.public_key(found, "kid"), "certificate-key", "it is for another key")
         return certified
 
@@ -166,7 +168,7 @@ class Wallet:
         status, text, headers = documents.send(address, urlencode(parameters).encode())
         answer = documents.parsed(address, text, status)
         if status != 201:
-            request_id = headers.get("X-Request-ID", "")
+            request_id = str(headers.get("X-Request-ID", ""))
             raise Denied(answer.get("error"), answer.get("error_description"), request_id)
         return {"client_id": self.client_id, "request_uri": str(answer.get("request_uri"))}
 
