@@ -13,6 +13,7 @@ from django.test import Client, RequestFactory
 from django.utils import timezone
 
 from consent.models import Consent
+from infra.limits import Limit
 from infra.personal_data import Person
 from infra.retention import for_people
 from keys.issuer_key import NoSigningKeyError
@@ -114,6 +115,22 @@ def test_a_client_of_another_format_may_not_exchange_codes(holder: Client) -> No
     shop = Shop.registered("Other Shop", wire_format="string")
     shop.verifiers = ["x"]
     assert error(shop.redeems(holder, "some-code")) == "unauthorized_client"
+
+
+@pytest.mark.usefixtures("windows_just_begun")
+@pytest.mark.parametrize("limit", ["PER_ADDRESS", "PER_CLIENT"])
+def test_who_exchanges_too_often_has_to_wait_and_the_code_stays(
+    shop: Shop, code: str, monkeypatch: pytest.MonkeyPatch, limit: str
+) -> None:
+    monkeypatch.setattr(codes, limit, Limit("few", most=1, window=timedelta(minutes=1)))
+    assert error(shop.redeems(Client(), "another")) == "invalid_grant"
+
+    response = shop.redeems(Client(), code)
+
+    assert error(response, 429) == "temporarily_unavailable"
+    assert 0 < int(response.headers["Retry-After"]) <= 61
+    monkeypatch.undo()
+    assert shop.redeems(Client(), code).status_code == 200
 
 
 def test_a_request_without_a_code_says_so(shop: Shop, code: str) -> None:

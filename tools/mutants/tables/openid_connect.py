@@ -334,4 +334,41 @@ MUTANTS = (
         "return value",
         "presentation/openid_connect/test_contents.py::test_a_birthdate_is_a_day_or_a_year",
     ),
+    mutant(
+        "code: exchanged as often as an address likes",
+        _CODES,
+        "    PER_ADDRESS.take(network_address, now=now)\n    party = authenticate",
+        "    party = authenticate",
+        f"{_OF}/test_codes.py::test_who_exchanges_too_often_has_to_wait_and_the_code_stays",
+    ),
+    mutant(
+        "code: exchanged as often as a client likes",
+        _CODES,
+        "    PER_CLIENT.take(party.client_id, now=now)\n",
+        "",
+        f"{_OF}/test_codes.py::test_who_exchanges_too_often_has_to_wait_and_the_code_stays",
+    ),
+    mutant(
+        "reports: a wallet reports as much as it likes",
+        "consent/requesters.py",
+        "        REPORTS.take(str(wallet.id), now=now)\n",
+        "",
+        "consent/test_requesters.py::test_a_holder_reports_each_requester_once_a_month_and_a_few_a_day",
+    ),
+    mutant(
+        "reports: what was refused for the day counts for the month",
+        "consent/requesters.py",
+        '        take(REPORTS_OF_ONE, f"{wallet.id}\\n{requester_id}", now=now, taken=taken)\n'
+        "        REPORTS.take(str(wallet.id), now=now)\n",
+        '        REPORTS_OF_ONE.take(f"{wallet.id}\\n{requester_id}", now=now)\n'
+        "        REPORTS.take(str(wallet.id), now=now)\n",
+        "consent/test_requesters.py::test_a_holder_reports_each_requester_once_a_month_and_a_few_a_day",
+    ),
+    mutant(
+        "posted answers: wrong requests make a flood of errors",
+        "presentation/requests/delivery/posting.py",
+        "        REPORTS.take(network_address, now=now)\n",
+        "        pass\n",
+        "presentation/requests/test_direct_post.py::test_wrong_requests_cannot_be_made_a_flood",
+    ),
 )
