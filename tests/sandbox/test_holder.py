@@ -63,8 +63,8 @@ def test_the_redirect_carries_a_token_that_a_relying_application_verifies(servic
     assert response.headers["Cache-Control"] == "no-store"
 
 
-APPROVED = ["adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "long-name", "resubmit"]
-APPROVED += ["result-first"]
+APPROVED = ["adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "year-of-birth"]
+APPROVED += ["long-name", "resubmit", "result-first"]
 
 
 @pytest.mark.parametrize("persona", OUTCOMES)

@@ -132,7 +132,7 @@ def first_claims(wallet, *paths):
     return [str(claim.value) for claim in shown]
 
 
-APPROVED = ("adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "long-name")
+APPROVED = ("adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "year-of-birth", "long-name")
 
 
 @pytest.mark.parametrize("outcome", APPROVED)

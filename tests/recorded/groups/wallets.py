@@ -335,6 +335,7 @@ def _outcomes(recorder: Recorder) -> None:
         "turns-18-tomorrow",
         "non-latin",
         "one-word",
+        "year-of-birth",
         "long-name",
         "resubmit",
         "review",
