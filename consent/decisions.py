@@ -23,7 +23,7 @@ from infra.database.prepared.composition import WithoutIndex
 from infra.database.prepared.reads import PreparedRead
 from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from wallet.credential import days
-from wallet.credential.claims import ClaimPath
+from wallet.credential.claims import FAMILIES, ClaimPath
 from wallet.credential.together import Answer
 from wallet.models import HolderSession, Wallet
 from wallet.status_lists import changes
@@ -106,6 +106,7 @@ def question(
     requester: Requester,
     claims: Iterable[Sequence[str]],
     optional: Iterable[Sequence[str]] = (),
+    told: Iterable[Sequence[str]] = (),
     transactions: Iterable[object],
     transaction_hashes: Sequence[str],
     now: datetime,
@@ -113,8 +114,9 @@ def question(
 ) -> Consent:
     """A question to the holder of `wallet`, to be stored by `NEW`; its page is `consent_review` with its ID.
 
-    optional: those of `claims` that the holder may leave off. transactions: `blocks.Transaction`s as JSON.
-    transaction_hashes: the hash of the value of each, as received. facts: further columns of `Consent`.
+    optional: those of `claims` that the holder may leave off. told: the claims of which a yes tells something
+    without sharing them. transactions: `blocks.Transaction`s as JSON. transaction_hashes: the hash of the
+    value of each, as received. facts: further columns of `Consent`.
     Raises `question.QuestionFormatError` for values that the page cannot show.
     """
     consent = Consent(
@@ -123,6 +125,7 @@ def question(
         requester_sought=sought(f"{requester.name}\n{requester.domain}"),
         claims=[list(path) for path in claims],
         optional_claims=[list(path) for path in optional],
+        told=[list(path) for path in told],
         email_due=wallet.share_emails,
         asked_at=now,
         transactions=[],
@@ -233,11 +236,33 @@ def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
     return Sharing(decided_at, days.as_asked(asked_at, minutes_ahead), frozenset(shared(*claims)))
 
 
+def told_by(consent: Consent) -> list[ClaimPath]:
+    """The paths of all claims of which a yes tells something: those that it shares, and others."""
+    return list(dict.fromkeys([*shared_by(consent), *map(tuple, consent.told)]))
+
+
+def answers_by(consent: Consent) -> list[Answer]:
+    """What the yes to this question told, each with the day of its value."""
+    return _answers(consent, shared_by(consent))
+
+
+def answers_asked(consent: Consent) -> list[Answer]:
+    """What a yes to this question would tell at most, with all that is optional."""
+    return _answers(consent, consent.claims)
+
+
+def _answers(consent: Consent, claims: Paths) -> list[Answer]:
+    """What is told of a claim without sharing it counts for a question only: that is answered by it."""
+    day = days.as_asked(consent.asked_at, consent.minutes_ahead)
+    questions = [path for path in consent.told if path[0] in FAMILIES]
+    return [Answer(path, day) for path in dict.fromkeys(map(tuple, [*claims, *questions]))]
+
+
 def answers_to(requester_id: str, wallet: Wallet, *, now: datetime) -> list[Answer]:
-    """The claims that a requester got from a wallet so far, each with the day of its value."""
-    columns = ("asked_at", "minutes_ahead", "claims", "optional_claims", "switched_on")
-    rows = shared_with(wallet=wallet, requester_id=requester_id, now=now).values_list(*columns)
-    return [Answer(path, days.as_asked(at, ahead)) for at, ahead, *claims in rows for path in shared(*claims)]
+    """What a requester was told by a wallet so far, and what it can still collect with a code."""
+    records = shared_with(wallet=wallet, requester_id=requester_id, now=now)
+    columns = ("asked_at", "minutes_ahead", "claims", "optional_claims", "switched_on", "told")
+    return [answer for consent in records.only(*columns) for answer in answers_by(consent)]
 
 
 def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: str, chosen: Paths, *, now: datetime) -> None:

@@ -54,6 +54,8 @@ class Consent(AppendOnly, NumberedRow):
     switched_on = models.JSONField(_("optional claims shared"), default=list, db_default=[], editable=False)
     # Whether the request accepted several answers, so that the one it got tells which ones were possible.
     alternatives = models.BooleanField(default=False, db_default=False, editable=False)
+    # The claims of which a yes tells something without sharing them, because of the answers that it was not.
+    told = models.JSONField(_("told without sharing"), default=list, db_default=[], editable=False)
     # When the requester was registered, and whether by itself; null in rows of releases before 0.2.
     requester_since = models.DateField(_("requester registered"), null=True, editable=False)
     requester_is_unchecked = models.BooleanField(

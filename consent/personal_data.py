@@ -46,6 +46,7 @@ def _entry(receipt: Receipt) -> Entry:
             "privacy_policy": requester.privacy_policy_url or None,
         },
         "claims": _claims(receipt.names, receipt.claims),
+        "told": _claims(map(".".join, consent.told), receipt.told) if receipt.told else [],
         "left_off": _claims(left_off, receipt.kept_off),
         "transactions": [_transaction(each) for each in receipt.transactions],
         "transactions_erased_at": consent.erased_at.isoformat() if consent.erased_at else None,

@@ -30,7 +30,7 @@ from infra.paths import path_with_id
 from infra.templatetags.moments import clock, moment
 from wallet.credential import claims, credentials, days
 from wallet.credential.claims import ClaimPath, ClaimPreview
-from wallet.credential.together import Answer, Fact
+from wallet.credential.together import Fact
 from wallet.deadlines import Deadline
 from wallet.models import Credential
 
@@ -51,6 +51,7 @@ class Question:
     new: frozenset[tuple[str, ...]]  # claims that were not shared the last time
     deadline: Deadline
     adds_up: tuple[Fact, ...] = ()  # what the answers say together with each other and with earlier ones
+    told: tuple[ClaimPath, ...] = ()  # claims of which the answer tells something without sharing them
 
     @classmethod
     def of(cls, consent: Consent, credential: Credential, before: Sharing | None, *, now: datetime) -> Self:
@@ -73,7 +74,8 @@ class Question:
             optional=frozenset(map(tuple, consent.optional_claims)),
             new=frozenset(set(paths) - before.claims) if before else frozenset(),
             deadline=Deadline(consent.expires_at, consent.extendable_until, consent.return_to),
-            adds_up=tuple(_adds_up(consent, credential, paths, before, today=today, now=now)),
+            adds_up=tuple(_adds_up(consent, credential, before, today=today, now=now)),
+            told=tuple([tuple(path) for path in consent.told]),
         )
 
     @cached_property
@@ -92,6 +94,11 @@ class Question:
         return tuple(map(str, claims.not_shared([claim.path for claim in self.claims])))
 
     @property
+    def told_of(self) -> tuple[str, ...]:
+        """The labels of the claims of which the answer tells something without sharing them."""
+        return tuple(map(str, claims.labels(self.told)))
+
+    @property
     def consequential(self) -> bool:
         return any(transaction.consequential for transaction in self.transactions)
 
@@ -102,21 +109,15 @@ class Question:
 
 
 def _adds_up(
-    consent: Consent,
-    credential: Credential,
-    paths: list[ClaimPath],
-    before: Sharing | None,
-    *,
-    today: date,
-    now: datetime,
+    consent: Consent, credential: Credential, before: Sharing | None, *, today: date, now: datetime
 ) -> list[Fact]:
     """Reads earlier answers only if a question is asked that the last sharing has not answered for good."""
-    asked = [path for path in paths if path[0] in claims.FAMILIES]
+    asked = [tuple(path) for path in (*consent.claims, *consent.told) if path[0] in claims.FAMILIES]
     known = [one for one in asked if before and credentials.says_again(credential, one, before.day)]
     if not asked or (before and before.claims.issuperset(asked) and known == asked):
         return []
     earlier = decisions.answers_to(consent.requester_id, credential.wallet, now=now) if before else []
-    return credentials.adds_up(credential, earlier, [Answer(path, today) for path in paths], today=today)
+    return credentials.adds_up(credential, earlier, decisions.answers_asked(consent), today=today)
 
 
 @dataclass(frozen=True)
@@ -178,6 +179,7 @@ class Shape:
     claims: tuple[ClaimPath, ...]
     optional: frozenset[ClaimPath]
     new: frozenset[ClaimPath]
+    told: tuple[ClaimPath, ...]
     several: frozenset[ClaimPath]  # the claims with several values, whose labels are in the plural
     shared_before: bool
     extendable: bool  # whether there is, or was, more time for who asks for it
@@ -196,6 +198,7 @@ class Shape:
             claims=tuple([claim.path for claim in question.claims]),
             optional=question.optional,
             new=question.new,
+            told=question.told,
             several=frozenset([claim.path for claim in question.claims if claim.several]),
             shared_before=question.last_shared_at is not None,
             extendable=question.deadline.extendable_until is not None,
@@ -295,6 +298,7 @@ def _sample_question(shape: Shape, samples: _Samples) -> Question:
         optional=shape.optional,
         last_shared_at=_LAST_SHARED if shape.shared_before else None,
         new=shape.new,
+        told=shape.told,
         deadline=_sample_deadline(shape, samples),
     )
 

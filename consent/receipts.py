@@ -120,6 +120,7 @@ class Receipt:
     transactions: tuple[KeptTransaction, ...]
     names: tuple[str, ...]  # of the claims, on the wire
     claims: tuple[str, ...]  # labels
+    told: tuple[str, ...]  # labels of further claims of which the answer tells something
     kept_off: tuple[str, ...]  # labels of optional claims that were not switched on
     recognition: str  # who got the number to recognise the holder by, in words; empty if nobody
     status: Status | None  # of the presented credential; None if there is none, or it has expired
@@ -143,6 +144,7 @@ class Receipt:
             transactions=transactions.kept(consent, with_content=with_content),
             names=tuple(map(".".join, chosen)),
             claims=tuple(map(label, chosen)),
+            told=tuple(label(tuple(path)) for path in consent.told) if got_it else (),
             kept_off=tuple(map(label, left_off)),
             recognition=requester.recognition if has_number and got_it else "",
             status=status,

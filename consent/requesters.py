@@ -21,7 +21,7 @@ from infra.sealing import SealError, seal_column
 from wallet.account import subjects
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
-from wallet.credential.together import Answer, Fact
+from wallet.credential.together import Fact
 from wallet.models import Credential, Wallet
 from wallet.status_lists.standing import standings
 
@@ -55,14 +55,16 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
     """What a requester knows, as its page needs it; raises `Consent.DoesNotExist` if it never asked.
 
     known: each claim that it received, the last time, and the status of that presentation; None if it
-    expired. adds_up: what its answers say together. question: an open one; new, has: the labels of the claims
-    in it that the requester does not have yet, and has.
+    expired. told: the labels of further claims of which its answers tell something. adds_up: what its answers
+    say together. question: an open one; new, has: the labels of the claims in it that the requester does not
+    have yet, and has.
     """
     asked = Consent.objects.filter(wallet=wallet, requester_id=requester_id)
     newest, records = asked.latest("asked_at"), list(shared(wallet, requester_id, now=now))
     last: dict[ClaimPath, Consent] = {}
     for consent in records:
         last |= {path: consent for path in decisions.shared_by(consent) if path not in last}
+    told = dict.fromkeys(path for each in records for path in decisions.told_by(each) if path not in last)
     number = last.get(SUBJECT)
     recognised = Requester.from_json(number.requester) if number else None
     statuses = standings(wallet, [consent.id for consent in last.values()], now=now)
@@ -76,6 +78,7 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
             {"label": label(path), "consent": consent, "status": statuses.get(consent.id)}
             for path, consent in last.items()
         ],
+        "told": [label(path) for path in told],
         "adds_up": _adds_up(wallet, records, now=now),
         "number": number,
         "recognised": recognised,
@@ -91,11 +94,7 @@ def _adds_up(wallet: Wallet, records: Sequence[Consent], *, now: datetime) -> li
     """What the answers say together, computed from the present identity; nothing if that does not open."""
     credential: Credential | None = getattr(wallet, "credential", None)
     today = days.of_ages(now, settings.AGE_TIME_ZONE)
-    answers = [
-        Answer(path, days.as_asked(each.asked_at, each.minutes_ahead))
-        for each in records
-        for path in decisions.shared_by(each)
-    ]
+    answers = [answer for each in records for answer in decisions.answers_by(each)]
     try:
         return credentials.adds_up(credential, [], answers, today=today) if credential else []
     except SealError:

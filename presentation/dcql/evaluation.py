@@ -5,7 +5,7 @@ disclosed as a whole. Claims that are in every presentation satisfy a path and n
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from presentation.dcql.queries import FORMAT, ClaimPath, ClaimsQuery, CredentialQuery, PathPointer, Query
@@ -88,7 +88,7 @@ def select_for_anyone(query: Query, offer: Offer, known: Mapping[str, Any] | Non
 
     def possible(claim: ClaimsQuery) -> bool:
         if known and claim.path[0] in known:
-            return _is_there(claim, known)
+            return is_there(claim, known)
         return _can_be_there(claim.path, offer)
 
     return _select(query, offer, possible)
@@ -105,7 +105,27 @@ def unknown_claim(query: Query, offer: Offer) -> PathPointer | None:
 
 def select(query: Query, offer: Offer, whole: Mapping[str, Any]) -> Selection | None:
     """The selection from the credential with the claims `whole`; None if it does not match."""
-    return _select(query, offer, lambda claim: _is_there(claim, whole))
+    held = [path for path in offer.claims if _at(path, whole)]
+    return _select(query, replace(offer, claims=held), lambda claim: is_there(claim, whole))
+
+
+def could_answer(query: CredentialQuery, offer: Offer) -> bool:
+    """Whether the credential query is for the credential that is offered, whatever it asks of its claims."""
+    if query.format != FORMAT:
+        return False
+    if query.vct_values is not None and offer.vct not in query.vct_values:
+        return False
+    named = query.authority_key_ids
+    return named is None or not named.isdisjoint(offer.authority_key_ids)
+
+
+def is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
+    """Whether the path leads to a value, and to one of `values` if the query has any (§6.4.1, §7.1)."""
+    found = _at(claim.path, whole)
+    if not claim.values:
+        return bool(found)
+    wanted = {(type(value), value) for value in claim.values}
+    return any((type(value), value) in wanted for value in found if isinstance(value, (str, int)))
 
 
 def _select(query: Query, offer: Offer, available: Available) -> Selection | None:
@@ -139,11 +159,7 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
 
 def _claims_for(query: CredentialQuery, offer: Offer, available: Available) -> _Answer | None:
     """The answer to one credential query; None if the credential does not match (§6.4.1)."""
-    if query.format != FORMAT:
-        return None
-    if query.vct_values is not None and offer.vct not in query.vct_values:
-        return None
-    if query.authority_key_ids is not None and query.authority_key_ids.isdisjoint(offer.authority_key_ids):
+    if not could_answer(query, offer):
         return None
     by_id = {claim.id: claim for claim in query.claims}
     if not query.claim_sets:
@@ -205,15 +221,6 @@ def _can_be_there(path: PathPointer, offer: Offer) -> bool:
         or (len(path) == len(claim) + 1 and path[-1] in offer.objects.get(claim, ()))
         for claim in covered(path, offer.claims)
     )
-
-
-def _is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
-    """Whether the path leads to a value, and to one of `values` if the query has any (§6.4.1, §7.1)."""
-    found = _at(claim.path, whole)
-    if not claim.values:
-        return bool(found)
-    wanted = {(type(value), value) for value in claim.values}
-    return any((type(value), value) in wanted for value in found if isinstance(value, (str, int)))
 
 
 def _at(path: PathPointer, whole: Mapping[str, Any]) -> list[Any]:

@@ -4,12 +4,13 @@ The step is not stored. Each HTTP request computes it once. What a credential wo
 (OpenID4VP 1.0 §6.4) is computed only after sign-in and shown only to the holder (§15.4.1).
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, timedelta
 from enum import StrEnum, auto
 from functools import lru_cache
 from itertools import chain, combinations
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -22,8 +23,8 @@ from consent.models import Consent
 from consent.question import Requester
 from infra.database.prepared.writes import JoinedInsert, PreparedInsert
 from keys.issuer_key import active_issuer_key
-from presentation.dcql import evaluation
-from presentation.dcql.evaluation import Offer, Selection, select_for_anyone
+from presentation.dcql import conditions, evaluation
+from presentation.dcql.evaluation import Offer, Selection, covered, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.models import Interaction, RelyingParty
 from presentation.openid_connect import sign_in_time
@@ -38,6 +39,7 @@ from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
+from wallet.credential.together import questions_of
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
 from wallet.sign_in import sessions
@@ -67,6 +69,7 @@ class Match:
     selection: Selection
     # Whether another credential might have given another answer that the request accepts as well.
     reveals_possible_answers: bool = False
+    told: tuple[ClaimPath, ...] = ()  # the claims of which the answer tells something without sharing them
 
 
 @dataclass(frozen=True)
@@ -115,7 +118,7 @@ def next_step(
         return NextStep(Step.ENROLL if reachable(request, opened.relying_party) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
         found = _match(opened, credential, today=days.of_ages(now, settings.AGE_TIME_ZONE))
-        if found and _learns_too_much(opened, session, found.selection.claims, now=now):
+        if found and _learns_too_much(opened, session, (*found.selection.claims, *found.told), now=now):
             found = None
         return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
     if decisions.granted_for(
@@ -124,7 +127,7 @@ def next_step(
         found = _match(opened, credential, today=days.as_asked(consent.asked_at, consent.minutes_ahead))
         if agrees and opened.relying_party.most_ages_a_year is not None:
             return NextStep(Step.CONSENT)  # the yes is stored first: of parallel ones, each counts the others
-        if _learns_too_much(opened, session, decisions.shared_by(consent), now=now):
+        if _learns_too_much(opened, session, decisions.told_by(consent), now=now):
             found = None
         return NextStep(Step.ANSWER, found)
     if consent.decision == Consent.Decision.ASKED:
@@ -267,6 +270,7 @@ def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consen
         requester=_requester(opened, recognises=SUBJECT in selection.claims),
         claims=selection.claims,
         optional=selection.optional,
+        told=found.told,
         alternatives=found.reveals_possible_answers,
         transactions=[entries.display(value) for value in transaction_data],
         transaction_hashes=[value.hash for value in transaction_data],
@@ -308,15 +312,30 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
     with interactions.our_fault():
         offer, found, same_for_everyone = _best(query, _authorities(query))
         same_for_everyone = same_for_everyone and credentials.has_whole_birth_date(credential)
+        told: tuple[ClaimPath, ...] = ()
         if not same_for_everyone:
-            offer = replace(offer, claims=credentials.held(credential, offer.claims, today=today))
             if evaluation.demands_value(query, SUBJECT):
                 subject = subjects.known(credential.wallet, opened.relying_party.recognises_in)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
             found = evaluation.select(query, offer, whole)
+            told = _told_beside(query, offer, whole, found) if found else ()
     if not found or not _binds_all(opened.request, found):
         return None
-    return Match(credential, found, not same_for_everyone and evaluation.has_alternatives(query))
+    return Match(credential, found, not same_for_everyone and evaluation.has_alternatives(query), told)
+
+
+def _told_beside(
+    query: Query, offer: Offer, whole: Mapping[str, Any], selection: Selection
+) -> tuple[ClaimPath, ...]:
+    """The claims of which the answer tells something although it does not share them for certain."""
+    shared = set(selection.claims) - set(selection.optional)
+    told = (
+        path
+        for condition in conditions.told_beside(query, offer, whole, selection)
+        for claim in covered(condition.path, offer.claims)
+        for path in questions_of(claim, condition.values)
+    )
+    return tuple(dict.fromkeys(path for path in told if path not in shared))
 
 
 def _possible(request: AuthorizationRequest) -> Selection | None:

@@ -69,6 +69,22 @@ def test_ages_of_one_request_say_it_too(client, alice: Wallet, age: int) -> None
     assert seen(client, alice, *asked[1:]) == []
 
 
+def test_what_is_told_without_being_shared_adds_up_too(client, alice: Wallet, age: int) -> None:
+    this, next_year = (("age_equal_or_over", str(years)) for years in (age, age + 1))
+    both = seen(client, alice, ("given_name",), told=[this, next_year])
+    assert both == [f"Together, these answers say that you are {age}."]
+
+    share(alice, ("given_name",), told=[this])
+    for asked, told in (([next_year], []), ([("given_name",)], [next_year])):
+        (found,) = seen(client, alice, *asked, told=told)
+        assert f"this says that you are {age}" in found
+
+
+def test_what_is_told_of_a_birth_date_does_not_say_all_of_it(client, alice: Wallet, age: int) -> None:
+    asked = [("age_equal_or_over", str(years)) for years in (age, age + 1)]
+    assert len(seen(client, alice, *asked, told=[("birth_date",)])) == 1
+
+
 def test_all_that_was_shared_with_the_requester_counts_and_nothing_else(
     client, alice: Wallet, bob: Wallet, age: int
 ) -> None:

@@ -14,9 +14,10 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from consent import decisions, requesters
+from consent import decisions, personal_data, requesters
 from consent.models import Consent, Report
 from infra.limits import LimitReachedError
+from infra.personal_data import Person
 from infra.sealing import unseal_column
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
@@ -38,6 +39,10 @@ def share(wallet: Wallet, *claims: Any, days_ago: int = 0, **changes: Any) -> Co
     return consent
 
 
+def person(wallet: Wallet) -> Person:
+    return Person(wallet.id, wallet.email, timezone.now())
+
+
 def text(response: Any) -> str:
     body = re.sub(r"(?s).*<main[^>]*>(.*)</main>.*", r"\1", response.content.decode())
     return " ".join(html.unescape(re.sub("<[^>]+>", " ", body)).split())
@@ -47,6 +52,47 @@ def text(response: Any) -> str:
 def holder(client: Client, alice: Wallet, sign_in: Any) -> Client:
     sign_in(alice)
     return client
+
+
+def test_what_answers_told_without_sharing_it_is_named_wherever_the_answer_is(
+    holder: Client, alice: Wallet
+) -> None:
+    told = [("age_equal_or_over", "50"), ("nationality_in", "DE")]
+    labels = "Aged 50 or over · Nationality: Germany"
+    consent = share(alice, ("given_name",), told=told)
+
+    assert f"From your answers they can also conclude something about: {labels}" in text(holder.get(PAGE))
+    receipt = text(holder.get(f"/wallet/history/{consent.id}/"))
+    assert f"They can also conclude something about {labels}" in receipt
+    [entry] = personal_data.receipt_entries(person(alice), now=timezone.now())
+    assert [each["name"] for each in entry["told"]] == ["age_equal_or_over.50", "nationality_in.DE"]
+
+    share(alice, ("age_equal_or_over", "50"))  # now it is shared too
+    assert "conclude something about: Nationality: Germany" in text(holder.get(PAGE))
+
+
+def test_what_only_the_choice_of_an_answer_told_is_all_that_they_learned(
+    holder: Client, alice: Wallet
+) -> None:
+    share(alice, ("email",), optional=[("email",)], told=[("age_equal_or_over", "50")])
+    Consent.objects.update(switched_on=[])
+    said = text(holder.get(PAGE))
+    assert "From your answers they can conclude something about: Aged 50 or over" in said
+    assert "nothing of what it says" not in said
+
+
+@pytest.mark.parametrize("ended", ["declined", "undelivered"])
+def test_of_what_was_not_shared_nothing_is_told(holder: Client, alice: Wallet, ended: str) -> None:
+    if ended == "declined":
+        consent = put(alice, told=[("age_equal_or_over", "50")])
+        decisions.decline(consent.id, alice, now=timezone.now())
+    else:
+        consent = share(alice, told=[("age_equal_or_over", "50")])
+        decisions.note_undelivered(consent.id, now=timezone.now())
+    assert "conclude" not in text(holder.get(PAGE))
+    assert "conclude" not in text(holder.get(f"/wallet/history/{consent.id}/"))
+    [entry] = personal_data.receipt_entries(person(alice), now=timezone.now())
+    assert entry["told"] == []
 
 
 def test_the_list_has_everybody_who_ever_asked_the_newest_first(

@@ -2,6 +2,7 @@
 
 import re
 from datetime import date, timedelta
+from typing import Any
 
 import pytest
 from django.template.loader import render_to_string
@@ -19,6 +20,7 @@ from wallet.credential.together import (
     born,
     facts,
     last_birth,
+    questions_of,
     singled_out,
 )
 
@@ -208,3 +210,18 @@ def test_an_age_and_a_nationality_are_two_sentences() -> None:
 
 def test_without_answers_nothing_is_known() -> None:
     assert born(date(1990, 2, 1), []) == Born(None, None)
+
+
+@pytest.mark.parametrize(
+    ("path", "values", "questions"),
+    [
+        (("age_equal_or_over", "50"), [True], [("age_equal_or_over", "50")]),
+        (("birth_date",), ["1990-02-01"], [("birth_date",)]),
+        (("nationalities",), [], [("nationalities",)]),
+        (("nationalities",), ["DE", "FR"], [("nationality_in", "DE"), ("nationality_in", "FR")]),
+        (("nationalities",), ["DE", "no country"], [("nationalities",)]),
+        (("nationalities",), [1], [("nationalities",)]),
+    ],
+)
+def test_a_condition_on_nationalities_asks_of_each_country(path: Any, values: Any, questions: Any) -> None:
+    assert questions_of(path, values) == questions

@@ -11,7 +11,7 @@ from datetime import date, timedelta
 from infra.moments import years_before
 from wallet.credential.birth_dates import BirthDate, earliest, latest
 from wallet.credential.claims import ClaimPath, Identity, age
-from wallet.credential.countries import country_name, members
+from wallet.credential.countries import country, country_name, members
 
 AGE, NATIONALITY = "age_equal_or_over", "nationality_in"
 ONE_DAY = timedelta(days=1)
@@ -49,6 +49,17 @@ class Fact:
     years: int = 0
     oldest: int = 0
     country: str = ""
+
+
+def questions_of(path: ClaimPath, values: Collection[object]) -> list[ClaimPath]:
+    """The claims that say as much as whether the claim at `path` has one of `values`, or is there at all.
+
+    Whether a nationality is one of these is what `nationality_in` says of each of them.
+    """
+    countries = [country(value) for value in values if isinstance(value, str)]
+    if path != ("nationalities",) or not countries or None in countries:
+        return [path]
+    return [(NATIONALITY, code) for code in countries if code]
 
 
 def facts(

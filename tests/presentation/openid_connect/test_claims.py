@@ -341,6 +341,31 @@ def test_the_holder_learns_that_the_answer_tells_which_ones_were_possible(holder
     assert not question().alternatives
 
 
+@pytest.mark.parametrize(
+    ("demanded", "told"),
+    [
+        ({"age_equal_or_over.50": {"essential": True, "value": True}}, [["age_equal_or_over", "50"]]),
+        (
+            {"nationalities": {"essential": True, "values": ["DE", "FR"]}},
+            [["nationality_in", "DE"], ["nationality_in", "FR"]],
+        ),
+        ({"birthdate": {"essential": True, "value": "1980-01-01"}}, [["birth_date"]]),
+        ({"age_equal_or_over.20": {"essential": True, "value": True}}, []),  # it is so, and is shared
+    ],
+)
+def test_an_element_of_verified_claims_that_does_not_fit_tells_that_it_does_not(
+    holder: Client, shop: Shop, demanded: dict[str, Any], told: list[list[str]]
+) -> None:
+    holder.get(PATH, shop.asks(claims={"id_token": {"verified_claims": verified(demanded)}}))
+    assert question().told == told
+
+
+def test_an_assurance_that_the_holder_does_not_have_is_told(holder: Client, shop: Shop) -> None:
+    demanded = verified(trust_framework={"value": "eidas"})
+    holder.get(PATH, shop.asks(claims={"id_token": {"verified_claims": demanded}}))
+    assert question().told == [["verification", "trust_framework"]]
+
+
 # --- Carriers ---------------------------------------------------------------------------------------------
 
 

@@ -11,6 +11,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
+from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty, Scope
 from presentation.requests import answers
@@ -192,6 +193,100 @@ def test_of_two_answers_at_once_the_bound_lets_at_most_one_through(
     assert len(got) == 2
     assert sum("vp_token" in answer for answer in got) <= 1
     assert Consent.objects.filter(undelivered_at=None).count() <= 3
+
+
+# --- What an answer tells beside its claims ---------------------------------------------------------------
+
+
+def first_that_fits(*options: tuple[Any, Any]) -> str:
+    """A query for the first of these claims, each a path and the values that will do, that somebody has."""
+    claims = [
+        {"path": list(path), "id": f"c{number}"} | ({"values": values} if values else {})
+        for number, (path, values) in enumerate(options)
+    ]
+    sets = [[claim["id"]] for claim in claims]
+    vct = {"vct_values": [credential_type()]}
+    asked = {"id": "q", "format": "dc+sd-jwt", "meta": vct, "claims": claims, "claim_sets": sets}
+    return json.dumps({"credentials": [asked]})
+
+
+def one_query_each(*options: tuple[Any, Any]) -> str:
+    """The same, with a credential query for each claim."""
+    vct = {"vct_values": [credential_type()]}
+    queries = [
+        {
+            "id": f"q{number}",
+            "format": "dc+sd-jwt",
+            "meta": vct,
+            "claims": [{"path": list(path)} | ({"values": values} if values else {})],
+        }
+        for number, (path, values) in enumerate(options)
+    ]
+    sets = [{"options": [[each["id"]] for each in queries]}]
+    return json.dumps({"credentials": queries, "credential_sets": sets})
+
+
+OVER_50_OR_NAME = (("age_equal_or_over", "50"), [True]), (("given_name",), None)
+
+
+def share_query(client: Client, party: RelyingParty, asked_for: str) -> dict[str, str]:
+    facts = {"dcql_query": asked_for, "login_hint": ALICE, "nonce": secrets.token_urlsafe(24)}
+    response = client.get(PATH, asked(party, scope=None, **facts))
+    interaction = path_of(Interaction.objects.latest("created_at"))
+    if response.status_code == 200:
+        return fragment(client.post(interaction, {"decision": "share"}).headers["Location"])
+    return fragment(client.get(f"{interaction}leave/").headers["Location"])
+
+
+@pytest.mark.parametrize("form", [first_that_fits, one_query_each])
+def test_an_age_that_only_the_choice_of_the_answer_tells_counts(
+    holder: Client, bank: RelyingParty, form: Any
+) -> None:
+    bounded(bank, 1)
+    assert "vp_token" in share_query(holder, bank, form(*OVER_50_OR_NAME))
+    assert Consent.objects.latest("asked_at").claims == [["given_name"]]
+    assert share(holder, bank, *ages(30))["error"] == "access_denied"
+    assert "vp_token" in share(holder, bank, *ages(50))
+
+
+@pytest.mark.parametrize("form", [first_that_fits, one_query_each])
+def test_beyond_the_bound_nothing_is_told_by_a_choice_either(
+    holder: Client, bank: RelyingParty, form: Any
+) -> None:
+    bounded(bank, 1)
+    assert "vp_token" in share(holder, bank, *ages(30))
+    assert share_query(holder, bank, form(*OVER_50_OR_NAME))["error"] == "access_denied"
+
+
+@pytest.mark.parametrize("form", [first_that_fits, one_query_each])
+def test_several_choices_in_one_request_count_together(holder: Client, bank: RelyingParty, form: Any) -> None:
+    bounded(bank, 1)
+    over_40 = (("age_equal_or_over", "40"), [True])
+    over_50, name = OVER_50_OR_NAME
+    assert share_query(holder, bank, form(over_50, over_40, name))["error"] == "access_denied"
+    assert "vp_token" in share_query(holder, bank, form(name, over_50, over_40))
+
+
+def test_the_page_names_what_the_choice_of_the_answer_tells(holder: Client, bank: RelyingParty) -> None:
+    bank.allowed_claims = [*bank.allowed_claims, "nationalities"]
+    bank.save()
+    countries = (("nationalities", None), ["DE", "FR"])
+    facts = {"login_hint": ALICE, "nonce": secrets.token_urlsafe(24)}
+    query_of_both = first_that_fits((("age_equal_or_over", "50"), [True]), countries, (("given_name",), None))
+    page = holder.get(PATH, asked(bank, scope=None, dcql_query=query_of_both, **facts)).content.decode()
+
+    said = "From your answer they can also conclude something about: "
+    assert f"{said}Aged 50 or over · Nationality: Germany · Nationality: France</p>" in page
+
+
+def test_what_an_open_code_gives_counts_until_it_has_ended_unused(holder: Client, bank: RelyingParty) -> None:
+    bounded(bank, 1)
+    assert "vp_token" in share(holder, bank, *ages(30))
+    consent = Consent.objects.get()
+    decisions.let_collect(consent.id, until=timezone.now() + timedelta(minutes=1))
+    assert share(holder, bank, *ages(40))["error"] == "access_denied"
+    Consent.objects.filter(id=consent.id).update(undelivered_at=timezone.now() - timedelta(seconds=1))
+    assert "vp_token" in share(holder, bank, *ages(40))
 
 
 def test_of_two_open_requests_the_second_yes_shares_nothing(holder: Client, bank: RelyingParty) -> None:

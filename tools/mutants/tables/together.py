@@ -5,6 +5,7 @@ from tools.mutants.mutant import mutant
 _TOGETHER, _TESTS = "wallet/credential/together.py", "wallet/test_together.py"
 _PAGE, _PAGE_TESTS = "consent/question_page.py", "consent/test_adds_up.py"
 _KNOWN, _KNOWN_TESTS = "consent/requesters.py", "consent/test_requesters.py"
+_CONDITIONS = "presentation/dcql/test_conditions.py"
 _AGES = "presentation/requests/test_ages_a_year.py"
 
 MUTANTS = (
@@ -161,5 +162,68 @@ MUTANTS = (
         "for day in turned if latest(birth_date) <= day",
         "for day in turned if earliest(birth_date) <= day",
         "wallet/test_birth_dates.py::test_what_answers_say_together_is_what_those_say_that_were_given",
+    ),
+    mutant(
+        "told: the outcome of conditions that have values",
+        "presentation/dcql/conditions.py",
+        "if claim.values or not self._is_met(claim))",
+        "if not self._is_met(claim))",
+        f"{_CONDITIONS}::test_what_an_answer_tells",
+    ),
+    mutant(
+        "told: the claim sets that were passed over",
+        "presentation/dcql/conditions.py",
+        "            yield from self._telling(option)\n",
+        "            return\n",
+        f"{_CONDITIONS}::test_whoever_has_what_was_told_could_have_given_the_same_answer",
+    ),
+    mutant(
+        "told: what the holder may have left off",
+        "presentation/dcql/conditions.py",
+        "if set(option) - free <= set(answered) <= set(option):",
+        "if set(option) == set(answered):",
+        f"{_CONDITIONS}::test_what_an_answer_tells",
+    ),
+    mutant(
+        "told: a set of which one query was answered",
+        "presentation/dcql/conditions.py",
+        "if set(ids) <= set(answered):",
+        "if set(ids) & set(answered):",
+        f"{_CONDITIONS}::test_whoever_has_what_was_told_could_have_given_the_same_answer",
+    ),
+    mutant(
+        "told: ages of the choice count before the yes",
+        "presentation/requests/next_step.py",
+        "(*found.selection.claims, *found.told), now=now)",
+        "found.selection.claims, now=now)",
+        f"{_AGES}::test_beyond_the_bound_nothing_is_told_by_a_choice_either",
+    ),
+    mutant(
+        "told: ages of earlier choices count",
+        "consent/decisions.py",
+        "dict.fromkeys(map(tuple, [*claims, *questions]))]",
+        "dict.fromkeys(map(tuple, claims))]",
+        f"{_AGES}::test_an_age_that_only_the_choice_of_the_answer_tells_counts",
+    ),
+    mutant(
+        "told: kept with the pieces of pages of somebody else",
+        _PAGE,
+        "            told=question.told,\n",
+        "            told=(),\n",
+        "consent/test_question_page.py::test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own",
+    ),
+    mutant(
+        "told: not on the page of what they know",
+        _KNOWN,
+        "for path in decisions.told_by(each) if path not in last",
+        "for path in decisions.shared_by(each) if path not in last",
+        f"{_KNOWN_TESTS}::test_what_answers_told_without_sharing_it_is_named_wherever_the_answer_is",
+    ),
+    mutant(
+        "told: an open code counts",
+        "consent/decisions.py",
+        "not_ended = Q(undelivered_at=None) | Q(undelivered_at__gt=now)",
+        "not_ended = Q(undelivered_at=None)",
+        f"{_AGES}::test_what_an_open_code_gives_counts_until_it_has_ended_unused",
     ),
 )

@@ -1,0 +1,87 @@
+"""What the answer to a DCQL query tells beside the claims in it (OpenID4VP 1.0 §6.4, §15.4). Pure.
+
+A relying party that accepts several answers sees which one it got, and concludes why it did not get those
+that it prefers: somebody who shares a name in place of "is 50 or over" is younger than 50.
+
+That a claim is missing where it is asked for as far as it is there, such as a region in an address, is told
+by every answer, and is seen on the page that lists what is shared. It is not repeated here.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from typing import Any
+
+from presentation.dcql.evaluation import Offer, Selection, can_be_left_out, could_answer, covered, is_there
+from presentation.dcql.queries import ClaimsQuery, CredentialQuery, Query
+
+
+def told_beside(
+    query: Query, offer: Offer, whole: Mapping[str, Any], selection: Selection
+) -> tuple[ClaimsQuery, ...]:
+    """The conditions whose outcome the answer tells although it does not share their claims, each once.
+
+    selection: what `evaluation.select` found for the same query, offer and credential. Everybody in whose
+    credential these conditions have the same outcome, and the shared claims the same values, could have
+    given this answer. What the holder may leave off tells nothing: nobody sees why it is not there.
+    """
+    conditions = _Conditions(offer, whole)
+    by_id = {asked.id: asked for asked in query.credentials}
+    told: dict[ClaimsQuery, None] = {}
+    for id in selection.query_ids:
+        told |= dict.fromkeys(conditions.of_answered(by_id[id]))
+    for id in _passed_over(query, selection.query_ids):
+        told |= dict.fromkeys(conditions.of_passed_over(by_id[id]))
+    return tuple(told)
+
+
+class _Conditions:
+    """The conditions in the credential queries, and their outcome for one credential."""
+
+    def __init__(self, offer: Offer, whole: Mapping[str, Any]) -> None:
+        self.offer = offer
+        self.whole = whole
+
+    def of_answered(self, asked: CredentialQuery) -> Iterator[ClaimsQuery]:
+        """Those of the claim sets before the one that explains the answer to this credential query."""
+        if not asked.claim_sets:
+            return
+        by_id = {claim.id: claim for claim in asked.claims}
+        options = [[by_id[id] for id in ids] for ids in asked.claim_sets]
+        answered = next(option for option in options if all(map(self._is_met, option)))
+        for ids, option in zip(asked.claim_sets, options, strict=True):
+            free = {by_id[id] for id in can_be_left_out(ids, asked.claim_sets)}
+            if set(option) - free <= set(answered) <= set(option):
+                # Whoever has all of this option and leaves some off gives the same answer. Several claims at
+                # once are no single choice, so nobody leaves them off.
+                missing = (claim for claim in option if claim not in answered)
+                yield from (claim for claim in missing if len(covered(claim.path, self.offer.claims)) != 1)
+                return
+            yield from self._telling(option)
+
+    def of_passed_over(self, asked: CredentialQuery) -> Iterator[ClaimsQuery]:
+        """Those of a credential query that would have been answered if it could be."""
+        if could_answer(asked, self.offer):
+            yield from self._telling(asked.claims)
+
+    def _telling(self, claims: Collection[ClaimsQuery]) -> Iterator[ClaimsQuery]:
+        """Those that can have kept the credential from matching. A claim that is there, whatever it says, is
+        none of them."""
+        return (claim for claim in claims if claim.values or not self._is_met(claim))
+
+    def _is_met(self, claim: ClaimsQuery) -> bool:
+        return is_there(claim, self.whole)
+
+
+def _passed_over(query: Query, answered: Collection[str]) -> Iterator[str]:
+    """The ids of the credential queries that come before those that were answered (§6.4.2)."""
+    if query.only_one:
+        preferred = [id for each in query.credential_sets for ids in each.options for id in ids]
+        for id in preferred or query.credential_ids:
+            if id in answered:
+                return
+            yield id
+        return
+    for credential_set in query.credential_sets:
+        for ids in credential_set.options:
+            if set(ids) <= set(answered):
+                break
+            yield from (id for id in ids if id not in answered)
