@@ -256,6 +256,7 @@ def test_beyond_the_bound_nothing_is_told_by_a_choice_either(
     bounded(bank, 1)
     assert "vp_token" in share(holder, bank, *ages(30))
     assert share_query(holder, bank, form(*OVER_50_OR_NAME))["error"] == "access_denied"
+    assert Consent.objects.count() == 1  # the holder was not even asked
 
 
 @pytest.mark.parametrize("form", [first_that_fits, one_query_each])
