@@ -11,8 +11,8 @@ MUTANTS = (
     mutant(
         "code: exchanged as often as one likes",
         _CODES,
-        'unused.exclude(sealed_answer=b"").update(**redeemed) == 1',
-        'unused.exclude(sealed_answer=b"").update(**redeemed) >= 0',
+        'unused.exclude(sealed_answer=b"").update(**redeemed) == 1 and _collect(row, now=now)',
+        'unused.exclude(sealed_answer=b"").update(**redeemed) >= 0 and (_collect(row, now=now) or True)',
         f"{_OF}/test_codes.py::test_of_parallel_exchanges_one_gets_the_tokens",
     ),
     mutant(
