@@ -88,16 +88,16 @@ def old_transactions(now: datetime) -> list[Due]:
 _UNREFERENCED = Q(**{f"{relation.name}__isnull": True for relation in Consent._meta.related_objects})
 ENTRIES = table(
     """
-consent.Consent: requester_id requester requester_sought claims optional_claims switched_on request_hash
-    return_to decision | consent record: who asked, names of claims, hash of the request, the answer | in
-    clear; never a claim’s value | it is what you and the holder have in writing | for
-    ever; without the holder once the wallet is closed
+consent.Consent: requester_id requester requester_sought claims optional_claims switched_on told
+    request_hash return_to decision | consent record: who asked, names of claims, hash of the request, the
+    answer | in clear; never a claim’s value | it is what you and the holder have in writing | for ever;
+    without the holder once the wallet is closed
 consent.Consent: email_due | consent record: whether an e-mail about the answer is to be sent | in clear |
     holders who switched these e-mails on get one for each answer | until it was sent, {email_kept} at most
 consent.Consent: transactions | consent record: type, title and hash of each transaction | in clear | to
     tell which transaction a record is about | for ever
-consent.Consent: requester_id requester requester_sought claims optional_claims request_hash return_to
-    transactions |
+consent.Consent: requester_id requester requester_sought claims optional_claims told request_hash
+    return_to transactions |
     question that nobody answered | as a consent record | the person may come back to the page |
     {unanswered_kept} after it expired | questions
 consent.Consent: sealed_transactions | consent record: what the holder was shown of each transaction

@@ -17,7 +17,7 @@ from infra.moments import moment
 from infra.reasons import visible
 from keys.certificates import authority
 from keys.certificates.bundle import chain_pem
-from keys.certificates.chain import CertificateChain
+from keys.certificates.chain import BrokenChainError, CertificateChain
 from keys.issuer_key import forget
 from keys.models import Key, SigningKey
 from keys.private_keys.key_stores import Store, forgotten_unless_saved, make_private_key, signer_of
@@ -32,6 +32,7 @@ from keys.rotation.states import (
     ready_at,
     require_move,
 )
+from keys.statements import StatementError, vouched_for
 
 _STAGED_ALREADY = _lazy("A key is staged already; activate or withdraw that one first.")
 
@@ -107,6 +108,7 @@ def certify(
     received = [file.encode() if isinstance(file, str) else file for file in files]
     pem = chain_pem(*received, public_key=key.public_key)
     chain = CertificateChain.from_pem(pem, public_key=key.public_key, now=now)
+    _check_that_verifiers_believe(chain, now)
     living = type(key)._default_manager.filter(pk=key.pk, state__in=[State.STAGED, State.ACTIVE])
     with transaction.atomic():
         certified = living.filter(chain_pem=key.chain_pem).update(chain_pem=pem, certified_at=now)
@@ -121,6 +123,14 @@ def certify(
     forget()
     log.info("signing_key_certified", kid=str(key.id), not_after=chain.not_after.isoformat())
     return find(key.pk)
+
+
+def _check_that_verifiers_believe(chain: CertificateChain, now: datetime) -> None:
+    """Raises BrokenChainError unless who trusts the root believes what the leaf signs: see `vouched_for`."""
+    try:
+        vouched_for({"x5c": chain.x5c}, settings.BASE_URL, roots=[chain.root], at=now)
+    except StatementError as error:
+        raise BrokenChainError(f"Those who trust the root would refuse the chain: {error}") from error
 
 
 def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str = "") -> Key:

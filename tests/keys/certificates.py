@@ -3,13 +3,16 @@
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from ipaddress import ip_address
 from typing import Any
+from urllib.parse import urlsplit
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 from cryptography.x509.oid import NameOID
+from django.conf import settings
 
 NOW = datetime(2026, 11, 20, 12, tzinfo=UTC)
 CA_USAGE = {"key_cert_sign", "crl_sign"}
@@ -41,6 +44,13 @@ def usage(names: set[str]) -> x509.KeyUsage:
     return x509.KeyUsage(**{name: name in names for name in every})
 
 
+def _general_name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
 def make(
     name: str,
     issuer: Made | None = None,
@@ -55,9 +65,13 @@ def make(
     issuer_name: str | None = None,
     authority_key_id: bytes | None = None,
     extra: x509.UnrecognizedExtension | None = None,
-    dns: str = "",
+    host: str = "",
+    only_hosts_of: str = "",
 ) -> Made:
-    """A certificate, self-signed without an issuer; `ca` or `uses` of None omits that extension."""
+    """A certificate, self-signed without an issuer; `ca` or `uses` of None omits that extension.
+
+    host: a domain or an IP address that it is for. only_hosts_of: the domain for which it may certify.
+    """
     key = key or ec.generate_private_key(ec.SECP256R1())
     signed_by = issuer.key if issuer else key
     own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
@@ -80,8 +94,11 @@ def make(
         builder = builder.add_extension(usage(uses), critical=True)
     if extra:
         builder = builder.add_extension(extra, critical=True)
-    if dns:
-        builder = builder.add_extension(x509.SubjectAlternativeName([x509.DNSName(dns)]), critical=False)
+    if only_hosts_of:
+        only = x509.NameConstraints([x509.DNSName(only_hosts_of)], None)
+        builder = builder.add_extension(only, critical=True)
+    if host:
+        builder = builder.add_extension(x509.SubjectAlternativeName([_general_name(host)]), critical=False)
     return Made(builder.sign(signed_by, hash_ or hashes.SHA256()), key)
 
 
@@ -94,7 +111,9 @@ def issuing(above: Made, **differences: Any) -> Made:
 
 
 def leaf(above: Made, **differences: Any) -> Made:
-    return make("wallet.example", above, **{"ca": False, "uses": {"digital_signature"}, **differences})
+    """For the host of the service."""
+    usual = {"ca": False, "uses": {"digital_signature"}, "host": urlsplit(settings.BASE_URL).hostname}
+    return make("wallet.example", above, **{**usual, **differences})
 
 
 def chain() -> tuple[Made, Made, Made]:

@@ -47,8 +47,11 @@ def real_authority(settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
 
 
-def chain_for(key: SigningKey, now: datetime, **differences: Any) -> str:
-    """The chain that an external authority would send for this key."""
+def chain_for(key: SigningKey, now: datetime, *, only_hosts_of: str = "", **differences: Any) -> str:
+    """The chain that an external authority would send for this key.
+
+    only_hosts_of: the domain for which the issuing authority may certify; any without it.
+    """
     from keys.jwk import public_key_from_der
 
     class PublicOnly:
@@ -57,7 +60,7 @@ def chain_for(key: SigningKey, now: datetime, **differences: Any) -> str:
 
     times = {"begins": now - HOUR, "ends": now + timedelta(days=400)}
     top = root(**times)
-    middle = issuing(top, **times)
+    middle = issuing(top, only_hosts_of=only_hosts_of, **times)
     made: Made = leaf(middle, key=PublicOnly(), **{**times, **differences})
     return pem(made, middle, top)
 
@@ -172,6 +175,17 @@ def test_a_chain_that_does_not_fit_is_not_installed(now: datetime, real_authorit
     with pytest.raises(BrokenChainError, match="ended on"):
         moves.certify(staged.pk, chain_for(staged, now, ends=now - SECOND), now=now)
     assert find(staged.pk).chain_pem == ""
+
+
+def test_a_chain_that_verifiers_would_refuse_is_not_installed(now: datetime, real_authority: None) -> None:
+    """What the service certifies is judged as the client libraries judge it."""
+    staged = moves.stage(now=now)
+    with pytest.raises(BrokenChainError, match="would refuse the chain: its certificate is not for this"):
+        moves.certify(staged.pk, chain_for(staged, now, host="another.example"), now=now)
+    with pytest.raises(BrokenChainError, match="would refuse the chain: x5c does not lead up"):
+        moves.certify(staged.pk, chain_for(staged, now, only_hosts_of="another.example"), now=now)
+    assert find(staged.pk).chain_pem == ""
+    moves.certify(staged.pk, chain_for(staged, now), now=now)
 
 
 def test_a_key_whose_certificates_ended_while_it_waited_is_not_activated(

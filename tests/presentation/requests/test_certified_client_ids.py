@@ -53,7 +53,7 @@ def authority() -> Made:
 
 def certificate_of(name: str = "shop.example", above: Made | None = None, **changes: Any) -> Made:
     """A certificate for requests that is valid now."""
-    facts = {"ca": False, "uses": {"digital_signature"}, "dns": name, **valid()}
+    facts = {"ca": False, "uses": {"digital_signature"}, "host": name, **valid()}
     return make(name or "nameless", above or authority(), **facts | changes)
 
 

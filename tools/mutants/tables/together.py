@@ -138,7 +138,7 @@ MUTANTS = (
     mutant(
         "ages: two open requests",
         "presentation/requests/next_step.py",
-        "if _learns_too_much(opened, session, decisions.shared_by(consent), now=now):",
+        "if _learns_too_much(opened, session, decisions.told_by(consent), now=now):",
         "if False:",
         f"{_AGES}::test_of_two_open_requests_the_second_yes_shares_nothing",
     ),
