@@ -221,8 +221,13 @@ def test_whoever_has_what_was_told_could_have_given_the_same_answer(
 
     asked = [each for each in query.credentials if each.id in selection.query_ids]
     there = [claim for each in asked for claim in each.claims if is_there(claim, nested(values))]
-    named = [claim.path for each in asked for claim in (*there, *each.wished, *each.optional)]
-    missing = {path for name in named for path in covered(name, CLAIMS) if values[path] is None}
+    named = [*there, *(claim for each in asked for claim in (*each.wished, *each.optional))]
+    missing = {
+        path
+        for claim in named
+        for path in covered(claim.path, CLAIMS)
+        if values[path] is None or not is_there(claim, nested(values))
+    }
     same = others | {path: values[path] for path in known | missing}
     theirs = select(query, OFFER, nested(same))
 
