@@ -90,8 +90,8 @@ class Question:
 
     @property
     def not_shared(self) -> tuple[str, ...]:
-        """The labels of what the wallet keeps to itself."""
-        return tuple(map(str, claims.not_shared([claim.path for claim in self.claims])))
+        """The labels of what the wallet keeps to itself: nothing is told of it either."""
+        return tuple(map(str, claims.not_shared([*(claim.path for claim in self.claims), *self.told])))
 
     @property
     def told_of(self) -> tuple[str, ...]:

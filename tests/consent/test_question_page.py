@@ -204,6 +204,14 @@ def test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own(field: str)
     assert len(pages) == pieces.cache_info().currsize == 2
 
 
+def test_what_is_told_is_not_said_to_be_kept() -> None:
+    kept = question_with(paths=[("given_name",)]).not_shared
+    assert {"Nationality", "Date of birth"} <= set(kept)
+    about = (("birth_date",), ("nationality_in", "DE"))
+    told = question_with(paths=[("given_name",)], told=about).not_shared
+    assert set(kept) - set(told) == {"Nationality", "Date of birth"}
+
+
 @pytest.mark.parametrize(
     "setting",
     [
