@@ -76,7 +76,8 @@ def test_what_is_shown_is_what_the_query_comes_to_and_what_is_disclosed(
     answer = fragment(holder.get(decide(holder, page)).headers["Location"])
 
     assert values_on(shown) == ["1 April 1990", "United Kingdom"]
-    assert "Given name" in withheld_on(shown)
+    assert withheld_on(shown) == ["Family name"]
+    assert "can also conclude something about: Given name</p>" in shown.content.decode()
     assert disclosed(answer["vp_token"]) == {"birth_date", "nationalities"}
     assert Consent.objects.get().claims == [["birth_date"], ["nationalities"]]
 
