@@ -72,10 +72,8 @@ def _checked_application() -> Application:
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
         # Imported here, because Django has to be set up first.
-        from config import direct_access
         from infra.database.database_mark import refuse_foreign_database
 
-        direct_access.install()
         refuse_foreign_database()
     except ImproperlyConfigured as error:
         sys.stderr.write(f"Cannot start: {error}\n")

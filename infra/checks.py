@@ -4,7 +4,6 @@ from collections.abc import Callable
 from datetime import timedelta
 from typing import Any, TypeVar
 
-import django
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
@@ -19,16 +18,6 @@ from infra.database.poolers import runs_statements_forever
 
 Row = TypeVar("Row")
 HOUR = timedelta(hours=1)
-TESTED_WITH = (5, 2)  # Django; change this once the tests have passed with another version
-
-
-@register(Tags.compatibility)
-def django_version(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """`prepared` and `config.direct_access` depend on internals of Django."""
-    if django.VERSION[:2] == TESTED_WITH:
-        return []
-    message = f"This is Django {django.get_version()}; the service needs the version that it was tested with."
-    return [Error(message, hint="Install requirements/production.txt.", id="infra.E004")]
 
 
 @register()

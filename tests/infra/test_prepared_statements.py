@@ -7,7 +7,6 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.core.checks import ERROR
 from django.db import IntegrityError, transaction
 from django.db.models import Exists, Model, OuterRef, Prefetch
 from django.test import Client
@@ -15,8 +14,6 @@ from django.utils import timezone
 
 from consent import decisions
 from consent.models import Consent
-from infra import checks
-from infra.checks import django_version
 from infra.database.prepared.composition import Literal
 from infra.database.prepared.reads import JoinedRead, PreparedRead
 from infra.database.prepared.writes import JoinedInsert, PreparedInsert, PreparedUpdate
@@ -279,10 +276,3 @@ def test_an_insert_keeps_the_constraints_of_the_table(alice: Wallet) -> None:
     twin = Wallet(email=alice.email, created_at=timezone.now())
     with pytest.raises(IntegrityError), transaction.atomic():
         PreparedInsert(Wallet).run(twin)
-
-
-def test_an_untested_django_does_not_start(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert django_version(None) == []
-    monkeypatch.setattr(checks, "TESTED_WITH", (6, 2))
-    (message,) = django_version(None)
-    assert (message.id, message.level) == ("infra.E004", ERROR)
