@@ -70,8 +70,6 @@ _SHARED: list[Any] = [
 
 def logging_config(*, level: str, as_json: bool) -> dict[str, Any]:
     """The `LOGGING` dictionary. Also configures structlog to use the same handlers."""
-    # No line names its place in the source, so none is searched for (Python's Logging HOWTO, "Optimization").
-    logging._srcfile = None
     # At DEBUG libraries log the data they process: Django's templates log all values of a page, with secrets.
     of_libraries = "INFO" if level == "DEBUG" else level
     structlog.configure(

@@ -13,18 +13,17 @@ from django.contrib.messages.middleware import MessageMiddleware
 from django.contrib.sessions.middleware import SessionMiddleware
 from django.core.handlers.exception import convert_exception_to_response
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponsePermanentRedirect
-from django.http.response import ResponseHeaders
 from django.middleware.common import CommonMiddleware
 from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from config.counts.counting import Counter, Histogram
-from infra import languages, log_context
+from infra import content_policy, languages, log_context
+from infra.served import ServedRequest, noting
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
-StoredHeaders = dict[str, tuple[str, str]]  # by the name in lower case: the name and the value
 ADMIN = "/admin/"
 # Pages for operators and developers are in English only, as are all endpoints for machines.
 ENGLISH = (ADMIN, "/health/", "/metrics", "/oauth/", "/playground/", "/sandbox/", "/.well-known/")
@@ -52,8 +51,8 @@ class EveryRequest:
 
     def __init__(self, get_response: GetResponse) -> None:
         self.get_response = get_response
-        self.headers = stored(_constant_headers())
-        self.hsts = stored({"Strict-Transport-Security": hsts} if (hsts := _hsts()) else {})
+        self.headers = _constant_headers()
+        self.hsts = {"Strict-Transport-Security": hsts} if (hsts := _hsts()) else {}
         self.proxied = settings.TRUSTED_PROXY_COUNT > 0  # otherwise the client sets the headers
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -62,12 +61,12 @@ class EveryRequest:
         if not request_id or not _REQUEST_ID.fullmatch(request_id):
             request_id = secrets.token_hex(16)
         reference = request_id[:8].upper()
-        request.reference = reference  # type: ignore[attr-defined]
+        noting(request, ServedRequest).reference = reference
         facts = log_context.begin(reference=reference, request_id=request_id)
         if trace := _TRACE.fullmatch(request.META.get("HTTP_TRACEPARENT", "")):
             facts["trace_id"] = trace[1]
         language = _language(request)
-        request.page_language = language  # type: ignore[attr-defined]
+        noting(request, ServedRequest).page_language = language
         activate(language or settings.LANGUAGE_CODE)
         try:
             response = self.get_response(request)
@@ -95,9 +94,7 @@ class EveryRequest:
             activate(settings.LANGUAGE_CODE)
 
     def _add_headers(self, request: HttpRequest, response: HttpResponse) -> None:
-        """Sets what the view has not set. It may also set `response._csp_config`, as with Django 6.0."""
-        if (own := getattr(response, "_csp_config", None)) is not None:
-            response.headers.setdefault("Content-Security-Policy", serialise(own))
+        """Sets what the view has not set."""
         add_missing(response, self.headers)
         if self.hsts and request.is_secure():
             add_missing(response, self.hsts)
@@ -116,7 +113,7 @@ class Entrance:
             admin = convert_exception_to_response(middleware(admin))
         self.pages, self.admin = get_response, admin
         self.common = CommonMiddleware(get_response)
-        self.headers = stored({"X-Frame-Options": settings.X_FRAME_OPTIONS})
+        self.headers = {"X-Frame-Options": settings.X_FRAME_OPTIONS}
         self.static_files: GetResponse = WhiteNoiseMiddleware(self._page)
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
@@ -155,25 +152,15 @@ class OperatorSession(SessionMiddleware):
         return response
 
 
-def stored(headers: dict[str, str]) -> StoredHeaders:
-    """The headers as a response stores them, checked and converted once."""
-    return dict(ResponseHeaders(headers)._store)
-
-
-def add_missing(response: HttpResponse, headers: StoredHeaders) -> None:
-    """Adds those headers that the response does not have; `setdefault` takes twelve calls for each."""
-    for name, header in headers.items():
-        response.headers._store.setdefault(name, header)
-
-
-def serialise(policy: dict[str, list[str]]) -> str:
-    """The policy as the value of the header (W3C CSP Level 3)."""
-    return "; ".join([f"{directive} {' '.join(sources)}" for directive, sources in policy.items()])
+def add_missing(response: HttpResponse, headers: dict[str, str]) -> None:
+    """Adds those headers that the response does not have."""
+    for name, value in headers.items():
+        response.headers.setdefault(name, value)
 
 
 def _constant_headers() -> dict[str, str]:
     return {
-        "Content-Security-Policy": serialise(settings.SECURE_CSP),
+        content_policy.HEADER: content_policy.written(settings.SECURE_CSP),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
         "Cross-Origin-Opener-Policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,

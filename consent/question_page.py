@@ -27,6 +27,7 @@ from consent.decisions import Sharing
 from consent.models import Consent
 from consent.question import Requester
 from infra.paths import path_with_id
+from infra.served import ServedRequest, noting
 from infra.templatetags.moments import clock, moment
 from wallet.credential import claims, credentials, days
 from wallet.credential.claims import ClaimPath, ClaimPreview
@@ -247,7 +248,7 @@ def pieces(shape: Shape) -> Pieces:
     samples = _Samples()
     request = HttpRequest()  # the context processors find nothing of a person in it
     request.method, request.path = "GET", samples["path"]
-    request.page_language = shape.language  # type: ignore[attr-defined]
+    noting(request, ServedRequest).page_language = shape.language
     with override(shape.language):
         context = {
             "question": _sample_question(shape, samples),

@@ -15,7 +15,7 @@ from consent import decisions, question_page, switches
 from consent.decisions import Paths
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
-from infra import browser, log_context
+from infra import browser, content_policy, log_context
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
@@ -94,9 +94,7 @@ def ask(
         asks_passkey=needs_factor,
         now=now,
     )
-    response = HttpResponse(page, headers=headers)
-    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
+    return content_policy.give(HttpResponse(page, headers=headers), REVIEW_CSP)
 
 
 def take_decision(

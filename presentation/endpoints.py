@@ -7,7 +7,7 @@ import re
 from typing import Any
 
 import structlog
-from django.http import UnreadablePostError
+from django.http import HttpRequest, UnreadablePostError
 from django.utils import timezone
 from rest_framework.exceptions import APIException
 from rest_framework.request import Request
@@ -48,32 +48,38 @@ class MachineView(APIView):
     http_method_names = ["get", "head", "post"]
     longest_body = 16_384
     content_type = "application/x-www-form-urlencoded"
+    as_received: HttpRequest  # the request as Django has it; `request` is that of REST framework
+
+    def setup(self, request: HttpRequest, *args: Any, **kwargs: Any) -> None:
+        """Keeps the request, which REST framework wraps."""
+        super().setup(request, *args, **kwargs)
+        self.as_received = request
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> Any:
         """Ignores `Accept`, because JSON is the only format and libraries send arbitrary values."""
         (renderer,) = self.get_renderers()
         return renderer, renderer.media_type
 
-    def body(self, request: Request) -> bytes:
+    def body(self) -> bytes:
         """The body; raises MachineError if it is too long, incomplete, or of another content type."""
-        django_request = request._request
-        if django_request.META.get("HTTP_TRANSFER_ENCODING"):  # Django would read an empty body
+        received = self.as_received
+        if received.META.get("HTTP_TRANSFER_ENCODING"):  # Django would read an empty body
             raise MachineError("The body must come in one piece, with Content-Length.", status=411)
-        length = django_request.META.get("CONTENT_LENGTH") or "0"
+        length = received.META.get("CONTENT_LENGTH") or "0"
         if not _LENGTH.fullmatch(length) or int(length) > self.longest_body:
             raise MachineError(f"The body must have at most {self.longest_body} bytes.", status=413)
-        if django_request.content_type != self.content_type:
+        if received.content_type != self.content_type:
             raise MachineError(f"The body must be {self.content_type}.")
-        if django_request.META.get("QUERY_STRING"):
+        if received.META.get("QUERY_STRING"):
             raise MachineError("Parameters belong into the body, not into the address.")
         try:
-            return django_request.body
+            return received.body
         except UnreadablePostError:
             raise MachineError("The body ended before its Content-Length.") from None
 
-    def form(self, request: Request) -> dict[str, str]:
+    def form(self) -> dict[str, str]:
         """The parameters of the posted form; raises MachineError."""
-        return posted_form.read(self.body(request))
+        return posted_form.read(self.body())
 
     def handle_exception(self, exc: Exception) -> Response:
         """The error as JSON with the members of OAuth (RFC 6749 §5.2); an unexpected one is logged."""
@@ -90,7 +96,7 @@ class MachineView(APIView):
         log.exception("machine_request_failed")
         if means_away(exc):
             return UnavailableError(seconds=SHORTLY)
-        return OurFaultError(getattr(self.request._request, "reference", ""))
+        return OurFaultError(getattr(self.as_received, "reference", ""))
 
     @property
     def default_response_headers(self) -> dict[str, str]:
@@ -103,9 +109,9 @@ class TokenView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Issues an access token (RFC 6749 §4.4.2), or exchanges a code (§4.1.3)."""
-        form = self.form(request)
+        form = self.form()
         grant = codes.exchange if form.get("grant_type") == codes.GRANT_TYPE else access_tokens.grant
-        authorization, address = request.headers.get("Authorization", ""), browser.address(request._request)
+        authorization, address = request.headers.get("Authorization", ""), browser.address(self.as_received)
         return Response(grant(form, authorization, network_address=address, now=timezone.now()))
 
 
@@ -116,8 +122,8 @@ class PushView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Stores the request and returns its handle (RFC 9126 §2.2)."""
-        authorization, address = request.headers.get("Authorization", ""), browser.address(request._request)
-        now, form = timezone.now(), self.form(request)
+        authorization, address = request.headers.get("Authorization", ""), browser.address(self.as_received)
+        now, form = timezone.now(), self.form()
         return Response(
             pushed_requests.push(form, authorization, network_address=address, now=now), status=201
         )
@@ -136,7 +142,7 @@ class VerifyView(MachineView):
         """Returns whether the presentation is valid, each check, and the disclosed claims."""
         access: Any = request.user
         try:
-            asked = verification.parse(self.body(request))
+            asked = verification.parse(self.body())
             answer = verification.verify(asked, client_id=access.client_id, now=timezone.now())
         except EvidenceError as error:
             log.error("evidence_not_made", why=str(error))
@@ -168,11 +174,11 @@ class UserInfoView(MachineView):
     def get(self, request: Request) -> Response:
         """Returns the claims that were asked for there. A POST may have the token in its body."""
         scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if not scheme and request._request.content_type == self.content_type:
-            token = self.form(request).get("access_token", "")
+        if not scheme and self.as_received.content_type == self.content_type:
+            token = self.form().get("access_token", "")
         elif scheme.lower() != "bearer":
             token = ""
-        address = browser.address(request._request)
+        address = browser.address(self.as_received)
         return Response(codes.user_info(token.strip(), network_address=address, now=timezone.now()))
 
     post = get

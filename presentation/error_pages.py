@@ -9,7 +9,9 @@ from django.urls import reverse
 
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP
+from infra import content_policy
 from infra.again import again_after
+from infra.served import noting
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.answers import issuer, refusal
@@ -18,9 +20,15 @@ from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
 
 
+class RefusedRequest(HttpRequest):
+    """A request that was refused, with the reason: for the developer, and not for the log."""
+
+    refused_with: Exception
+
+
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """The page for a request without a proven return address; never a redirect (RFC 6749 §4.2.2.1)."""
-    request.refused_with = error  # type: ignore[attr-defined] # for the developer, and not for the log
+    noting(request, RefusedRequest).refused_with = error
     response = render(request, "presentation/untrusted.html", {"error": error}, status=error.status)
     return response if error.seconds is None else again_after(error.seconds, response)
 
@@ -103,8 +111,7 @@ def delivery(
         "front_page": _front_page(interaction.relying_party),
     }
     response = _kept_nowhere(render(request, "presentation/delivery.html", context))
-    response._csp_config = REVIEW_CSP  # type: ignore[attr-defined]
-    return response
+    return content_policy.give(response, REVIEW_CSP)
 
 
 def _last_try(kept: Delivery) -> str:

@@ -5,7 +5,7 @@ The token endpoint's errors are in RFC 6749 §5.2, those about access tokens in 
 
 from collections.abc import Callable
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import Any, Protocol, TypeVar, cast
 
 from presentation.errors import printable
 
@@ -13,9 +13,13 @@ REALM = "presentation"
 View = TypeVar("View", bound=Callable[..., Any])
 
 
+class _Marked(Protocol):
+    for_machines: bool
+
+
 def for_machines(view: View) -> View:
     """Marks a Django view that machines call, so that errors outside the view are answered as JSON too."""
-    view.for_machines = True  # type: ignore[attr-defined]
+    cast(_Marked, view).for_machines = True
     return view
 
 

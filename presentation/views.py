@@ -23,6 +23,7 @@ from infra.database.prepared.reads import Joinable
 from infra.limits import LimitReachedError
 from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
+from infra.served import noting
 from infra.waiting import NoThreadFreeError
 from presentation import error_pages
 from presentation.errors import (
@@ -385,7 +386,7 @@ def _refuse_after_click(
 
 def _note_refusal(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> None:
     """For the developer, and, without the description, for the log."""
-    request.refused_with = error  # type: ignore[attr-defined]
+    noting(request, error_pages.RefusedRequest).refused_with = error
     log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)
 
 

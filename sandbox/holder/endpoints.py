@@ -26,11 +26,11 @@ class HolderView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Goes through an authorization request; returns the last redirect or the page where it ends."""
-        client = browser.address(request._request)
+        client = browser.address(self.as_received)
         holder.CALLS_PER_CLIENT.take(client, now=timezone.now())
         try:
             endpoint = settings.BASE_URL + reverse("authorize")
-            call = HolderCall.from_json(self.body(request), endpoint=endpoint)
+            call = HolderCall.from_json(self.body(), endpoint=endpoint)
             ending = holder.answer(call, client=client)
         except NoThreadFreeError as error:
             raise UnavailableError(ANOTHER_WAITS, seconds=1) from error

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -374,11 +374,12 @@ def _identity(credential: Credential) -> Identity:
 
     If `sealed_identity` was replaced, it is unsealed again. Raises SealError.
     """
-    sealed, opened = getattr(credential, "_opened_identity", (None, None))
-    if opened is None or sealed is not credential.sealed_identity:
-        text = unseal_column(credential, "sealed_identity")
-        opened = Identity.from_json(text, email=credential.wallet.email)
-        credential._opened_identity = credential.sealed_identity, opened  # type: ignore[attr-defined]
+    sealed, known = credential.opened
+    if known is not None and sealed is credential.sealed_identity:
+        return cast(Identity, known)
+    text = unseal_column(credential, "sealed_identity")
+    opened = Identity.from_json(text, email=credential.wallet.email)
+    credential.opened = credential.sealed_identity, opened
     return opened
 
 

@@ -182,6 +182,9 @@ class Credential(NumberedRow):
     notice = models.CharField(max_length=10, blank=True, default="", db_default="", editable=False)
     notice_until = models.DateTimeField(null=True, editable=False)
 
+    # The sealed identity that was opened last, and what it says: see `credentials`. Not a column.
+    opened: tuple[Any, Any] = (None, None)
+
     class Meta:
         ordering = ["-issued_at"]
         default_permissions = ["view", "change"]

@@ -21,6 +21,7 @@ from django.utils.translation import get_language
 from infra import browser, zones
 from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from infra.sealing import sha256_hex
+from infra.served import noting
 from wallet.account import user_agents
 from wallet.models import HolderSession, Wallet
 
@@ -40,15 +41,23 @@ _living = PreparedRead(
 )
 
 
+class _WithSession(HttpRequest):
+    """A request whose session was read. unused_session: a session that was read and is not asked for yet."""
+
+    holder_session: object
+    unused_session: HolderSession | None
+    wallet_closes_at: datetime | None
+
+
 def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     """The session of this browser with its wallet and credential, read by one query once per HTTP request.
 
     None if no holder is signed in, if the session has expired, or if the wallet is suspended or closed.
     Asking for it counts as its use, and keeps it from becoming idle.
     """
-    session = getattr(request, "_holder_session", _UNKNOWN)
+    session = getattr(request, "holder_session", _UNKNOWN)
     if session is _UNKNOWN:
-        row = getattr(request, "_unused_session", _UNKNOWN)
+        row = getattr(request, "unused_session", _UNKNOWN)
         if row is _UNKNOWN:
             known = _received(request) is not None
             row = _living.first(now=now, **_values(request, now=now)) if known else None
@@ -65,8 +74,9 @@ def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: A
     """
     joined = _with_living(reads)
     session, *rows = joined.first(now=now, **_values(request, now=now), **values)
-    request._holder_session = _UNKNOWN  # type: ignore[attr-defined]
-    request._unused_session = session  # type: ignore[attr-defined]
+    with_session = noting(request, _WithSession)
+    with_session.holder_session = _UNKNOWN
+    with_session.unused_session = session
     return tuple(rows)
 
 
@@ -174,6 +184,7 @@ def _delete(request: HttpRequest) -> None:
 
 
 def _keep(request: HttpRequest, session: HolderSession | None) -> None:
-    request._holder_session = session  # type: ignore[attr-defined]
+    with_session = noting(request, _WithSession)
+    with_session.holder_session = session
     # For the notice on every page that looks up the session.
-    request.wallet_closes_at = session and session.wallet.closes_at  # type: ignore[attr-defined]
+    with_session.wallet_closes_at = session.wallet.closes_at if session else None

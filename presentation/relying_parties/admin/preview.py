@@ -17,6 +17,8 @@ from django.utils.translation import override
 from consent.models import Consent
 from consent.question import Requester
 from consent.question_page import TEMPLATE, Question
+from infra import content_policy
+from infra.served import ServedRequest, noting
 from presentation.models import RelyingParty
 from presentation.requests.client import ReturnAddress
 from presentation.scopes import catalogue
@@ -44,13 +46,11 @@ def page(
     records = [known[urn] for urn in scopes if urn in known]
     request = HttpRequest()  # the context processors find nothing of the operator in it
     request.method, request.path = "GET", ""
-    request.page_language = language  # type: ignore[attr-defined]
+    noting(request, ServedRequest).page_language = language
     with override(language):
         context = {"question": _question(party, records, now), "signed_in_email": EMAIL, "csrf_token": ""}
         html = harmless(render_to_string(TEMPLATE, context, request))
-    response = HttpResponse(html.replace("<main ", f"{notice}<main ", 1))
-    response._csp_config = CSP  # type: ignore[attr-defined]
-    return response
+    return content_policy.give(HttpResponse(html.replace("<main ", f"{notice}<main ", 1)), CSP)
 
 
 def harmless(html: str) -> str:

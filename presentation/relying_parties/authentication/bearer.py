@@ -61,7 +61,7 @@ class BearerAuthentication(BaseAuthentication):
         try:
             return access_by(token, now=now), None
         except InvalidTokenError:
-            REFUSED.take(browser.address(request._request), now=now)
+            REFUSED.take(browser.address(request), now=now)
             raise
 
 

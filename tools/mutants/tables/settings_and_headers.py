@@ -86,7 +86,7 @@ MUTANTS = (
     mutant(
         "CSP: not sent",
         "config/middleware.py",
-        '        "Content-Security-Policy": serialise(settings.SECURE_CSP),\n',
+        "        content_policy.HEADER: content_policy.written(settings.SECURE_CSP),\n",
         "",
         "config/test_request_log.py::test_every_page_is_sent_with_the_strict_policy",
     ),
@@ -121,8 +121,8 @@ MUTANTS = (
     mutant(
         "machine endpoints: parameters in the address, where logs keep them",
         "presentation/endpoints.py",
-        'if django_request.META.get("QUERY_STRING"):',
-        'if django_request.META.get("ANOTHER_NAME"):',
+        'if received.META.get("QUERY_STRING"):',
+        'if received.META.get("ANOTHER_NAME"):',
         "presentation/relying_parties/test_token_endpoint.py::test_parameters_in_the_address_are_refused",
     ),
     mutant(
