@@ -12,20 +12,16 @@ from datetime import date, datetime, timedelta
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet, Subquery
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest
-from django.db.models.lookups import Exact
 
 from consent.models import Consent
 from consent.question import Requester, sought
 from consent.transactions import seal_in
-from infra.database.prepared.composition import WithoutIndex
-from infra.database.prepared.reads import PreparedRead
-from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from wallet.credential import days
 from wallet.credential.claims import FAMILIES, ClaimPath
 from wallet.credential.together import Answer
-from wallet.models import HolderSession, Wallet
+from wallet.models import Wallet
 from wallet.status_lists import changes
 
 Paths = Sequence[Sequence[str]]  # as JSON has them
@@ -33,49 +29,10 @@ Paths = Sequence[Sequence[str]]  # as JSON has them
 EMAIL_DUE_FOR = timedelta(days=1)  # an e-mail about an older answer would be no news
 
 
-def _newest_sharing(*, now: Any, **parties: Any) -> Any:
-    """The row that `last_sharing` reads, of this wallet and requester."""
-    columns = ("decided_at", "asked_at", "minutes_ahead", "claims", "optional_claims", "switched_on")
-    return shared_with(now=now, **parties).order_by("-decided_at").values_list(*columns)[:1]
-
-
 def shared_with(*, now: Any, **parties: Any) -> QuerySet[Consent]:
     """The consents by which a wallet shared with a requester; also what the requester can still collect."""
     not_ended = Q(undelivered_at=None) | Q(undelivered_at__gt=now)
     return Consent.objects.filter(not_ended, **parties, decision=Consent.Decision.GRANTED)
-
-
-NEW = PreparedInsert(Consent)
-ANSWER = PreparedUpdate(
-    lambda value: Consent.objects.filter(
-        WithoutIndex(Exact(F("wallet"), value("wallet"))),
-        id=value("id"),
-        decision=Consent.Decision.ASKED,
-        expires_at__gt=value("now"),
-    ),
-    "decision",
-    "decided_at",
-    "switched_on",
-)
-QUESTION = PreparedRead(lambda value: Consent.objects.filter(id=value("id")))
-# How the asked wallet last answered the requester of a question with yes.
-LAST_SHARED = PreparedRead(
-    lambda value: _newest_sharing(
-        wallet=Subquery(Consent.objects.filter(id=value("id")).values("wallet")),
-        requester_id=Subquery(Consent.objects.filter(id=value("id")).values("requester_id")),
-        now=value("now"),
-    )
-)
-
-
-# The same for the holder of a session, before there is a question.
-LAST_SHARED_WITH = PreparedRead(
-    lambda value: _newest_sharing(
-        wallet=Subquery(HolderSession.objects.filter(digest=value("digest")).values("wallet")),
-        requester_id=value("client_id"),
-        now=value("now"),
-    )
-)
 
 
 class AlreadyDecidedError(Exception):
@@ -112,7 +69,7 @@ def question(
     now: datetime,
     **facts: Any,
 ) -> Consent:
-    """A question to the holder of `wallet`, to be stored by `NEW`; its page is `consent_review` with its ID.
+    """A question to the holder of `wallet`, not stored yet; its page is `consent_review` with its ID.
 
     optional: those of `claims` that the holder may leave off. told: the claims of which a yes tells something
     without sharing them. transactions: `blocks.Transaction`s as JSON. transaction_hashes: the hash of the
@@ -228,12 +185,18 @@ def shared_by(consent: Consent) -> list[tuple[str, ...]]:
     return shared(consent.claims, consent.optional_claims, consent.switched_on)
 
 
-def last_sharing(row: tuple[Any, ...] | None) -> Sharing | None:
-    """The sharing that `LAST_SHARED` found; None if there was none."""
-    if row is None:
+def last_shared(wallet: Wallet, requester_id: str, *, now: datetime) -> Consent | None:
+    """The consent by which a wallet last shared with a requester."""
+    rows = shared_with(wallet=wallet, requester_id=requester_id, now=now)
+    return rows.order_by("-decided_at").first()
+
+
+def sharing_by(consent: Consent | None) -> Sharing | None:
+    """What was shared with this consent, if it was."""
+    if consent is None or consent.decided_at is None:
         return None
-    decided_at, asked_at, minutes_ahead, *claims = row
-    return Sharing(decided_at, days.as_asked(asked_at, minutes_ahead), frozenset(shared(*claims)))
+    day = days.as_asked(consent.asked_at, consent.minutes_ahead)
+    return Sharing(consent.decided_at, day, frozenset(shared_by(consent)))
 
 
 def told_by(consent: Consent) -> list[ClaimPath]:
@@ -267,15 +230,10 @@ def answers_to(requester_id: str, wallet: Wallet, *, now: datetime) -> list[Answ
 
 def _decide(consent_id: uuid.UUID, wallet: Wallet, decision: str, chosen: Paths, *, now: datetime) -> None:
     """Store the answer by one conditional update, so that of concurrent answers only the first counts."""
-    changed = ANSWER.run(
-        id=consent_id,
-        wallet=wallet.pk,
-        now=now,
-        decision=decision,
-        decided_at=now,
-        switched_on=chosen,
+    still_open = Consent.objects.filter(
+        id=consent_id, wallet=wallet, decision=Consent.Decision.ASKED, expires_at__gt=now
     )
-    if changed == 1:
+    if still_open.update(decision=decision, decided_at=now, switched_on=chosen) == 1:
         return
     rows = Consent.objects.filter(id=consent_id, wallet=wallet)
     row = rows.values_list("decision", "switched_on").first()

@@ -41,9 +41,7 @@ class CodeWantedError(Exception):
 def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     """Show a question to its holder. The forms of the page are submitted to the question's `return_to`."""
     now = timezone.now()
-    consent, last_shared = sessions.read_with(
-        request, decisions.QUESTION, decisions.LAST_SHARED, now=now, id=consent_id
-    )
+    consent = Consent.objects.filter(id=consent_id).first()
     session = sessions.current(request, now=now)
     if consent is None:
         raise Http404
@@ -58,6 +56,7 @@ def review(request: HttpRequest, consent_id: uuid.UUID) -> HttpResponse:
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None or consent.expires_at <= now:
         return _onwards(consent)  # the page there has the way back
+    last_shared = decisions.last_shared(session.wallet, consent.requester_id, now=now)
     page = ask(request, consent, credential, session, last_shared, now=now)
     return page or _onwards(consent)  # the view there meets the same error and ends the request
 
@@ -67,7 +66,7 @@ def ask(
     consent: Consent,
     credential: Credential,
     session: HolderSession,
-    last_shared: tuple[Any, ...] | None,
+    last_shared: Consent | None,
     *,
     now: datetime,
 ) -> HttpResponse | None:
@@ -75,7 +74,7 @@ def ask(
 
     In the second case a script puts the page's own address into the bar, and all forms lead there. None if
     something does not unseal, and in the second case if the holder has to confirm with a passkey.
-    last_shared: what `decisions.LAST_SHARED` or `LAST_SHARED_WITH` read.
+    last_shared: the consent by which the holder last shared with the requester.
     """
     own_address, needs_factor = path_with_id("consent_review", consent.id), _needs_factor(consent, session)
     headers = {"Cache-Control": "no-store"}
@@ -84,7 +83,7 @@ def ask(
         if needs_factor:
             return None
     try:
-        question = Question.of(consent, credential, decisions.last_sharing(last_shared), now=now)
+        question = Question.of(consent, credential, decisions.sharing_by(last_shared), now=now)
     except SealError:
         return None
     page = question_page.rendered(

@@ -8,7 +8,7 @@ from django.conf import settings
 from django.utils.timezone import now
 from prometheus_client.core import GaugeMetricFamily
 
-from infra.gauges import gauges
+from infra.gauges import gauge, gauges
 from keys.models import Key, SigningKey
 from keys.rotation.plan import in_use, plan, spare
 from keys.rotation.states import State
@@ -38,8 +38,8 @@ def _spare(moment: datetime) -> GaugeMetricFamily:
 
 def _certificates(keys: list[Key], moment: datetime) -> GaugeMetricFamily:
     """The certificates of the active and the staged keys."""
-    text, labels = "Seconds until a certificate in use ends; negative once it has.", ["kid", "certificate"]
-    family = GaugeMetricFamily("signing_key_certificate_ends_seconds", text, labels=labels)
+    text = "Seconds until a certificate in use ends; negative once it has."
+    family = gauge("signing_key_certificate_ends_seconds", text, "kid", "certificate")
     for key in keys:
         chain = key.certified_chain if key.state in (State.ACTIVE, State.STAGED) else None
         for name, certificate in chain.by_name().items() if chain else ():

@@ -2,10 +2,8 @@
 
 import re
 import uuid
-from collections.abc import Sequence
 from contextlib import suppress
 from datetime import datetime
-from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -17,9 +15,9 @@ from django.views.decorators.http import require_GET, require_http_methods
 
 from consent import decisions
 from consent.decisions import Paths
+from consent.models import Consent
 from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask, on_to, take_decision
 from infra import browser, languages, log_context
-from infra.database.prepared.reads import Joinable
 from infra.limits import LimitReachedError
 from infra.outbound.calls import OutboundError
 from infra.paths import path_with_id
@@ -32,6 +30,7 @@ from presentation.errors import (
     TemporarilyUnavailableError,
     UntrustedRequestError,
 )
+from presentation.fast_path.reading import StatusIndex, read_interaction
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests import answers, interactions
@@ -45,8 +44,6 @@ from wallet import errands
 from wallet.decorators import NOT_ME, TRY_AGAIN, page_of
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
-from wallet.status_lists import allocation
-from wallet.status_lists.allocation import FREE_PLACE
 
 FORM = "application/x-www-form-urlencoded"
 _IN_AN_ADDRESS = re.compile(rb"[!-\x22$-~]{1,%d}" % LONGEST_QUERY)  # visible ASCII without #
@@ -63,22 +60,17 @@ def authorize(request: HttpRequest) -> HttpResponse:
         return _posted(request)
     now = timezone.now()
     secret, digest = browser.ensure(request)
-    last_shared: Any = None
-
-    def read(*reads: Joinable, **values: Any) -> Sequence[Any]:
-        nonlocal last_shared
-        *rows, last_shared = sessions.read_with(
-            request, *reads, decisions.LAST_SHARED_WITH, now=now, **values
-        )
-        return rows
-
     try:
         parameters = Parameters.from_query(request.META.get("QUERY_STRING", ""))
-        carried = CarriedRequest(parameters)
-        if parameters.carriers():
-            address = browser.address(request)
-            carried = receive(parameters, browser=digest, read=read, network_address=address, now=now)
-        client = identify(carried, browser=digest, read=read)
+        carried, rows = receive(
+            parameters,
+            browser=digest,
+            session_digest=sessions.digest_in(request),
+            network_address=browser.address(request) if parameters.carriers() else "",
+            now=now,
+        )
+        sessions.was_read(request, rows.session)
+        client = identify(carried, rows)
         client.relying_party.named_in_log()
         if request.method == "HEAD":
             return HttpResponse(headers={"Cache-Control": "no-store"})
@@ -105,7 +97,7 @@ def authorize(request: HttpRequest) -> HttpResponse:
     except AuthorizationError as error:  # our fault, and nobody can bring it about
         return _refuse_at_once(request, client, error)
     log_context.bind(first_step=following.step, client_id=client.relying_party.client_id)
-    response = _asked_at_once(request, carried, opened, following, session, last_shared, now=now)
+    response = _asked_at_once(request, carried, opened, following, session, rows.last_shared, now=now)
     response = response or on_to(_address(opened, following))
     browser.remember(response, secret)
     languages.follow(request, response, carried.parameters.values.get("ui_locales", ""))
@@ -133,7 +125,7 @@ def _asked_at_once(
     opened: OpenInteraction,
     following: NextStep,
     session: HolderSession | None,
-    last_shared: Any,
+    last_shared: Consent | None,
     *,
     now: datetime,
 ) -> HttpResponse | None:
@@ -160,13 +152,18 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """
     now = timezone.now()
     shares = request.method == "POST" and request.POST.get("decision") == SHARE
-    also, values = ([FREE_PLACE], allocation.draw()) if shares else ([], {})
-    row, *places = sessions.read_with(
-        request, interactions.INTERACTION, *also, now=now, id=interaction_id, **values
+    rows = read_interaction(
+        interaction_id, session_digest=sessions.digest_in(request), wants_index=shares, now=now
     )
+    sessions.was_read(request, rows.session)
     session = sessions.current(request, now=now)
     try:
-        opened = interactions.recall(row, browser=browser.digest(request), now=now)
+        opened = interactions.recall(
+            rows.interaction,
+            browser=browser.digest(request),
+            registered_uris=rows.registered_uris,
+            now=now,
+        )
         if request.method == "GET" and TRY_AGAIN in request.GET and opened.row.consent_id:
             # After a form without a decision; the consent page also shows a decision made meanwhile.
             return on_to(reverse("consent_review", args=[opened.row.consent_id], query={TRY_AGAIN: 1}))
@@ -178,7 +175,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             given_there = f"{asked_on}?{MORE_TIME}=1" if given and asked_on else ""
             return on_to(given_there or asked_on or interactions.path_of(opened.row))
         try:
-            stopped = _decided_at_once(request, opened, session, *places, now=now)
+            stopped = _decided_at_once(request, opened, session, rows.free_index, now=now)
         except CodeWantedError:
             return _go_on(request, opened, session, by_code=True, now=now)
         return stopped or _go_on(request, opened, session, now=now)
@@ -201,8 +198,9 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """Refuses the request with `access_denied`: the link to leave on the pages of sign-in and enrolment."""
     now = timezone.now()
     try:
-        row = interactions.INTERACTION.first(id=interaction_id)
-        opened = interactions.recall(row, browser=browser.digest(request), now=now)
+        opened = interactions.recall(
+            interactions.find(interaction_id), browser=browser.digest(request), now=now
+        )
         return _refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:
         return _expired(gone) or _straight_back(gone) or _gone(request, gone)
@@ -238,7 +236,7 @@ def _decided_at_once(
     request: HttpRequest,
     opened: OpenInteraction,
     session: HolderSession | None,
-    place: answers.Place | None = None,
+    index: StatusIndex | None,
     *,
     now: datetime,
 ) -> HttpResponse | None:
@@ -248,7 +246,7 @@ def _decided_at_once(
     def at_once(switched_on: Paths) -> bool:
         nonlocal answer
         if session is not None:
-            answer = answers.answer_at_once(opened, session, place, switched_on=switched_on, now=now)
+            answer = answers.answer_at_once(opened, session, index, switched_on=switched_on, now=now)
         return answer is not None
 
     stopped = _decided(request, opened.row, session, at_once, now=now)

@@ -19,12 +19,8 @@ def work(number: int, begin: Barrier) -> Counter[str]:
     from django.contrib.auth.models import User
     from django.db import connection, transaction
 
-    from infra.database.prepared.reads import PreparedRead
-
     # The statements differ from thread to thread, so that equal names mean different statements.
-    by_name = PreparedRead(
-        lambda value: User.objects.filter(username=value("name")).order_by(*["id", "email"][: number % 2 + 1])
-    )
+    order = ["id", "email"][: number % 2 + 1]
 
     def written(name: str) -> str:
         with transaction.atomic():
@@ -36,7 +32,7 @@ def work(number: int, begin: Barrier) -> Counter[str]:
 
     name = f"user{number}"
     steps: list[Any] = [
-        lambda: by_name.all(name=name)[0].username,
+        lambda: User.objects.filter(username=name).order_by(*order)[0].username,
         lambda: User.objects.filter(username=name).values_list("username", flat=True)[0],
         lambda: User.objects.exclude(email="x").get(username=name, is_active=True).username,
         lambda: [user.username for user in User.objects.filter(username=name).iterator(chunk_size=1)][0],

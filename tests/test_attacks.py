@@ -96,6 +96,7 @@ def test_a_known_browser_is_not_limited_by_others_at_the_same_client_address(
     assert refused.status_code == 429
 
 
+@pytest.mark.postgresql  # on SQLite the plain way has a statement for each table
 def test_the_limit_of_requests_keeps_authorizing_within_its_statements(
     client: Client, acme_bank: RelyingParty, statements: Any
 ) -> None:

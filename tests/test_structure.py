@@ -346,3 +346,82 @@ def test_every_command_of_the_makefile_starts_without_settings(module: str) -> N
         [sys.executable, "-c", f"import {entry}"], cwd=ROOT, env=clean, capture_output=True, text=True
     )
     assert found.returncode == 0, found.stderr
+
+
+# `_meta` and `_state` of models are documented by Django, the names of named tuples by Python.
+DOCUMENTED = {"_meta", "_state", "_default_manager", "_base_manager", "_replace", "_asdict", "_fields"}
+
+
+def own_private_names() -> set[str]:
+    """The private names that the project itself defines."""
+    found: set[str] = set()
+    for _name, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            match node:
+                case (
+                    ast.FunctionDef(name=name) | ast.ClassDef(name=name) | ast.Name(id=name, ctx=ast.Store())
+                ):
+                    found.add(name)
+                case ast.Attribute(value=ast.Name(id="self" | "cls"), attr=name, ctx=ast.Store()):
+                    found.add(name)
+    return {name for name in found if name.startswith("_")}
+
+
+def private_names_used(tree: ast.AST) -> Iterator[str]:
+    """Names that begin with an underscore, taken from objects or modules, or by their text."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.Attribute(value=value, attr=name) if not _is_own(value):
+                yield name
+            case ast.ImportFrom(names=names):
+                yield from (each.name for each in names)
+            case ast.Call(
+                func=ast.Name(id="getattr" | "setattr" | "hasattr"), args=[_, ast.Constant(name), *_]
+            ):
+                yield str(name)
+
+
+def _is_own(value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id in ("self", "cls")
+
+
+def test_nothing_private_of_anybody_else_is_used() -> None:
+    allowed = own_private_names() | DOCUMENTED
+    wrong = [
+        f"{module}: {name}"
+        for module, path in modules()
+        for name in private_names_used(ast.parse(path.read_text()))
+        if name.startswith("_") and not name.endswith("__") and name not in allowed
+    ]
+    assert wrong == []
+
+
+# Settings of libraries that their documents tell to set so.
+LIBRARY_SETTINGS = {
+    "Image.MAX_IMAGE_PIXELS",
+    "jwa.default_max_pbkdf2_iterations",
+    "stripe.enable_telemetry",
+}
+
+
+def test_nothing_is_set_on_the_modules_or_classes_of_anybody_else() -> None:
+    """Whatever a module imports from elsewhere stays as it is."""
+    wrong = []
+    for module, path in modules():
+        tree = ast.parse(path.read_text())
+        foreign = set(_imported_from_elsewhere(tree))
+        for node in ast.walk(tree):
+            match node:
+                case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store(), attr=attribute):
+                    if name in foreign and f"{name}.{attribute}" not in LIBRARY_SETTINGS:
+                        wrong.append(f"{module}: {name}.{attribute}")
+    assert wrong == []
+
+
+def _imported_from_elsewhere(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                yield from (each.asname or each.name.split(".")[0] for each in names)
+            case ast.ImportFrom(module=str(origin), names=names) if origin.split(".")[0] not in LAYERS:
+                yield from (each.asname or each.name for each in names)

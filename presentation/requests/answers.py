@@ -14,9 +14,7 @@ import secrets
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from functools import cache
 from typing import Any
-from uuid import UUID
 
 import structlog
 from django.conf import settings
@@ -26,8 +24,6 @@ from consent import decisions
 from consent.decisions import Paths
 from consent.models import Consent
 from infra import log_context
-from infra.database.kept_connections import kept_cursor
-from infra.database.prepared.writes import PreparedUpdate
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
 from presentation.errors import (
@@ -39,6 +35,8 @@ from presentation.errors import (
     TemporarilyUnavailableError,
     UntrustedRequestError,
 )
+from presentation.fast_path.reading import StatusIndex
+from presentation.fast_path.writing import write_answer
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
 from presentation.openid_connect import codes
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
@@ -52,23 +50,9 @@ from presentation.webhooks import telling
 from wallet.account import subjects
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
-from wallet.credential.credentials import Term
-from wallet.models import Credential, HolderSession
-from wallet.status_lists import allocation
+from wallet.models import HolderSession
 
 log = structlog.get_logger(__name__)
-CLOSE = PreparedUpdate(
-    lambda value: Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE),
-    "outcome",
-    "error",
-    "answered_at",
-    "parameters",
-    "sealed_transaction_data",
-    "errand",
-)
-
-
-Place = tuple[int, int]
 CANNOT_ANSWER = (
     AuthorizationError,
     UntrustedRequestError,
@@ -76,18 +60,6 @@ CANNOT_ANSWER = (
     SignerUnavailableError,
     *CANNOT_SIGN,
 )
-# The lock on the holder's rows comes first, as for every process that locks them and then their consents.
-# `handle` has a row if the request was not pushed, or its handle is unused.
-_SETTLE = """
-    WITH holder AS MATERIALIZED ({holder}),
-    handle AS MATERIALIZED ({handle}),
-    granted AS ({grant} AND EXISTS (SELECT FROM holder) AND EXISTS (SELECT FROM handle) RETURNING 1),
-    placed AS ({place} RETURNING 1),
-    closed AS ({close} AND EXISTS (SELECT FROM placed) RETURNING 1){use_up}
-    SELECT (SELECT count(*) FROM granted) + (SELECT count(*) FROM placed) + (SELECT count(*) FROM closed)
-"""
-_NOT_PUSHED = "SELECT %s"
-_UNUSED = "SELECT 1 FROM presentation_pushedrequest WHERE digest = %s AND used_at IS NULL FOR UPDATE"
 
 
 def answer(
@@ -146,7 +118,7 @@ def _end_as_twin(row: Interaction, *, now: datetime) -> None:
     twins = twins.filter(browser=row.browser, request_hash=row.request_hash)
     if twin := twins.filter(outcome=Interaction.Outcome.TOKEN).first():
         with transaction.atomic():
-            CLOSE.run(**closing(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now))
+            _mark_answered(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now)
             if row.consent is not None:
                 decisions.note_undelivered(row.consent.id, now=now)
         raise InteractionGoneError(twin, own=True)
@@ -263,19 +235,13 @@ def notifies(interaction: Interaction) -> bool:
     return bool(interaction.relying_party.webhook_events and not interaction.response_uri)
 
 
-def closing(
+def _mark_answered(
     interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime
-) -> dict[str, Any]:
-    """The values of `CLOSE`."""
-    return {
-        "id": interaction.id,
-        "outcome": outcome,
-        "error": error,
-        "answered_at": now,
-        "parameters": {},
-        "sealed_transaction_data": None,
-        "errand": None,
-    }
+) -> bool:
+    """Whether this was the first to end the interaction. Its parameters, which hold personal data, go."""
+    unanswered = Interaction.objects.filter(id=interaction.id, outcome=Interaction.Outcome.NONE)
+    changes = {"outcome": outcome, "error": error, "answered_at": now}
+    return unanswered.update(**changes, parameters={}, sealed_transaction_data=None, errand=None) == 1
 
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
@@ -286,7 +252,7 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
         first = pushed is None or pushed_requests.use_up(pushed, now=now)
         if outcome == Interaction.Outcome.TOKEN and not first:
             raise InvalidRequestUriError("request_uri was used already; every request is pushed anew")
-        if CLOSE.run(**closing(interaction, outcome, error=error, now=now)) != 1:
+        if not _mark_answered(interaction, outcome, error=error, now=now):
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
         if notified:
@@ -296,21 +262,21 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
 def answer_at_once(
     opened: OpenInteraction,
     session: HolderSession,
-    place: Place | None,
+    index: StatusIndex | None,
     *,
     switched_on: Paths,
     now: datetime,
 ) -> dict[str, str] | None:
     """Stores that the holder shares, closes the interaction, and returns the parameters of the answer.
 
-    place: what `allocation.FREE_PLACE` found. switched_on: the optional claims that the holder shares too.
+    index: that `read_interaction` found free. switched_on: the optional claims that the holder shares too.
     None if `answer` has to go on step by step, as always on SQLite and where closing writes other rows too:
     nothing is stored then, or the yes, or the yes and the place.
     """
     row, party = opened.row, opened.relying_party
     if party.wire_format == OPENID_CONNECT:
         return None
-    if place is None or opened.return_address.posted or notifies(row) or connection.vendor != "postgresql":
+    if index is None or opened.return_address.posted or notifies(row) or connection.vendor != "postgresql":
         return None
     try:
         ready = next_step(opened, session, now=now, agrees=True)
@@ -321,54 +287,11 @@ def answer_at_once(
         wanted = what_to_present(opened, match, consent, shared, now=now)
         if len(wanted) != 1:  # each needs a place in a status list
             return None
-        presentation, term = credentials.present_at(place, match.credential, *wanted[0], now=now)
+        presentation, term = credentials.present_at(index, match.credential, *wanted[0], now=now)
         opened.checked_address  # noqa: B018 (raises if it is no longer registered)
     except CANNOT_ANSWER:  # `answer` meets the same error, and reports it
         return None
-    values = {"id": consent.id, "wallet": session.wallet_id, "now": now, "decided_at": now}
-    grant = values | {"decision": Consent.Decision.GRANTED, "switched_on": switched_on}
-    if not _settle(grant, match.credential, term, place, row, now=now):
+    if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):
         return None
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return with_tokens([presentation], match, party)
-
-
-def _settle(
-    grant: dict[str, Any],
-    credential: Credential,
-    term: Term,
-    place: Place,
-    row: Interaction,
-    *,
-    now: datetime,
-) -> bool:
-    """Whether one statement wrote all rows, and not only those before the first that it could not write."""
-    granting, granted = decisions.ANSWER.statement(grant)
-    closes, closed = CLOSE.statement(closing(row, Interaction.Outcome.TOKEN, now=now))
-    handle = row.parameters.get("request_uri")  # its digest, if the request was pushed
-    using, used = "", list[Any]()
-    if handle:
-        using, used = pushed_requests.USE_UP.statement(pushed_requests.using_up(handle, now=now))
-    holder = [credential.pk, credential.wallet_id]
-    placed = [place[1], grant["id"], term.expires_at, place[0], UUID(term.issuer_key.kid)]
-    cursor = kept_cursor(connection)
-    try:
-        values = [*holder, handle or 1, *granted, *placed, *closed, *used]
-        cursor.execute(_composed(granting, closes, using), values)
-    except IntegrityError:  # the nonce gave a token meanwhile
-        return False
-    return bool(cursor.fetchone()[0] == 3)
-
-
-@cache
-def _composed(granting: str, closing: str, using: str) -> str:
-    dialect = allocation.DIALECTS["postgresql"]
-    place = allocation.AT_PLACE.format_map({**dialect, "condition": "EXISTS (SELECT FROM granted)"})
-    return _SETTLE.format(
-        holder=allocation.HOLDER.format_map(dialect),
-        handle=_UNUSED if using else _NOT_PUSHED,
-        grant=granting,
-        place=place,
-        close=closing,
-        use_up=f",\n    used AS ({using} AND EXISTS (SELECT FROM closed))" if using else "",
-    )

@@ -5,28 +5,18 @@ answer there in the fragment, or this service posts it (OpenID4VP 1.0 §8.2).
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
-from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 from uuid import UUID
 
-from django.db.models import Exists, OuterRef, Subquery
-from django.db.models.fields.json import KT
 from django.utils.translation import gettext as _
 
-from infra.database.prepared.composition import Literal
-from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
-from presentation.models import (
-    CertifiedClientID,
-    Interaction,
-    PushedRequest,
-    RedirectURI,
-    RelyingParty,
-    ResponseURI,
-)
+from presentation.fast_path.reading import RequestRows, read_request
+from presentation.models import CertifiedClientID, RedirectURI, RelyingParty, ResponseURI
 from presentation.openid_connect import translation
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
@@ -40,7 +30,6 @@ from presentation.requests.parameters import (
     RESPONSE_MODES,
     Parameters,
 )
-from presentation.scopes import catalogue
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
 # hosts, and for no others, the port may differ from the registered one.
@@ -147,6 +136,7 @@ class Client:
 
     relying_party: RelyingParty
     return_address: ReturnAddress
+    registered_uris: Collection[str]  # of the kind of the return address
     nonce_digest: str
     request_hash: str
     nonce_used: bool  # with this relying party, for a token
@@ -154,112 +144,43 @@ class Client:
     scopes_stamp: int | None  # tells whether the scopes in memory are those of the database
 
 
-Value = Callable[[str], Any]
-
-
-def _seen_before(rows: Any, party: str, value: Value, request: Value | None = None) -> Any:
-    """Adds whether the nonce gave the relying party a token before, the newest interaction of the browser
-    with the same request, and the stamp of the scopes.
-
-    request: gives the digest of the nonce and the hash of the request, if `value` does not.
-    """
-    of_request = request or value
-    asked = Interaction.objects.filter(relying_party=OuterRef(party), nonce_digest=of_request("nonce_digest"))
-    same = asked.filter(browser=value("browser"), request_hash=of_request("request_hash"))
-    return rows.annotate(
-        nonce_used=Exists(asked.filter(outcome=Literal("token"))),
-        begun=Subquery(same.order_by("-created_at").values("id")[:1]),
-        scopes_stamp=Subquery(catalogue.stamps()),
+def read_for(
+    carried: CarriedRequest,
+    client_id: str,
+    *,
+    browser: str = "",
+    session_digest: str = "",
+    now: datetime,
+) -> RequestRows:
+    """All rows that a request of this client needs; the digests are those of `read_request`."""
+    parameters = carried.parameters
+    nonce = parameters.values.get("nonce", "")
+    if parameters.values.get("response_type") == CODE:
+        nonce = translation.key_binding_nonce(parameters.values)
+    return read_request(
+        client_id,
+        nonce_digest=nonce_digest(nonce),
+        request_hash=parameters_hash(parameters),
+        browser=browser,
+        session_digest=session_digest,
+        now=now,
     )
 
 
-def _with_address(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
-    """Reads a relying party, and whether the address is registered for it, exactly so."""
-
-    def rows(value: Value) -> Any:
-        registered = model.objects.filter(relying_party=OuterRef("pk"), uri=value("uri"))
-        found = RelyingParty.objects.filter(client_id=value("client_id"))
-        return _seen_before(found.annotate(is_registered=Exists(registered)), "pk", value)
-
-    return PreparedRead(rows)
-
-
-def _addresses(model: type[RedirectURI] | type[ResponseURI]) -> PreparedRead[Any]:
-    """Reads all addresses of a relying party that is read already."""
-    return PreparedRead(
-        lambda value: _seen_before(model.objects.filter(relying_party=value("party")), "relying_party", value)
-    )
-
-
-def _pushed_by(value: Value) -> Any:
-    """The relying party of a pushed request, and whether the redirect URI in it is registered, exactly so."""
-    pushed = PushedRequest.objects.filter(digest=value("pushed"))
-
-    def of_request(column: str) -> Subquery:
-        return Subquery(pushed.values(column))
-
-    uri = Subquery(pushed.values(uri=KT("parameters__redirect_uri")))
-    registered = RedirectURI.objects.filter(relying_party=OuterRef("pk"), uri=uri)
-    found = RelyingParty.objects.filter(client_id=value("client_id"))
-    return _seen_before(found.annotate(is_registered=Exists(registered)), "pk", value, of_request)
-
-
-PUSHED_BY = PreparedRead(_pushed_by)
-_with_redirect_uri, _with_response_uri = _with_address(RedirectURI), _with_address(ResponseURI)
-_redirect_uris, _response_uris = _addresses(RedirectURI), _addresses(ResponseURI)
-_active = PreparedRead(
-    lambda value: RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)
-)
-_certified = PreparedRead(
-    lambda value: (
-        CertifiedClientID.objects.filter(
-            client_id=value("client_id"), relying_party__state=RelyingParty.State.ACTIVE
-        )
-        .exclude(relying_party__wire_format=OPENID_CONNECT)
-        .select_related("relying_party")
-    )
-)
-
-
-Reads = Callable[..., Sequence[Any]]
-
-
-def read_alone(read: Joinable, **values: Any) -> Sequence[Any]:
-    """Reads what a `Reads` gives, in a statement of its own."""
-    return JoinedRead(read).first(**values)
-
-
-def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_alone) -> Client:
+def identify(carried: CarriedRequest, rows: RequestRows) -> Client:
     """The active relying party of `client_id` and the return address, checked against its registered URIs.
 
-    browser: digest of its cookie. read: takes reads and their values, and gives a row or None for each; it
-    may read more in the same statement. Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder,
-    never redirect).
+    rows: read for this request. Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder, never
+    redirect).
     """
-    parameters = carried.parameters
-    party: Any = carried.relying_party
-    client_id = usable(parameters, "client_id")
-    response_mode, nonce = _response_mode(parameters), parameters.values.get("nonce", "")
-    if "response_type" in parameters.values and parameters.values["response_type"] == CODE:
-        nonce = translation.key_binding_nonce(parameters.values)
+    parameters, party = carried.parameters, rows.relying_party
+    usable(parameters, "client_id")
+    response_mode = _response_mode(parameters)
     posted = response_mode in POSTED
     where = "response_uri" if posted else "redirect_uri"
     uri = usable(parameters, where)
-    seen = {
-        "nonce_digest": nonce_digest(nonce),
-        "request_hash": parameters_hash(parameters),
-        "browser": browser,
-    }
-    if party is None:
-        # One statement reads the relying party, its address and what was seen of the request before.
-        with_address = _with_response_uri if posted else _with_redirect_uri
-        (party,) = read(with_address, client_id=client_id, uri=uri, **seen)
-    row, registered = party, [uri] if getattr(party, "is_registered", False) else []
-    if party is not None and not registered:
-        # The address was not read together with the relying party, or is not registered exactly so.
-        rows = (_response_uris if posted else _redirect_uris).all(party=party.pk, **seen)
-        row, registered = rows[0] if rows else None, [each.uri for each in rows]
-    if not registered or party.state != RelyingParty.State.ACTIVE:
+    registered = rows.response_uris if posted else rows.redirect_uris
+    if party is None or not registered or party.state != RelyingParty.State.ACTIVE:
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
@@ -269,17 +190,18 @@ def identify(carried: CarriedRequest, *, browser: str = "", read: Reads = read_a
     return Client(
         party,
         ReturnAddress.registered(uri, registered, state=state, response_mode=response_mode),
-        seen["nonce_digest"],
-        seen["request_hash"],
-        row.nonce_used,
-        row.begun,
-        row.scopes_stamp,
+        registered,
+        rows.nonce_digest,
+        rows.request_hash,
+        rows.nonce_used,
+        rows.begun,
+        rows.scopes_stamp,
     )
 
 
 def active_party(client_id: str) -> RelyingParty:
     """The active relying party with this client ID; raises `UntrustedRequestError`."""
-    party = _active.first(client_id=client_id)
+    party = RelyingParty.objects.filter(client_id=client_id, state=RelyingParty.State.ACTIVE).first()
     if party is None:
         raise not_active("client_id must name an active relying party")
     return party
@@ -287,7 +209,12 @@ def active_party(client_id: str) -> RelyingParty:
 
 def certified(client_id: str) -> CertifiedClientID | None:
     """The registration of a client ID that only a certificate proves, of an active relying party."""
-    return _certified.first(client_id=client_id) if ":" in client_id else None
+    if ":" not in client_id:
+        return None
+    registered = CertifiedClientID.objects.filter(
+        client_id=client_id, relying_party__state=RelyingParty.State.ACTIVE
+    ).exclude(relying_party__wire_format=OPENID_CONNECT)
+    return registered.select_related("relying_party").first()
 
 
 def registered_uris(party: RelyingParty, *, posted: bool = False) -> list[str]:
@@ -296,9 +223,15 @@ def registered_uris(party: RelyingParty, *, posted: bool = False) -> list[str]:
     return list(model.objects.filter(relying_party=party).values_list("uri", flat=True))
 
 
-def check_return_address(address: ReturnAddress, party: RelyingParty) -> None:
-    """Raises `UntrustedRequestError` if the address is no longer registered for this relying party."""
-    registered = registered_uris(party, posted=address.posted)
+def check_return_address(
+    address: ReturnAddress, party: RelyingParty, registered: Collection[str] | None = None
+) -> None:
+    """Raises `UntrustedRequestError` if the address is no longer registered for this relying party.
+
+    registered: the URIs of that kind, if they are known already.
+    """
+    if registered is None:
+        registered = registered_uris(party, posted=address.posted)
     ReturnAddress.registered(address.uri, registered, response_mode=address.response_mode)
 
 

@@ -5,17 +5,15 @@ Everything shown, signed and answered is derived from that row. `next_step` comp
 """
 
 import uuid
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
 
 import structlog
-from django.db.models import Exists, OuterRef
 from django.utils.translation import gettext as _
 
-from infra.database.prepared.reads import PreparedRead
 from infra.limits import Limit, LimitReachedError
 from infra.paths import path_with_id
 from keys.issuer_key import CANNOT_SIGN
@@ -27,7 +25,7 @@ from presentation.errors import (
     TemporarilyUnavailableError,
     UntrustedRequestError,
 )
-from presentation.models import Interaction, RedirectURI, RelyingParty
+from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import AuthorizationRequest, parse
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
@@ -49,20 +47,6 @@ COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
 # address; generously, because a whole company may share one. Signed-in holders are not counted.
 UNAUTHENTICATED = Limit.from_settings("requests-of-strangers")
-
-INTERACTION = PreparedRead(
-    lambda value: (
-        Interaction.objects.filter(id=value("id"))
-        .select_related("relying_party", "consent")
-        .annotate(
-            still_registered=Exists(
-                RedirectURI.objects.filter(
-                    relying_party=OuterRef("relying_party"), uri=OuterRef("redirect_uri")
-                )
-            )
-        )
-    )
-)
 
 
 class InteractionGoneError(LookupError):
@@ -96,7 +80,7 @@ class OpenInteraction:
 
     row: Interaction
     return_address: ReturnAddress
-    still_registered: bool  # whether the redirect URI was registered, exactly so, when the row was read
+    registered_uris: Collection[str] | None  # of the kind of the return address; None: not read yet
     is_new: bool = False  # whether `next_step.prepare` has to insert the row
 
     @cached_property
@@ -133,8 +117,7 @@ class OpenInteraction:
         """
         if self.relying_party.state != RelyingParty.State.ACTIVE:
             raise UntrustedRequestError(_("This application may not ask for credentials at the moment."))
-        if not self.still_registered:  # a response URI, or a loopback redirect URI with another port
-            check_return_address(self.return_address, self.relying_party)
+        check_return_address(self.return_address, self.relying_party, self.registered_uris)
         return self.return_address
 
 
@@ -154,7 +137,7 @@ def begin(
     """
     party, parameters = client.relying_party, carried.parameters
     # Before all checks, whose errors would contradict the answer.
-    before = INTERACTION.first(id=client.begun) if client.begun else None
+    before = find(client.begun)
     if before is not None and (before.outcome or before.expires_at > now):
         return recall(before, browser=browser, now=now)
     carried.check(
@@ -168,7 +151,7 @@ def begin(
         raise InteractionRequiredError
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = _text_of_scopes(parameters, party, scopes)
-    opened = OpenInteraction(row, client.return_address, still_registered=True, is_new=True)
+    opened = OpenInteraction(row, client.return_address, client.registered_uris, is_new=True)
     opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
 
@@ -187,27 +170,42 @@ def count_stranger(opened: OpenInteraction, *, network_address: str, now: dateti
             raise
 
 
-def recall(row: Interaction | None, *, browser: str | None, now: datetime) -> OpenInteraction:
-    """The open interaction of this browser, whose row `INTERACTION` read; raises `InteractionGoneError`."""
+def find(interaction_id: uuid.UUID | None) -> Interaction | None:
+    """The interaction with its relying party and its consent; None if there is none."""
+    if interaction_id is None:
+        return None
+    return Interaction.objects.select_related("relying_party", "consent").filter(id=interaction_id).first()
+
+
+def recall(
+    row: Interaction | None,
+    *,
+    browser: str | None,
+    registered_uris: Collection[str] | None = None,
+    now: datetime,
+) -> OpenInteraction:
+    """The open interaction of this browser; raises `InteractionGoneError`.
+
+    registered_uris: those of the kind of its return address, if they were read with the row.
+    """
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
     if row.outcome or row.expires_at <= now:
         raise InteractionGoneError(row, own=True)
     row.relying_party.named_in_log()
-    registered: bool = row.still_registered  # type: ignore[attr-defined] # annotated by INTERACTION
-    return OpenInteraction(row, return_address_of(row), still_registered=registered)
+    return OpenInteraction(row, return_address_of(row), registered_uris)
 
 
 def expired(row: Interaction, *, now: datetime) -> OpenInteraction | None:
     """An expired interaction, so that `answers.refuse` can close it; None if it is open or answered."""
     if row.outcome or row.expires_at > now:
         return None
-    return OpenInteraction(row, return_address_of(row), still_registered=False)
+    return OpenInteraction(row, return_address_of(row), registered_uris=None)
 
 
 def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     """This browser's answered interaction, if its answer is posted; raises `InteractionGoneError`."""
-    row = INTERACTION.first(id=interaction_id)
+    row = find(interaction_id)
     if row is None or row.browser != browser:
         raise InteractionGoneError(row)
     if not row.answer_is_posted:

@@ -21,12 +21,12 @@ from django.utils.timezone import localdate
 from consent import decisions, transactions
 from consent.models import Consent
 from consent.question import Requester
-from infra.database.prepared.writes import JoinedInsert, PreparedInsert
 from keys.issuer_key import active_issuer_key
 from presentation.dcql import conditions, evaluation
 from presentation.dcql.evaluation import Offer, Selection, covered, select_for_anyone
 from presentation.dcql.queries import Query
-from presentation.models import Interaction, RelyingParty
+from presentation.fast_path.writing import write_question
+from presentation.models import RelyingParty
 from presentation.openid_connect import sign_in_time
 from presentation.openid_connect.codes import CODE_LIVES
 from presentation.requests import interactions
@@ -45,9 +45,6 @@ from wallet.providers import registry
 from wallet.sign_in import sessions
 
 FRESH_FACTOR = fresh.FRESH_FOR  # how old a sign-in may be when a request has a payment
-
-_new = PreparedInsert(Interaction)
-_question_and_interaction = JoinedInsert(decisions.NEW, _new)
 
 
 class Step(StrEnum):
@@ -222,7 +219,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
     row, step, party = opened.row, following.step, opened.relying_party
     if opened.is_new and step is Step.CONSENT and following.match is not None:
         row.consent = _question(opened, following.match, now=now)
-        _question_and_interaction.run(row.consent, row)
+        write_question(row.consent, row)
         return
     before = (row.consent_id, row.errand_id)
     with transaction.atomic():
@@ -230,7 +227,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
             # A question that was put to another holder ends before this one is asked.
             if row.consent is None or decisions.withdraw(row.consent.id, now=now):
                 row.consent = _question(opened, following.match, now=now)
-                decisions.NEW.run(row.consent)
+                row.consent.save(force_insert=True)
         elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
             check = reachable(opened.request, party) or Check()
             asked = _possible(opened.request)
@@ -255,7 +252,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> N
         elif step is Step.SIGN_IN and row.errand is not None:
             errands.demand_sign_in(row.errand.id, fresh_since=_good_from(opened, step, now=now))
         if opened.is_new:
-            _new.run(row)
+            row.save(force_insert=True)
         elif before != (row.consent_id, row.errand_id):
             row.save(update_fields=["consent", "errand"])
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 import structlog
 from django.db import InterfaceError, OperationalError
-from django.db.models import F, Func, QuerySet
+from django.db.models import Sum
 
 from presentation.dcql.queries import BASIC
 from presentation.scopes.models import Scope
@@ -21,10 +21,10 @@ log = structlog.get_logger(__name__)
 _known: tuple[int | None, Scopes] | None = None
 
 
-def stamps() -> QuerySet[Scope, int]:
-    """One row: the sum of all stamps, for a subquery. An aggregate would be grouped by the outer row."""
-    rows = Scope.objects.order_by().annotate(sum=Func(F("stamp"), function="SUM"))
-    return rows.values_list("sum", flat=True)
+def stamp() -> int | None:
+    """The sum of all stamps, read now; None without scopes."""
+    found: int | None = Scope.objects.aggregate(sum=Sum("stamp"))["sum"]
+    return found
 
 
 def at(stamp: int | None) -> Scopes:

@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from infra.database.prepared.writes import PreparedInsert
 from infra.moments import iso
 from presentation.models import Interaction
 from presentation.webhooks.delivery import TRIED_FOR
@@ -17,15 +16,13 @@ from presentation.webhooks.models import WebhookEvent
 
 Type = WebhookEvent.Type
 
-_new = PreparedInsert(WebhookEvent)
-
 
 def tell_of_answer(
     interaction: Interaction, outcome: Interaction.Outcome, *, error: str, now: datetime
 ) -> None:
     """Inserts the event about an answer, if it is wanted, in the transaction that closes the interaction."""
     if event := _of_answer(interaction, outcome, error, now):
-        _new.run(event)
+        event.save(force_insert=True)
 
 
 def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:

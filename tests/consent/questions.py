@@ -54,13 +54,10 @@ def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Conse
     question |= changes
     question.setdefault("transaction_hashes", [HASH] * len(question["transactions"]))
     consent = decisions.question(wallet=wallet, now=now, **question)
-    decisions.NEW.run(consent)
+    consent.save(force_insert=True)
     return consent
 
 
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     """What the page of a new question would say of the last sharing."""
-    question = put(wallet, requester_id=requester_id)
-    found = decisions.last_sharing(decisions.LAST_SHARED.first(id=question.id, now=timezone.now()))
-    Consent.objects.filter(id=question.id).delete()
-    return found
+    return decisions.sharing_by(decisions.last_shared(wallet, requester_id, now=timezone.now()))

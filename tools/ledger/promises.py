@@ -24,7 +24,7 @@ P2 | One answer per interaction, and per `nonce` and relying party. Conditional 
      decide, so parallel requests and crashes change nothing. An answer has one presentation for each
      credential query; several scopes share one.
    | presentation/requests/models.py:Interaction presentation/requests/interactions.py:begin
-     presentation/requests/answers.py:closing
+     presentation/fast_path/writing.py:write_answer
    | nonce:; answer: two tokens; answer: an error after; answer at once:; retention: a nonce; pushed
      request: begun again; pushed request: answered with two; consent: decided twice; delivery: posted by
      two; code: exchanged; code: of parallel; code: a replay; status index: given; OpenID Connect: every

@@ -7,7 +7,6 @@ from typing import Any
 
 from django.conf import settings
 
-from infra.database.prepared.reads import PreparedRead
 from keys import key_set
 from wallet.credential.credentials import credential_type, plain_claims
 from wallet.credential.trust_policy import TrustPolicy
@@ -16,15 +15,6 @@ from wallet.sd_jwt.issuance import SdJwtError
 from wallet.status_lists import allocation, standing
 
 _MOST = 2**31  # above every index
-
-_at_place = PreparedRead(
-    lambda value: (
-        StatusEntry.objects.filter(status_list_id=value("status_list"), idx=value("idx"))
-        .exclude(credential=None)
-        .select_related("credential__wallet", "signing_key")
-        .only("status", "credential__state", "credential__wallet__state", "signing_key__state")
-    )
-)
 
 
 @dataclass(frozen=True, repr=False)  # it holds personal data
@@ -94,4 +84,6 @@ def _entry(status: Any) -> StatusEntry | None:
         return None
     if uri != allocation.address(int(number)):
         return None
-    return _at_place.first(status_list=int(number), idx=idx)
+    entries = StatusEntry.objects.filter(status_list_id=int(number), idx=idx).exclude(credential=None)
+    columns = ("status", "credential__state", "credential__wallet__state", "signing_key__state")
+    return entries.select_related("credential__wallet", "signing_key").only(*columns).first()

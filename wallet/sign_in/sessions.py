@@ -7,8 +7,7 @@ the previous row of the browser, which prevents session fixation.
 import re
 import secrets
 from datetime import datetime, timedelta
-from functools import cache
-from typing import Any
+from typing import Any, cast
 from uuid import UUID
 
 from django.conf import settings
@@ -19,7 +18,6 @@ from django.middleware.csrf import rotate_token
 from django.utils.translation import get_language
 
 from infra import browser, zones
-from infra.database.prepared.reads import Joinable, JoinedRead, PreparedRead
 from infra.sealing import sha256_hex
 from infra.served import noting
 from wallet.account import user_agents
@@ -31,14 +29,6 @@ SEEN_EVERY = timedelta(minutes=1)  # the resolution of `last_seen_at`, which sav
 
 _SECRET = re.compile(r"[A-Za-z0-9_-]{43}")
 _UNKNOWN = object()
-# Conditions on the wallet are in `_seen`: without statistics PostgreSQL would search the wallets by them.
-_living = PreparedRead(
-    lambda value: HolderSession.objects.select_related("wallet__credential").filter(
-        digest=value("digest"),
-        expires_at__gt=value("now"),
-        last_seen_at__gt=value("idle_since"),
-    )
-)
 
 
 class _WithSession(HttpRequest):
@@ -50,7 +40,7 @@ class _WithSession(HttpRequest):
 
 
 def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
-    """The session of this browser with its wallet and credential, read by one query once per HTTP request.
+    """The session of this browser with its wallet and credential, read once per HTTP request.
 
     None if no holder is signed in, if the session has expired, or if the wallet is suspended or closed.
     Asking for it counts as its use, and keeps it from becoming idle.
@@ -59,25 +49,33 @@ def current(request: HttpRequest, *, now: datetime) -> HolderSession | None:
     if session is _UNKNOWN:
         row = getattr(request, "unused_session", _UNKNOWN)
         if row is _UNKNOWN:
-            known = _received(request) is not None
-            row = _living.first(now=now, **_values(request, now=now)) if known else None
-        session = _seen(row, now=now)  # type: ignore[arg-type]
+            row = find(digest_in(request), now=now)
+        session = _seen(cast(HolderSession | None, row), now=now)
         _keep(request, session)
-    return session  # type: ignore[return-value]
+    return cast(HolderSession | None, session)
 
 
-def read_with(request: HttpRequest, *reads: Joinable, now: datetime, **values: Any) -> tuple[Any, ...]:
-    """The row of each read, or None, in one statement with the session, which `current` gives from then on.
+def find(digest: str, *, now: datetime) -> HolderSession | None:
+    """The living session with this digest, with its wallet and credential; "" finds none."""
+    rows = HolderSession.objects.filter(digest=digest, expires_at__gt=now, last_seen_at__gt=now - IDLE)
+    return rows.select_related("wallet__credential").first() if digest else None
 
-    The reads and their values are those of a `JoinedRead`. The session is not used before `current` is asked
-    for it: a request that is refused whoever is signed in leaves it as it was.
+
+def digest_in(request: HttpRequest) -> str:
+    """The digest of the secret in the cookie of this browser; empty if there is none."""
+    secret = request.COOKIES.get(settings.HOLDER_COOKIE_NAME, "")
+    return sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
+
+
+def was_read(request: HttpRequest, session: HolderSession | None) -> None:
+    """Keeps what `find` would find for this browser, because another statement has read it already.
+
+    The session is not used before `current` is asked for it: a request that is refused whoever is signed in
+    leaves it as it was.
     """
-    joined = _with_living(reads)
-    session, *rows = joined.first(now=now, **_values(request, now=now), **values)
     with_session = noting(request, _WithSession)
     with_session.holder_session = _UNKNOWN
     with_session.unused_session = session
-    return tuple(rows)
 
 
 def start(
@@ -152,16 +150,6 @@ def living(wallet: Wallet, *, now: datetime) -> QuerySet[HolderSession]:
     return HolderSession.objects.filter(wallet=wallet, expires_at__gt=now, last_seen_at__gt=now - IDLE)
 
 
-@cache
-def _with_living(reads: tuple[Joinable, ...]) -> JoinedRead:
-    return JoinedRead(_living, *reads)
-
-
-def _values(request: HttpRequest, *, now: datetime) -> dict[str, Any]:
-    """The values for the read `_living`, except `now`. No session has an empty digest."""
-    return {"digest": _received(request) or "", "idle_since": now - IDLE}
-
-
 def _seen(session: HolderSession | None, *, now: datetime) -> HolderSession | None:
     """The session, after its last use is written down; None if its wallet is suspended or closed."""
     if session is None or session.wallet.state != Wallet.State.ACTIVE or session.wallet.closed_at:
@@ -173,13 +161,8 @@ def _seen(session: HolderSession | None, *, now: datetime) -> HolderSession | No
     return session
 
 
-def _received(request: HttpRequest) -> str | None:
-    secret = request.COOKIES.get(settings.HOLDER_COOKIE_NAME, "")
-    return sha256_hex(secret) if _SECRET.fullmatch(secret) else None
-
-
 def _delete(request: HttpRequest) -> None:
-    if digest := _received(request):
+    if digest := digest_in(request):
         HolderSession.objects.filter(digest=digest).delete()
 
 

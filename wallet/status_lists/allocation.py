@@ -6,7 +6,6 @@ other.
 
 import json
 import secrets
-from collections.abc import Callable
 from datetime import datetime
 from functools import cache
 from struct import unpack
@@ -16,8 +15,6 @@ from uuid import UUID
 from django.conf import settings
 from django.db import connection
 
-from infra.database.prepared.composition import writer
-from infra.database.prepared.reads import SqlRead
 from keys.issuer_key import NoSigningKeyError
 from keys.models import SigningKey
 from wallet.models import Credential, StatusEntry, Wallet
@@ -59,15 +56,6 @@ _TAKE = f"""
     WHERE TRUE ON CONFLICT DO NOTHING
     RETURNING status_list_id, idx
 """  # noqa: S608
-# The same at an index that was read before as `FREE_PLACE`; `holder` names the rows of HOLDER.
-AT_PLACE = f"""
-    INSERT INTO wallet_statusentry ({_COLUMNS})
-    SELECT list.id, %s, holder.id, signs.id, {{reference}}, 0, %s
-    FROM holder
-    JOIN wallet_statuslist list ON list.id = %s AND list.closed_at IS NULL
-    JOIN keys_signingkey signs ON signs.id = %s AND signs.state = 'active'
-    WHERE {{condition}} ON CONFLICT DO NOTHING
-"""  # noqa: S608
 # Any order but that of drawing would prefer some indexes. PostgreSQL knows that `turn` is sorted, so it stops
 # at the first free index. SQLite has one writer at a time and needs no lock.
 DIALECTS = {
@@ -82,8 +70,6 @@ DIALECTS = {
         "drawn": "(SELECT value AS number, key AS turn FROM json_each(%s)) drawn",
     },
 }
-# A list and a free index in it, or nothing; it is read with `draw()`, and taken by AT_PLACE.
-FREE_PLACE = SqlRead(lambda vendor: _FREE.format_map(DIALECTS[vendor]), "drawn", "slot", width=2)
 
 
 class SetAsideError(Exception):
@@ -124,20 +110,15 @@ def take(
 
 
 def draw() -> dict[str, Any]:
-    """The values by which `FREE_PLACE` is read: random indexes, as JSON, and one of the open lists."""
+    """Random indexes, as JSON, and the slot of one of the open lists."""
     drawn = [number >> 1 for number in unpack(f"{DRAWN}I", secrets.token_bytes(4 * DRAWN))]
     return {"drawn": json.dumps(drawn), "slot": secrets.choice(upkeep.SLOTS)}
 
 
-def stored(column: str, value: Any) -> Any:
+def _stored(column: str, value: Any) -> Any:
     """The value as the database takes it in this column of an entry."""
-    write = _writer(column)
-    return write(value) if write and value is not None else value
-
-
-@cache
-def _writer(column: str) -> Callable[[Any], Any] | None:
-    return writer(StatusEntry._meta.get_field(column))
+    field: Any = StatusEntry._meta.get_field(column)
+    return field.get_db_prep_save(value, connection)
 
 
 def _take(
@@ -145,13 +126,13 @@ def _take(
 ) -> tuple[int, int] | None:
     drawn = draw()
     values = [
-        stored("credential", credential.pk),
-        stored("credential", credential.wallet_id),
-        stored("reference", reference),
-        stored("expires_at", expires_at),
+        _stored("credential", credential.pk),
+        _stored("credential", credential.wallet_id),
+        _stored("reference", reference),
+        _stored("expires_at", expires_at),
         drawn["drawn"],
         drawn["slot"],
-        stored("signing_key", kid),
+        _stored("signing_key", kid),
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(connection.vendor), values)

@@ -2,15 +2,18 @@
 
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, no_translations
+from prometheus_client.core import Metric
 
 from config import limits
+from config.counts.counting import FAMILIES
 from config.metrics import REGISTRY
 from infra import retention, runs
+from infra.gauges import LABELS
 from infra.moments import in_words
 from presentation.jobs import DUE
 
@@ -61,9 +64,16 @@ def _metrics() -> Rows:
     if "signing_keys" not in found:
         raise CommandError("The database does not answer, so its metrics are missing.")
     for family in found.values():
-        labels = ",".join(getattr(family, "_labelnames", ()))
+        labels = ",".join(_labels_of(family))
         name = f"{family.name}_total" if family.type == "counter" else family.name
         yield f"`{name}{{{labels}}}`" if labels else f"`{name}`", family.type, family.documentation
+
+
+def _labels_of(family: Metric) -> Sequence[str]:
+    """The names of its labels, as we gave them to the counter or gauge."""
+    if family.name in FAMILIES:
+        return FAMILIES[family.name].labels
+    return LABELS.get(family.name, ())
 
 
 def alerts() -> Rows:

@@ -12,7 +12,6 @@ from functools import partial
 from django.conf import settings
 from django.db import connection
 
-from infra.database.prepared.reads import PreparedRead
 from infra.sealing import sha256_hex
 from presentation import metadata
 from presentation.machine_errors import InvalidClientError, MachineError, UnavailableError
@@ -25,23 +24,6 @@ from presentation.requests.parameters import decoded
 _NOTED_EVERY = timedelta(minutes=1)  # how often `last_used_at` is updated, to save writes
 _NO_SECRET = "The client_id or secret is wrong."  # noqa: S105 - a message
 
-_known_by_secret = PreparedRead(
-    lambda value: (
-        ClientSecret.objects.filter(
-            relying_party__client_id=value("client_id"),
-            relying_party__state=RelyingParty.State.ACTIVE,
-            ended_at=None,
-            expires_at__gt=value("now"),
-        )
-        .select_related("relying_party")
-        .defer("relying_party__logo")
-    )
-)
-_active = PreparedRead(
-    lambda value: RelyingParty.objects.filter(
-        client_id=value("client_id"), state=RelyingParty.State.ACTIVE
-    ).defer("logo")
-)
 # One statement, so that of several requests with the same assertion exactly one inserts the row.
 _USE = "INSERT INTO presentation_usedassertion (digest, expires_at) VALUES (%s, %s) ON CONFLICT DO NOTHING"
 
@@ -84,8 +66,14 @@ def basic(authorization: str) -> tuple[str, str]:
 
 
 def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
-    rows = _known_by_secret.all(client_id=client_id, now=now)
-    row = client_secrets.matching(secret, rows)
+    rows = ClientSecret.objects.filter(
+        relying_party__client_id=client_id,
+        relying_party__state=RelyingParty.State.ACTIVE,
+        ended_at=None,
+        expires_at__gt=now,
+    )
+    rows = rows.select_related("relying_party").defer("relying_party__logo")
+    row = client_secrets.matching(secret, list(rows))
     if row is None:
         raise InvalidClientError(_NO_SECRET)
     if row.last_used_at is None or now - row.last_used_at >= _NOTED_EVERY:
@@ -95,7 +83,8 @@ def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
 
 def active_party(client_id: str) -> RelyingParty | None:
     """The active relying party with this client ID, read without its logo; None if there is none."""
-    return _active.first(client_id=client_id)
+    active = RelyingParty.objects.filter(client_id=client_id, state=RelyingParty.State.ACTIVE)
+    return active.defer("logo").first()
 
 
 def _by_assertion(form: Mapping[str, str], now: datetime) -> RelyingParty:

@@ -1,4 +1,4 @@
-"""Requests that a browser brings by `request` or `request_uri` (RFC 9101 §5, RFC 9126 §4)."""
+"""Requests that a browser brings: in its address, by `request` or `request_uri` (RFC 9101, RFC 9126)."""
 
 from dataclasses import replace
 from datetime import datetime
@@ -12,35 +12,49 @@ from presentation.errors import (
     InvalidRequestUriMethodError,
     UntrustedRequestError,
 )
+from presentation.fast_path.reading import RequestRows
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import CarriedRequest, Reads, active_party, certified, mistaken, usable
+from presentation.requests.client import (
+    CarriedRequest,
+    active_party,
+    certified,
+    mistaken,
+    read_for,
+    usable,
+)
 from presentation.requests.parameters import Parameters
 
 GET, POST = "get", "post"  # values of request_uri_method
 
 
 def receive(
-    parameters: Parameters, *, browser: str, read: Reads, network_address: str, now: datetime
-) -> CarriedRequest:
-    """The request that the parameter `request` or `request_uri` of the authorization endpoint stands for.
+    parameters: Parameters, *, browser: str, session_digest: str, network_address: str, now: datetime
+) -> tuple[CarriedRequest, RequestRows]:
+    """The request that a browser brings, and all rows that it needs.
 
-    Of the other parameters only `client_id` and `request_uri_method` count. browser, read: as for `identify`.
-    network_address: that limits count by. Raises `UntrustedRequestError`, and `InteractionGoneError` if the
-    request was answered in this browser.
+    With the parameter `request` or `request_uri` of the others only `client_id` and `request_uri_method`
+    count. browser, session_digest: as for `read_request`. network_address: that limits count by. Raises
+    `UntrustedRequestError`, and `InteractionGoneError` if the request was answered in this browser.
     """
     carriers = parameters.carriers()
     client_id = usable(parameters, "client_id")
+    visitor = {"browser": browser, "session_digest": session_digest}
+    if not carriers:
+        carried = CarriedRequest(parameters)
+        return carried, read_for(carried, client_id, **visitor, now=now)
     if len(carriers) > 1:
         raise mistaken("request and request_uri must not be sent together")
     (carrier,) = carriers
     value = usable(parameters, carrier)
     if carrier == "request_uri" and value.startswith(pushed_requests.HANDLE):
-        carried = pushed_requests.recall(value, client_id=client_id, browser=browser, read=read, now=now)
+        carried, rows = pushed_requests.recall(value, client_id=client_id, **visitor, now=now)
     else:
         carried = _signed(parameters, carrier, client_id, network_address=network_address, now=now)
-    return replace(carried, problem=carried.problem or _method_problem(parameters, carrier))
+        signer = carried.relying_party.client_id if carried.relying_party else client_id
+        rows = read_for(carried, signer, **visitor, now=now)
+    return replace(carried, problem=carried.problem or _method_problem(parameters, carrier)), rows
 
 
 def _signed(

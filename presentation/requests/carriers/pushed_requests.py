@@ -9,8 +9,6 @@ from typing import Any
 import structlog
 from django.utils.translation import gettext_lazy as _
 
-from infra.database.prepared.reads import PreparedRead
-from infra.database.prepared.writes import PreparedInsert, PreparedUpdate
 from infra.limits import Limit
 from infra.sealing import SealError, sha256_hex
 from presentation.errors import (
@@ -20,17 +18,19 @@ from presentation.errors import (
     ServerError,
     UntrustedRequestError,
 )
+from presentation.fast_path.reading import RequestRows, read_request
 from presentation.machine_errors import InsufficientScopeError, MachineError, UnavailableError
 from presentation.models import PushedRequest, RelyingParty
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.bearer import access_by
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
+from presentation.requests import interactions
 from presentation.requests.authorization_request import parse
 from presentation.requests.carriers import signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
-from presentation.requests.client import PUSHED_BY, CarriedRequest, Client, Reads, identify, mistaken
-from presentation.requests.interactions import INTERACTION, NONCE_USED, InteractionGoneError
+from presentation.requests.client import CarriedRequest, Client, identify, mistaken, read_for
+from presentation.requests.interactions import NONCE_USED, InteractionGoneError
 from presentation.requests.parameters import LIMITS, Parameters
 from presentation.scopes import catalogue
 
@@ -43,15 +43,6 @@ PER_CLIENT = Limit.from_settings("pushes_of_client")
 _OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}
 
 log = structlog.get_logger(__name__)
-
-_by_digest = PreparedRead(lambda value: PushedRequest.objects.filter(digest=value("pushed")))
-_new = PreparedInsert(PushedRequest)
-USE_UP = PreparedUpdate(
-    lambda value: PushedRequest.objects.filter(digest=value("digest"), used_at=None),
-    "used_at",
-    "parameters",
-    "sealed_transaction_data",
-)
 
 
 def push(
@@ -68,7 +59,7 @@ def push(
     handle = HANDLE + secrets.token_urlsafe(32)
     try:
         carried = _with_handle(_carried(form, party, now=now), handle)
-        client = _checked(carried, party)
+        client = _checked(carried, party, now=now)
     except UntrustedRequestError as error:
         raise MachineError(error.hint) from error
     except RequestObjectError as error:
@@ -86,21 +77,33 @@ def push(
         expires_at=now + LIFETIME,
     )
     row.keep(carried.parameters)
-    _new.run(row)
+    row.save(force_insert=True)
     log.info("pushed", client_id=party.client_id)
     return {"request_uri": handle, "expires_in": int(LIFETIME.total_seconds())}
 
 
-def recall(handle: str, *, client_id: str, browser: str, read: Reads, now: datetime) -> CarriedRequest:
-    """The request behind a handle of this client, with the relying party; read: as that of `identify`.
+def recall(
+    handle: str, *, client_id: str, browser: str, session_digest: str, now: datetime
+) -> tuple[CarriedRequest, RequestRows]:
+    """The request behind a handle of this client, and all rows that it needs.
 
-    Raises `UntrustedRequestError` if it is unknown or used, `InteractionGoneError` if used in this browser.
+    browser, session_digest: as for `read_request`. Raises `UntrustedRequestError` if the handle is unknown or
+    used, `InteractionGoneError` if it was used in this browser.
     """
-    row, party = read(_by_digest, PUSHED_BY, pushed=sha256_hex(handle), client_id=client_id, browser=browser)
+    rows = read_request(
+        client_id,
+        nonce_digest="",
+        request_hash="",
+        handle_digest=sha256_hex(handle),
+        browser=browser,
+        session_digest=session_digest,
+        now=now,
+    )
+    row, party = rows.pushed, rows.relying_party
     if row is None or party is None or row.client_id != client_id:
         raise mistaken("request_uri is no handle of this client")
     if row.used_at:
-        if answered := INTERACTION.first(id=party.begun) if party.begun else None:
+        if answered := interactions.find(rows.begun):
             raise InteractionGoneError(answered, own=True)
         raise UntrustedRequestError(
             _("This request was answered already. Go back to the application and start again."),
@@ -117,17 +120,13 @@ def recall(handle: str, *, client_id: str, browser: str, read: Reads, now: datet
             log.exception("request_not_evaluated")
             problem = ServerError()
     carried = CarriedRequest(Parameters(values), party, signed=row.signed, pushed=True, problem=problem)
-    return _with_handle(carried, handle)
+    return _with_handle(carried, handle), rows
 
 
 def use_up(digest: str, *, now: datetime) -> bool:
     """Marks the handle as used and empties the parameters; returns whether this was the first answer."""
-    return USE_UP.run(**using_up(digest, now=now)) == 1
-
-
-def using_up(digest: str, *, now: datetime) -> dict[str, Any]:
-    """The values of `USE_UP`."""
-    return {"digest": digest, "used_at": now, "parameters": {}, "sealed_transaction_data": None}
+    unused = PushedRequest.objects.filter(digest=digest, used_at=None)
+    return unused.update(used_at=now, parameters={}, sealed_transaction_data=None) == 1
 
 
 def _with_handle(carried: CarriedRequest, handle: str) -> CarriedRequest:
@@ -163,9 +162,9 @@ def _carried(form: Mapping[str, str], party: RelyingParty, *, now: datetime) -> 
     return CarriedRequest(parameters, party)
 
 
-def _checked(carried: CarriedRequest, party: RelyingParty) -> Client:
+def _checked(carried: CarriedRequest, party: RelyingParty, *, now: datetime) -> Client:
     """The client; raises what the authorization endpoint would raise before the holder is involved."""
-    client = identify(carried)
+    client = identify(carried, read_for(carried, party.client_id, now=now))
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
     parse(carried.parameters, party, catalogue.at(client.scopes_stamp))
     if client.nonce_used:

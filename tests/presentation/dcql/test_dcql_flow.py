@@ -498,6 +498,7 @@ def test_claims_removed_after_consent_are_not_shared(
     assert answer["error"] == "unauthorized_client"
 
 
+@pytest.mark.postgresql  # on SQLite the plain way has a statement for each table
 def test_a_query_costs_the_authorization_endpoint_no_statement_more_than_a_scope(
     holder: Client, may_ask_everything: RelyingParty, statements: Any
 ) -> None:

@@ -336,7 +336,7 @@ def _question(party: RelyingParty, alice: Wallet) -> Consent:
 
 def _opened() -> interactions.OpenInteraction:
     row = Interaction.objects.select_related("relying_party", "consent").get()
-    opened = interactions.OpenInteraction(row, interactions.return_address_of(row), still_registered=True)
+    opened = interactions.OpenInteraction(row, interactions.return_address_of(row), registered_uris=None)
 
     class Without:
         transaction_data = ()

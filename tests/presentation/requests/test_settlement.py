@@ -14,6 +14,7 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from keys.models import SigningKey
+from presentation.fast_path.reading import read_interaction
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.requests import answers
 from tests.presentation.dcql.test_dcql_flow import path, query, with_query
@@ -22,7 +23,7 @@ from tests.presentation.requests.test_flow import ask, url_of_interaction
 from tests.wallet.statuses import INVALID
 from wallet.credential import revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet
-from wallet.status_lists import allocation, standing, upkeep
+from wallet.status_lists import standing, upkeep
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.postgresql]
 Act = Callable[[], object]
@@ -47,15 +48,15 @@ def share(client: Client, interaction: Interaction, **fields: Any) -> dict[str, 
 @contextmanager
 def before_the_statement(act: Act, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
     """Acts after everything was read and signed, and gives whether the one statement did all of it."""
-    settle, done = answers._settle, []
+    write, done = answers.write_answer, []
 
     def later(*arguments: Any, **named: Any) -> bool:
         act()
-        done.append(settle(*arguments, **named))
+        done.append(write(*arguments, **named))
         return done[-1]
 
     with monkeypatch.context() as patched:
-        patched.setattr(answers, "_settle", later)
+        patched.setattr(answers, "write_answer", later)
         yield done
 
 
@@ -244,10 +245,10 @@ def test_without_a_free_place_it_goes_the_careful_way(holder: Client, acme_bank:
 
 def test_places_are_drawn_from_the_whole_list(asked: Interaction) -> None:
     """A place that is free is read from anywhere in either list, not from its beginning."""
-    from infra.database.prepared.reads import JoinedRead
-
-    read, size = JoinedRead(allocation.FREE_PLACE), StatusList.objects.all()[0].size
-    places = [read.first(**allocation.draw())[0] for _ in range(200)]
+    size, now = StatusList.objects.all()[0].size, timezone.now()
+    read = [read_interaction(asked.id, wants_index=True, now=now).free_index for _ in range(200)]
+    places = [place for place in read if place is not None]
+    assert len(places) == 200
     assert len({number for number, _ in places}) == len(upkeep.SLOTS)
     assert len({idx for _, idx in places}) > 190
     assert max(idx for _, idx in places) > size * 3 // 4

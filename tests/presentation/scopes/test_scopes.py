@@ -239,14 +239,14 @@ def test_a_changed_scope_counts_from_the_next_request_on_in_every_process(
 
 def test_the_memory_is_read_only_when_the_stamps_changed(statements: Any) -> None:
     scope = new_scope()
-    stamp = catalogue.stamps().get()
+    stamp = catalogue.stamp()
     catalogue.at(stamp)
 
     with statements() as again:
         assert URN in catalogue.at(stamp)
     assert again.texts == []
     scope.save()
-    assert catalogue.stamps().get() != stamp
+    assert catalogue.stamp() != stamp
 
 
 def test_a_row_that_no_longer_keeps_the_rules_is_no_scope_and_is_logged(caplog: Any) -> None:

@@ -7,6 +7,7 @@ _INTERACTIONS, _NEXT = f"{_PACKAGE}/interactions.py", f"{_PACKAGE}/next_step.py"
 _ANSWERS, _DELIVERIES = f"{_PACKAGE}/answers.py", f"{_PACKAGE}/delivery/deliveries.py"
 _FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
 _POSTED = f"{_TESTS}/test_direct_post.py"
+_WRITING = "presentation/fast_path/writing.py"
 _SETTLEMENT, _SETTLING = f"{_PACKAGE}/answers.py", f"{_TESTS}/test_settlement.py"
 
 _AT_ONCE = f"{_TESTS}/test_asking_at_once.py"
@@ -14,16 +15,16 @@ _AT_ONCE = f"{_TESTS}/test_asking_at_once.py"
 MUTANTS = (
     mutant(
         "interaction: the same request in another browser continues it",
-        f"{_PACKAGE}/client.py",
-        'asked.filter(browser=value("browser"), request_hash=of_request("request_hash"))',
-        'asked.filter(request_hash=of_request("request_hash"))',
+        "presentation/fast_path/reading.py",
+        "            AND same.browser = %(browser)s\n",
+        "",
         f"{_AT_ONCE}::test_another_browser_begins_an_interaction_of_its_own",
     ),
     mutant(
         "interaction: another request with its nonce continues it",
-        f"{_PACKAGE}/client.py",
-        'asked.filter(browser=value("browser"), request_hash=of_request("request_hash"))',
-        'asked.filter(browser=value("browser"))',
+        "presentation/fast_path/reading.py",
+        "            AND same.request_hash = asked.request_hash\n",
+        "",
         f"{_AT_ONCE}::test_another_request_begins_an_interaction_of_its_own",
     ),
     mutant(
@@ -127,8 +128,8 @@ MUTANTS = (
     mutant(
         "answer: to a redirect URI that is no longer registered",
         _INTERACTIONS,
-        "        if not self.still_registered:",
-        "        if not self.return_address.uri:",
+        "        check_return_address(self.return_address, self.relying_party, self.registered_uris)\n",
+        "",
         f"{_FLOW}::test_a_redirect_uri_removed_during_the_flow_gets_no_answer",
     ),
     mutant(
@@ -162,8 +163,8 @@ MUTANTS = (
     mutant(
         "answer: two tokens when tabs race",
         _ANSWERS,
-        'Interaction.objects.filter(id=value("id"), outcome=Interaction.Outcome.NONE)',
-        'Interaction.objects.filter(id=value("id"))',
+        "Interaction.objects.filter(id=interaction.id, outcome=Interaction.Outcome.NONE)",
+        "Interaction.objects.filter(id=interaction.id)",
         f"{_FLOW}::test_racing_requests_to_an_interaction_get_one_token",
     ),
     mutant(
@@ -175,16 +176,16 @@ MUTANTS = (
     ),
     mutant(
         "answer at once: a place without a yes",
-        _SETTLEMENT,
-        '"EXISTS (SELECT FROM granted)"',
-        '"TRUE"',
+        _WRITING,
+        "        WHERE EXISTS (SELECT FROM granted)\n",
+        "",
         f"{_SETTLING}::test_a_no_from_another_tab_meanwhile_stays_a_no",
     ),
     mutant(
         "answer at once: with a handle that was used",
-        _SETTLEMENT,
-        " AND EXISTS (SELECT FROM holder) AND EXISTS (SELECT FROM handle) RETURNING 1)",
-        " AND EXISTS (SELECT FROM holder) RETURNING 1)",
+        _WRITING,
+        "        AND (%(handle_digest)s = '' OR EXISTS (SELECT FROM unused))\n",
+        "",
         f"{_TESTS}/test_pushed_requests.py::test_two_browsers_with_one_handle_get_one_answer",
     ),
     mutant(
@@ -196,23 +197,24 @@ MUTANTS = (
     ),
     mutant(
         "answer at once: closed without a place",
-        _SETTLEMENT,
-        "({close} AND EXISTS (SELECT FROM placed) RETURNING 1)",
-        "({close} RETURNING 1)",
+        _WRITING,
+        " AND outcome = '' AND EXISTS (SELECT FROM given)\n",
+        " AND outcome = ''\n",
         f"{_SETTLING}::test_a_place_that_another_takes_meanwhile_costs_nothing_but_the_careful_way",
     ),
     mutant(
         "answer at once: given although not all was written",
         _SETTLEMENT,
-        "    if not _settle(grant, match.credential, term, place, row, now=now):\n        return None\n",
-        "    _settle(grant, match.credential, term, place, row, now=now)\n",
+        "    if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):\n"
+        "        return None\n",
+        "    write_answer(row, match.credential, index, term, switched_on=switched_on, now=now)\n",
         f"{_SETTLING}::test_what_is_set_aside_meanwhile_is_not_shared",
     ),
     mutant(
         "answer: what was asked is kept",
         _ANSWERS,
-        '        "parameters": {},\n',
-        '        "parameters": interaction.parameters,\n',
+        "update(**changes, parameters={}, sealed_transaction_data=None, errand=None)",
+        "update(**changes, errand=None)",
         f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(

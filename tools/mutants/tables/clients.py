@@ -85,29 +85,29 @@ MUTANTS = (
     mutant(
         "client secret: works after it was ended",
         f"{_PACKAGE}/authentication.py",
-        "            ended_at=None,\n",
+        "        ended_at=None,\n",
         "",
         f"{_TESTS}/test_token_endpoint.py::test_an_ended_or_expired_secret_is_none",
     ),
     mutant(
         "client secret: works at the instant it expires",
         f"{_PACKAGE}/authentication.py",
-        'expires_at__gt=value("now")',
-        'expires_at__gte=value("now")',
+        "expires_at__gt=now,",
+        "expires_at__gte=now,",
         f"{_TESTS}/test_token_endpoint.py::test_a_secret_works_until_the_instant_at_which_it_expires",
     ),
     mutant(
         "client authentication: a suspended client gets a token by its secret",
         f"{_PACKAGE}/authentication.py",
-        "            relying_party__state=RelyingParty.State.ACTIVE,\n",
+        "        relying_party__state=RelyingParty.State.ACTIVE,\n",
         "",
         f"{_TESTS}/test_token_endpoint.py::test_a_suspended_relying_party_gets_no_token",
     ),
     mutant(
         "client authentication: a suspended client gets a token by its key",
         f"{_PACKAGE}/authentication.py",
-        'client_id=value("client_id"), state=RelyingParty.State.ACTIVE',
-        'client_id=value("client_id")',
+        "filter(client_id=client_id, state=RelyingParty.State.ACTIVE)",
+        "filter(client_id=client_id)",
         f"{_TESTS}/test_token_endpoint.py::test_a_suspended_relying_party_gets_no_token",
     ),
     mutant(
@@ -142,8 +142,8 @@ MUTANTS = (
     mutant(
         "access token: works for a suspended client",
         f"{_PACKAGE}/authentication.py",
-        'client_id=value("client_id"), state=RelyingParty.State.ACTIVE',
-        'client_id=value("client_id")',
+        "filter(client_id=client_id, state=RelyingParty.State.ACTIVE)",
+        "filter(client_id=client_id)",
         "presentation/test_verification.py::test_an_access_token_ends_with_its_party_and_not_after",
     ),
     mutant(
@@ -212,8 +212,8 @@ MUTANTS = (
     mutant(
         "certificates: of a suspended relying party",
         "presentation/requests/client.py",
-        'client_id=value("client_id"), relying_party__state=RelyingParty.State.ACTIVE\n',
-        'client_id=value("client_id")\n',
+        "client_id=client_id, relying_party__state=RelyingParty.State.ACTIVE\n",
+        "client_id=client_id\n",
         f"{_CERTIFIED}::test_nothing_of_a_suspended_party_is_fetched",
     ),
     mutant(

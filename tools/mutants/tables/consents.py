@@ -29,22 +29,22 @@ MUTANTS = (
     mutant(
         "consent: given at the instant the question expires",
         _DECISIONS,
-        'expires_at__gt=value("now")',
-        'expires_at__gte=value("now")',
+        "decision=Consent.Decision.ASKED, expires_at__gt=now\n    )\n    if still_open",
+        "decision=Consent.Decision.ASKED, expires_at__gte=now\n    )\n    if still_open",
         f"{_TESTS}::test_a_question_cannot_be_answered_from_the_moment_it_expires",
     ),
     mutant(
         "consent: given from another wallet",
         _DECISIONS,
-        '        WithoutIndex(Exact(F("wallet"), value("wallet"))),\n        id=value("id"),\n',
-        '        WithoutIndex(Exact(F("wallet"), F("wallet"))),\n        id=value("id"),\n',
+        "id=consent_id, wallet=wallet, decision=Consent.Decision.ASKED, expires_at__gt=now\n",
+        "id=consent_id, decision=Consent.Decision.ASKED, expires_at__gt=now\n",
         f"{_TESTS}::test_a_question_cannot_be_answered_from_another_wallet",
     ),
     mutant(
         "consent: decided twice",
         _DECISIONS,
-        "        decision=Consent.Decision.ASKED,\n        expires_at__gt",
-        "        expires_at__gt",
+        "id=consent_id, wallet=wallet, decision=Consent.Decision.ASKED, expires_at__gt=now\n",
+        "id=consent_id, wallet=wallet, expires_at__gt=now\n",
         f"{_TESTS}::test_a_second_answer_changes_nothing",
     ),
     mutant(

@@ -39,9 +39,10 @@ MUTANTS = (
     ),
     mutant(
         "nonce: that of another relying party counts as used",
-        _CLIENT,
-        'relying_party=OuterRef(party), nonce_digest=of_request("nonce_digest")',
-        'nonce_digest=of_request("nonce_digest")',
+        "presentation/fast_path/reading.py",
+        "            WHERE same.relying_party_id = party.id\n"
+        "            AND same.nonce_digest = asked.nonce_digest\n            AND same.outcome = 'token'\n",
+        "            WHERE same.nonce_digest = asked.nonce_digest\n            AND same.outcome = 'token'\n",
         f"{_TESTS}/test_flow.py::test_the_same_nonce_of_another_relying_party_is_no_replay",
     ),
     mutant(
@@ -106,15 +107,15 @@ MUTANTS = (
     mutant(
         "client: a suspended one asks",
         _CLIENT,
-        "if not registered or party.state != RelyingParty.State.ACTIVE:",
-        "if not registered:",
+        "if party is None or not registered or party.state != RelyingParty.State.ACTIVE:",
+        "if party is None or not registered:",
         f"{_TESTS}/test_authorize.py::test_a_suspended_relying_party_gets_a_page",
     ),
     mutant(
         "client: requests of a suspended one are fetched",
         _CLIENT,
-        'RelyingParty.objects.filter(client_id=value("client_id"), state=RelyingParty.State.ACTIVE)',
-        'RelyingParty.objects.filter(client_id=value("client_id"))',
+        "RelyingParty.objects.filter(client_id=client_id, state=RelyingParty.State.ACTIVE)",
+        "RelyingParty.objects.filter(client_id=client_id)",
         f"{_TESTS}/test_request_objects.py::test_nothing_is_fetched_for_a_suspended_relying_party",
     ),
     mutant(
@@ -278,8 +279,8 @@ MUTANTS = (
     mutant(
         "pushed request: answered with two tokens",
         _PUSHED,
-        'PushedRequest.objects.filter(digest=value("digest"), used_at=None)',
-        'PushedRequest.objects.filter(digest=value("digest"))',
+        "PushedRequest.objects.filter(digest=digest, used_at=None)",
+        "PushedRequest.objects.filter(digest=digest)",
         f"{_TESTS}/test_pushed_requests.py::test_two_browsers_with_one_handle_get_one_answer",
     ),
     mutant(
