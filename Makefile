@@ -92,8 +92,17 @@ texts: $(VENV)/development ## extract the texts for people anew and compile thei
 screenshots: $(VENV)/development ## take the pictures of docs/screenshots again
 	$(PY) -m tools.screenshots
 
-bench: $(VENV)/development tools/benchmarks/node/node_modules ## compare speed with public implementations, as ratios (SHORT=1 is a trial)
-	$(PY) -m tools.benchmarks $(if $(SHORT),--short)
+# Where there is Debian's Python, which README names, everything is measured on it: others may be built without
+# optimisations. It needs python3-venv.
+DEBIAN_PYTHON := $(shell /usr/bin/python3 -c 'import ensurepip, sys; sys.version_info < (3, 11) or print(sys.executable)' 2>/dev/null)
+BENCH := $(if $(DEBIAN_PYTHON),var/bench,$(VENV))
+var/bench/development: requirements/development.txt
+	$(DEBIAN_PYTHON) -m venv var/bench
+	var/bench/bin/python -m pip install --quiet --disable-pip-version-check --require-hashes -r $<
+	@touch $@
+
+bench: $(BENCH)/development tools/benchmarks/node/node_modules ## compare speed with public implementations, as ratios (SHORT=1 is a trial)
+	$(BENCH)/bin/python -m tools.benchmarks $(if $(SHORT),--short)
 
 drill: $(VENV)/development ## break one part of a running installation after the other (NAMES= chooses, WRITE=1 writes docs/faults.md, SHORT=1 is a trial)
 	$(PY) -m tools.drills $(NAMES) $(if $(WRITE),--write) $(if $(SHORT),--short)

@@ -2,7 +2,9 @@
 
 import argparse
 import os
+import platform
 import sys
+import sysconfig
 from dataclasses import dataclass, replace
 
 import django
@@ -23,7 +25,7 @@ from tools.benchmarks import (
     tokens,
     verifying,
 )
-from tools.benchmarks.servers import MissingProgramError, servers
+from tools.benchmarks.servers import DURABLE, MissingProgramError, servers
 from tools.benchmarks.sites import children
 from tools.benchmarks.table import Row, render
 
@@ -74,6 +76,12 @@ def measure(length: Length, benches: str = "bcdegh") -> list[Row]:
     return sorted(rows, key=lambda row: row.bench)
 
 
+def interpreter() -> str:
+    """Which Python runs all servers that are written in it, and whether it was built with optimisations."""
+    built = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
+    return f"Python {platform.python_version()}, {'with' if built else 'without'} profile-guided optimisation"
+
+
 def main() -> int:
     """Prints the table; 1 if a process was left behind, or if a short run did not measure everything."""
     parser = argparse.ArgumentParser(prog="python -m tools.benchmarks", description=__doc__)
@@ -117,6 +125,7 @@ def main() -> int:
         os.environ.setdefault("ENVIRONMENT", "sandbox")
         django.setup()
         rows += verifying.run(**alone)
+    print(f"On {interpreter()}; PostgreSQL with {', '.join(f'{k}={v}' for k, v in DURABLE.items())}.\n")
     print(render(rows))
     if left := children(os.getpid()):
         print(f"These processes were left behind: {left}", file=sys.stderr)

@@ -76,11 +76,15 @@ class Servers:
         return Prepared("tools.benchmarks.bare.wsgi", environment, next(iter(documents)), {})
 
 
+# What PostgreSQL commits survives a crash, for each server that is measured.
+DURABLE = {"fsync": "on", "full_page_writes": "on", "synchronous_commit": "on"}
+
+
 @contextmanager
 def servers(**options: str) -> Iterator[Servers]:
     """Everything that the benchmarks need; removed afterwards. Raises MissingProgramError.
 
-    options: settings of PostgreSQL.
+    options: settings of PostgreSQL, which otherwise keeps what it commits, as in production.
     """
     bindir = binaries()
     if bindir is None or not Path("/proc/self/stat").exists():
@@ -88,7 +92,7 @@ def servers(**options: str) -> Iterator[Servers]:
             "Benchmarks (b) to (g) need Linux and PostgreSQL's binaries (Debian's postgresql, or PG_BINDIR)."
         )
     folder = Path(tempfile.mkdtemp(prefix="bench-"))
-    cluster = Cluster(bindir, **{"shared_buffers": "512MB", **options})
+    cluster = Cluster(bindir, **{"shared_buffers": "512MB", **DURABLE, **options})
     try:
         service, toolkit = _prepared(cluster, folder)
         yield Servers(service, toolkit, folder, cluster)

@@ -77,7 +77,7 @@ class Installation:
 
 def run(*, rows: int, bursts: int, size: int) -> list[Row]:
     """Fills one of two databases, puts the rest of the installation around both, and measures."""
-    with servers(shared_buffers="2GB", fsync="on", max_wal_size="8GB") as where:
+    with servers(shared_buffers="2GB", max_wal_size="8GB") as where:
         with where.service.open() as service:  # what is copied
             parallel_flows(service, service_holders(where.service), at_once=1)(1)
         with where.copy_of_service("full") as full, ExitStack() as stack:
