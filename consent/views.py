@@ -1,7 +1,7 @@
 """The page that asks a holder to share, and what its form does."""
 
 import uuid
-from collections.abc import Callable
+from dataclasses import dataclass
 from datetime import datetime
 from http import HTTPStatus
 from typing import Any
@@ -27,7 +27,6 @@ from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED, problem
 from wallet.sign_in import sessions
 
-AtOnce = Callable[[Paths], bool]
 MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
 SHARE, BY_CODE = "share", "code"
 DECISIONS = {SHARE: Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
@@ -96,53 +95,65 @@ def ask(
     return content_policy.give(HttpResponse(page, headers=headers), REVIEW_CSP)
 
 
-def take_decision(
-    request: HttpRequest,
-    consent: Consent,
-    session: HolderSession,
-    *,
-    now: datetime,
-    at_once: AtOnce | None = None,
-) -> HttpResponse | None:
-    """Process a submitted form of the consent page; called by the view at `return_to`.
+@dataclass(frozen=True)
+class Choice:
+    """What the holder chose on the consent page. switched_on: the optional claims that they share too."""
 
-    at_once: stores the holder's yes together with what follows from it; it takes the optional claims that are
-    switched on, and returns False if the yes is to be stored here.
-    Returns None if the answer is stored, now also in `consent`, so that the view can act on it. Otherwise
-    returns the response for the browser: a page that says why nothing was decided, or a redirect after the
+    decision: Consent.Decision
+    switched_on: Paths = ()
+
+    @property
+    def shares(self) -> bool:
+        return self.decision == Consent.Decision.GRANTED
+
+
+def read_choice(
+    request: HttpRequest, consent: Consent, session: HolderSession, *, now: datetime
+) -> Choice | HttpResponse:
+    """What a submitted form of the consent page says; called by the view at `return_to`.
+
+    Otherwise the response for the browser: a page that says why nothing is decided, or a redirect after the
     sign-out. Rotating the CSRF token keeps the back button from showing the page from the browser's memory.
     Raises `CodeWantedError` if the holder has to confirm with a code first.
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
     browser.renew_form_token(request)
-    chosen = request.POST.get("decision")
+    chosen = request.POST.get("decision", "")
     if chosen == NOT_ME:
         onwards = _onwards(consent, f"?{NOT_ME}=1")
         sessions.end(request, onwards)
         return onwards
     if chosen == BY_CODE:
         raise CodeWantedError
-    decision = DECISIONS.get(chosen or "")
-    if decision is None:
+    if chosen not in DECISIONS:
         raise BadRequest("decision must be share, decline, code or not_me")
-    if chosen == SHARE and (refused := _confirm(request, consent, session, now=now)):
+    if chosen != SHARE:
+        return Choice(DECISIONS[chosen])
+    if refused := _confirm(request, consent, session, now=now):
         return refused
-    names = request.POST.getlist(switches.FIELD) if chosen == SHARE else []
+    names = request.POST.getlist(switches.FIELD)
     optional = map(tuple, consent.optional_claims)
-    consent.switched_on = list(map(list, switches.switched_on(names, optional))) if names else []
+    return Choice(DECISIONS[chosen], list(map(list, switches.switched_on(names, optional))) if names else [])
+
+
+def store_choice(
+    request: HttpRequest, consent: Consent, session: HolderSession, choice: Choice, *, now: datetime
+) -> HttpResponse | None:
+    """Stores what the holder chose, now also in `consent`; a page if the question was decided otherwise."""
     try:
-        if chosen != SHARE:
+        if choice.shares:
+            decisions.grant(consent.id, session.wallet, switched_on=choice.switched_on, now=now)
+        else:
             decisions.decline(consent.id, session.wallet, now=now)
-        elif at_once is None or not at_once(consent.switched_on):
-            decisions.grant(consent.id, session.wallet, switched_on=consent.switched_on, now=now)
     except decisions.ExpiredError:
         return _closed(request, consent, session, "lapsed")
     except decisions.AlreadyDecidedError as error:
-        if error.decision != decision:
+        if error.decision != choice.decision:
             return _closed(request, consent, session, error.decision, status=HTTPStatus.CONFLICT)
-        consent.switched_on = error.switched_on  # a second click on the same button continues with the first
-    consent.decision = decision
+        # A second click on the same button continues with the first.
+        choice = Choice(choice.decision, error.switched_on)
+    consent.decision, consent.switched_on = choice.decision, choice.switched_on
     return None
 
 

@@ -14,9 +14,8 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_GET, require_http_methods
 
 from consent import decisions
-from consent.decisions import Paths
 from consent.models import Consent
-from consent.views import MORE_TIME, SHARE, AtOnce, CodeWantedError, ask, on_to, take_decision
+from consent.views import MORE_TIME, SHARE, CodeWantedError, ask, on_to, read_choice, store_choice
 from infra import browser, languages, log_context
 from infra.limits import LimitReachedError
 from infra.outbound.calls import OutboundError
@@ -175,7 +174,7 @@ def resume(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
             given_there = f"{asked_on}?{MORE_TIME}=1" if given and asked_on else ""
             return on_to(given_there or asked_on or interactions.path_of(opened.row))
         try:
-            stopped = _decided_at_once(request, opened, session, rows.free_index, now=now)
+            stopped = _decided(request, opened.row, session, now=now, opened=opened, index=rows.free_index)
         except CodeWantedError:
             return _go_on(request, opened, session, by_code=True, now=now)
         return stopped or _go_on(request, opened, session, now=now)
@@ -232,41 +231,31 @@ def _asks_for_more_time(request: HttpRequest) -> bool:
     return request.method == "POST" and request.POST.get("decision") == MORE_TIME
 
 
-def _decided_at_once(
-    request: HttpRequest,
-    opened: OpenInteraction,
-    session: HolderSession | None,
-    index: StatusIndex | None,
-    *,
-    now: datetime,
-) -> HttpResponse | None:
-    """As `_decided`; sends the answer if it could be stored together with the decision."""
-    answer: dict[str, str] | None = None
-
-    def at_once(switched_on: Paths) -> bool:
-        nonlocal answer
-        if session is not None:
-            answer = answers.answer_at_once(opened, session, index, switched_on=switched_on, now=now)
-        return answer is not None
-
-    stopped = _decided(request, opened.row, session, at_once, now=now)
-    return _redirect_to(opened.return_address.with_answer(answer)) if answer else stopped
-
-
 def _decided(
     request: HttpRequest,
     interaction: Interaction | None,
     session: HolderSession | None,
-    at_once: AtOnce | None = None,
     *,
     now: datetime,
+    opened: OpenInteraction | None = None,
+    index: StatusIndex | None = None,
 ) -> HttpResponse | None:
-    """Stores the decision of a submitted form; returns the response if the interaction stops here."""
+    """Acts on a submitted form of the consent page; the response, unless the interaction goes on.
+
+    opened, index: of an open interaction, whose answer is sent at once if it can be stored with the yes.
+    """
     if request.method != "POST" or _asks_for_more_time(request):
         return None
     if session is None or interaction is None or interaction.consent is None:
         return None
-    return take_decision(request, interaction.consent, session, now=now, at_once=at_once)
+    choice = read_choice(request, interaction.consent, session, now=now)
+    if isinstance(choice, HttpResponse):
+        return choice
+    if opened is not None and choice.shares:
+        answer = answers.answer_at_once(opened, session, index, switched_on=choice.switched_on, now=now)
+        if answer is not None:
+            return _redirect_to(opened.return_address.with_answer(answer))
+    return store_choice(request, interaction.consent, session, choice, now=now)
 
 
 def _go_on(

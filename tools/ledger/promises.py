@@ -83,7 +83,7 @@ P11 | The issuer stays the same. `BASE_URL` is part of every token and of every 
    | forged_hosts
    | rotation restart
 P12 | A claim is disclosed only if the holder was shown it with its value and agreed.
-   | consent/views.py:take_decision consent/decisions.py:grant presentation/requests/answers.py:answer
+   | consent/views.py:read_choice consent/decisions.py:grant presentation/requests/answers.py:answer
    | consent:; consent page:; next step: answered without; answer: with claims; answer: with the age;
      answer: with a credential; CSP: pages may be framed; CSRF: a decision; payment:; prefetch:; adds up:;
      operator: the preview
