@@ -7,7 +7,7 @@ _INTERACTIONS, _NEXT = f"{_PACKAGE}/interactions.py", f"{_PACKAGE}/next_step.py"
 _ANSWERS, _DELIVERIES = f"{_PACKAGE}/answers.py", f"{_PACKAGE}/delivery/deliveries.py"
 _FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
 _POSTED = f"{_TESTS}/test_direct_post.py"
-_WRITING = "presentation/fast_path/writing.py"
+_READING, _WRITING = "presentation/fast_path/reading.py", "presentation/fast_path/writing.py"
 _SETTLEMENT, _SETTLING = f"{_PACKAGE}/answers.py", f"{_TESTS}/test_settlement.py"
 
 _AT_ONCE = f"{_TESTS}/test_asking_at_once.py"
@@ -317,5 +317,44 @@ MUTANTS = (
         "NONCE_REMEMBERED = timedelta(days=300)",
         "presentation/test_clearing.py::"
         "test_a_nonce_that_gave_a_token_is_remembered_for_a_year_and_the_consent_for_ever",
+    ),
+    *(
+        mutant(
+            f"fast path: {name}",
+            _READING,
+            found,
+            instead,
+            "presentation/test_fast_path.py::test_what_has_ended_is_read_as_by_the_orm",
+        )
+        for name, found, instead in (
+            ("a session that has ended", "        AND session.expires_at > %(now)s\n", ""),
+            ("a session that is idle", "        AND session.last_seen_at > %(idle_since)s\n", ""),
+            (
+                "what was not delivered was shared",
+                "        AND (shared.undelivered_at IS NULL OR shared.undelivered_at > %(now)s)\n",
+                "",
+            ),
+        )
+    ),
+    mutant(
+        "fast path: the yes of another holder",
+        _WRITING,
+        "        AND (wallet_id = %(wallet)s AND decision = 'asked' AND expires_at > %(now)s) IS TRUE\n",
+        "",
+        f"{_SETTLING}::test_a_no_from_another_tab_meanwhile_stays_a_no",
+    ),
+    mutant(
+        "fast path: a revoked credential is presented",
+        _WRITING,
+        "        AND credential.state = 'valid' AND wallet.state = 'active'\n",
+        "",
+        f"{_SETTLING}::test_what_is_set_aside_meanwhile_is_not_shared",
+    ),
+    mutant(
+        "fast path: a retired key signs",
+        _WRITING,
+        " AND signs.state = 'active'\n",
+        "\n",
+        f"{_SETTLING}::test_a_key_that_is_retired_meanwhile_signs_nothing_that_leaves",
     ),
 )
