@@ -382,7 +382,7 @@ def test_a_request_object_may_have_claims_and_max_age_as_json(holder: Client, se
     claims = {"id_token": {"birthdate": {"essential": True}}}
     for written in (claims, json.dumps(claims)):
         payload: dict[str, Any] = dict(shop.asks(scope="openid", aud=settings.BASE_URL))
-        payload |= {"claims": written, "max_age": 3600, "exp": int(timezone.now().timestamp()) + 60}
+        payload |= {"claims": written, "max_age": 7200, "exp": int(timezone.now().timestamp()) + 60}
         header = {"alg": "ES256", "typ": "oauth-authz-req+jwt", "kid": "one"}
         request = {"client_id": shop.party.client_id, "request": sign_jwt(header, payload, key)}
         response = holder.get(PATH, request)

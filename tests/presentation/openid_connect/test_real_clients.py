@@ -89,7 +89,7 @@ def test_a_library_gets_the_claims_by_address_and_by_push(
         "id_token": {"birthdate": {"essential": True}},
         "userinfo": {"email": {"essential": True}, "verified_claims": VERIFIED},
     }
-    more = {"extra": {"claims": json.dumps(wanted), "max_age": "3600", "scope": "openid"}, "maxAge": 3600}
+    more = {"extra": {"claims": json.dumps(wanted), "max_age": "7200", "scope": "openid"}, "maxAge": 7200}
     cases = [
         {"library": library},
         {"library": library, "pushed": True},
