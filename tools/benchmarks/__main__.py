@@ -4,7 +4,6 @@ import argparse
 import os
 import platform
 import sys
-import sysconfig
 from dataclasses import dataclass, replace
 
 import django
@@ -77,9 +76,9 @@ def measure(length: Length, benches: str = "bcdegh") -> list[Row]:
 
 
 def interpreter() -> str:
-    """Which Python runs all servers that are written in it, and whether it was built with optimisations."""
-    built = "--enable-optimizations" in (sysconfig.get_config_var("CONFIG_ARGS") or "")
-    return f"Python {platform.python_version()}, {'with' if built else 'without'} profile-guided optimisation"
+    """Which Python runs all servers that are written in it."""
+    origin = "the system's" if sys.base_prefix == "/usr" else "not the system's"
+    return f"Python {platform.python_version()} ({origin}, {platform.python_compiler()})"
 
 
 def main() -> int:
