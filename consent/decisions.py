@@ -215,7 +215,10 @@ def answers_asked(consent: Consent) -> list[Answer]:
 
 
 def _answers(consent: Consent, claims: Paths) -> list[Answer]:
-    """What is told of a claim without sharing it counts for a question only: that is answered by it."""
+    """The answers that these claims give, and those that the consent tells without sharing the claim.
+
+    Of the second kind only ages and nationalities count: with them, what is told is the whole answer.
+    """
     day = days.as_asked(consent.asked_at, consent.minutes_ahead)
     questions = [path for path in consent.told if path[0] in FAMILIES]
     return [Answer(path, day) for path in dict.fromkeys(map(tuple, [*claims, *questions]))]

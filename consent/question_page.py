@@ -91,7 +91,7 @@ class Question:
 
     @property
     def not_shared(self) -> tuple[str, ...]:
-        """The labels of what the wallet keeps to itself: nothing is told of it either."""
+        """The labels of what the answer neither shares nor tells anything about."""
         return tuple(map(str, claims.not_shared([*(claim.path for claim in self.claims), *self.told])))
 
     @property

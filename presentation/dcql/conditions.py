@@ -3,8 +3,8 @@
 A relying party that accepts several answers sees which one it got, and concludes why it did not get those
 that it prefers: somebody who shares a name in place of "is 50 or over" is younger than 50.
 
-That a claim is missing where it is asked for as far as it is there, such as a region in an address, is told
-by every answer, and is seen on the page that lists what is shared. It is not repeated here.
+Some claims are asked for only if they exist, such as a region in an address. Their absence is seen on the
+page that lists what is shared, so it is not among the conditions here.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -50,8 +50,8 @@ class _Conditions:
         for ids, option in zip(asked.claim_sets, options, strict=True):
             free = {by_id[id] for id in can_be_left_out(ids, asked.claim_sets)}
             if set(option) - free <= set(answered) <= set(option):
-                # Whoever has all of this option and leaves some off gives the same answer. Several claims at
-                # once are no single choice, so nobody leaves them off.
+                # Somebody who has all of this option, and leaves some off, gives the same answer. A path to
+                # several claims cannot be left off.
                 missing = (claim for claim in option if claim not in answered)
                 yield from (claim for claim in missing if len(covered(claim.path, self.offer.claims)) != 1)
                 return
@@ -63,8 +63,7 @@ class _Conditions:
             yield from self._telling(asked.claims)
 
     def _telling(self, claims: Collection[ClaimsQuery]) -> Iterator[ClaimsQuery]:
-        """Those that can have kept the credential from matching. A claim that is there, whatever it says, is
-        none of them."""
+        """Those that may be the reason for which the credential does not match."""
         return (claim for claim in claims if claim.values or not self._is_met(claim))
 
     def _is_met(self, claim: ClaimsQuery) -> bool:

@@ -1,5 +1,6 @@
 """Reads all that a request of a browser needs, in one statement."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -179,6 +180,10 @@ def read_request(
     with connection.cursor() as cursor:
         cursor.execute(_REQUEST, parameters)
         row = iter(cursor.fetchone())
+    return _request_in(row, nonce_digest=nonce_digest, request_hash=request_hash)
+
+
+def _request_in(row: Iterator[Any], *, nonce_digest: str, request_hash: str) -> RequestRows:
     session = _session_in(row)
     pushed, party, last_shared = _pushed.instance(row), _party.instance(row), _consent.instance(row)
     redirect_uris, response_uris, nonce_used, begun, scopes_stamp = row
@@ -272,7 +277,7 @@ def interaction_by_orm(interaction_id: UUID, *, session_digest: str, now: dateti
     return InteractionRows(session=session, interaction=interaction, registered_uris=uris)
 
 
-def _session_in(row: Any) -> HolderSession | None:
+def _session_in(row: Iterator[Any]) -> HolderSession | None:
     session, wallet, credential = _session.instance(row), _wallet.instance(row), _credential.instance(row)
     if session is None or wallet is None:
         return None

@@ -1,10 +1,9 @@
 """Ends an interaction with a token or an error, once, from rows that this HTTP request has read.
 
-The yes is stored, a place in a status list taken and the interaction closed by a statement each, step by
-step. For the requests that need no more than that, on PostgreSQL, `answer_at_once` mints the presentation
-first, for a place that was read as free, and then one statement does all three, each on the condition that
-the one before it changed its row. Where that is not possible, or another request was first, it goes on step
-by step.
+`answer` goes step by step: the yes is stored, the presentation gets an index in a status list, and the
+interaction is closed, by a statement each. On PostgreSQL, where a request needs no more than that,
+`answer_at_once` makes the presentation first, for an index that was free, and then `fast_path.write_answer`
+does all three in one statement. If that cannot be, or another request was first, it goes on step by step.
 
 The line of the request in the log says what came of it (`config.middleware.EveryRequest`).
 """
@@ -240,8 +239,15 @@ def _mark_answered(
 ) -> bool:
     """Whether this was the first to end the interaction. Its parameters, which hold personal data, go."""
     unanswered = Interaction.objects.filter(id=interaction.id, outcome=Interaction.Outcome.NONE)
-    changes = {"outcome": outcome, "error": error, "answered_at": now}
-    return unanswered.update(**changes, parameters={}, sealed_transaction_data=None, errand=None) == 1
+    changed = unanswered.update(
+        outcome=outcome,
+        error=error,
+        answered_at=now,
+        parameters={},
+        sealed_transaction_data=None,
+        errand=None,
+    )
+    return changed == 1
 
 
 def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str = "", now: datetime) -> None:
@@ -271,7 +277,7 @@ def answer_at_once(
 
     index: that `read_interaction` found free. switched_on: the optional claims that the holder shares too.
     None if `answer` has to go on step by step, as always on SQLite and where closing writes other rows too:
-    nothing is stored then, or the yes, or the yes and the place.
+    nothing is stored then, or the yes, or the yes and the index.
     """
     row, party = opened.row, opened.relying_party
     if party.wire_format == OPENID_CONNECT:

@@ -211,7 +211,7 @@ def nested(values: dict[tuple[str, ...], Any]) -> dict[str, Any]:
 def test_whoever_has_what_was_told_could_have_given_the_same_answer(
     query: Query, values: dict[tuple[str, ...], Any], others: dict[tuple[str, ...], Any]
 ) -> None:
-    """As far as they have no more of what is asked for as far as it is there."""
+    """If they also lack the claims that this person lacks and that are asked for only if they exist."""
     selection = select(query, OFFER, nested(values))
     if selection is None:
         return

@@ -213,8 +213,8 @@ MUTANTS = (
     mutant(
         "answer: what was asked is kept",
         _ANSWERS,
-        "update(**changes, parameters={}, sealed_transaction_data=None, errand=None)",
-        "update(**changes, errand=None)",
+        "        parameters={},\n        sealed_transaction_data=None,\n        errand=None,\n",
+        "        errand=None,\n",
         f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(
