@@ -19,6 +19,9 @@ from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
 from presentation import outcomes, verification
+from presentation.entrances import pushing
+from presentation.entrances.context import ExchangeContext, PushContext
+from presentation.entrances.stages import EXCHANGE, PUSH, go_through
 from presentation.errors import UntrustedRequestError
 from presentation.evidence import EvidenceError
 from presentation.machine_errors import (
@@ -31,7 +34,7 @@ from presentation.openid_connect import codes
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
-from presentation.requests.carriers import posted_form, pushed_requests
+from presentation.requests.carriers import posted_form
 from presentation.requests.client import usable
 from presentation.requests.parameters import Parameters
 
@@ -109,10 +112,12 @@ class TokenView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Issues an access token (RFC 6749 §4.4.2), or exchanges a code (§4.1.3)."""
-        form = self.form()
-        grant = codes.exchange if form.get("grant_type") == codes.GRANT_TYPE else access_tokens.grant
+        form, now = self.form(), timezone.now()
         authorization, address = request.headers.get("Authorization", ""), browser.address(self.as_received)
-        return Response(grant(form, authorization, network_address=address, now=timezone.now()))
+        if form.get("grant_type") != codes.GRANT_TYPE:
+            return Response(access_tokens.grant(form, authorization, network_address=address, now=now))
+        context = ExchangeContext(form=form, authorization=authorization, network_address=address, now=now)
+        return Response(go_through(EXCHANGE, context))
 
 
 class PushView(MachineView):
@@ -122,11 +127,16 @@ class PushView(MachineView):
 
     def post(self, request: Request) -> Response:
         """Stores the request and returns its handle (RFC 9126 §2.2)."""
-        authorization, address = request.headers.get("Authorization", ""), browser.address(self.as_received)
-        now, form = timezone.now(), self.form()
-        return Response(
-            pushed_requests.push(form, authorization, network_address=address, now=now), status=201
+        context = PushContext(
+            form=self.form(),
+            authorization=request.headers.get("Authorization", ""),
+            network_address=browser.address(self.as_received),
+            now=timezone.now(),
         )
+        try:
+            return Response(go_through(PUSH, context), status=201)
+        except pushing.REFUSALS as refusal:
+            raise pushing.as_json(refusal) from refusal
 
 
 class VerifyView(MachineView):

@@ -12,7 +12,7 @@ from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, ta
 from presentation.figures import counting
 from presentation.models import AuthorizationCode, Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.openid_connect import codes
-from presentation.requests import interactions
+from presentation.requests import more_time
 from presentation.requests.delivery import deliveries
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
 
@@ -144,7 +144,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "access": codes.ACCESS_LIVES,
         "way_back_kept": WAY_BACK_KEPT,
         "nonce_remembered": NONCE_REMEMBERED,
-        "interactions": interactions.LONGEST,
+        "interactions": more_time.LONGEST,
         "webhooks_kept": WEBHOOKS_KEPT,
         "figures": counting.KEPT,
     },
@@ -155,7 +155,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
         "posted answers": Clearing(deliveries.forget_expired, deliveries.expired),
         "interactions": Clearing(clear_interactions, old_interactions),
         "used assertions": expired(UsedAssertion.objects.all()),
-        "pushed requests": expired(PushedRequest.objects.all(), kept=interactions.LONGEST),
+        "pushed requests": expired(PushedRequest.objects.all(), kept=more_time.LONGEST),
         "figures of relying parties": expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),
         "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
         "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),

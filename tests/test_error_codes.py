@@ -51,10 +51,10 @@ def answers_of_endpoints() -> set[tuple[int, str]]:
 def raised_without_a_class() -> set[tuple[int, str]]:
     """The status and code of every error for machines that is made with either of them.
 
-    `pushed_requests` passes on the codes of the authorization endpoint.
+    `pushing` passes on the codes of the authorization endpoint.
     """
     found = set()
-    for path in (path for _, path in modules() if path.name != "pushed_requests.py"):
+    for path in (path for _, path in modules() if path.name != "pushing.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
             if name != "MachineError":

@@ -15,11 +15,11 @@ from django.db.models.functions import TruncHour
 from presentation.errors import AccessDeniedError
 from presentation.figures.models import RequestCount
 from presentation.models import Interaction, RelyingParty
-from presentation.requests import interactions
+from presentation.requests import more_time
 
 HOUR = timedelta(hours=1)
 # After an hour all its requests have ended, and so have the processes that could still answer one.
-ENDED = interactions.LONGEST + timedelta(minutes=10)
+ENDED = more_time.LONGEST + timedelta(minutes=10)
 # What is deleted is older than this, see `presentation.retention`.
 STILL_THERE = timedelta(days=1)
 KEPT = timedelta(days=400)

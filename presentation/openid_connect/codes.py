@@ -23,7 +23,6 @@ from django.db import transaction
 
 from consent import decisions
 from infra import base64url, log_context
-from infra.limits import Limit
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import encode_segment, sign_segments
@@ -34,7 +33,6 @@ from presentation.openid_connect import contents
 from presentation.openid_connect.claims_parameter import AUTH_TIME
 from presentation.openid_connect.sign_in_time import hour_will_do, told
 from presentation.openid_connect.translation import OpenIDRequest
-from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.bearer import REFUSED
 from presentation.requests.authorization_request import AuthorizationRequest
 from wallet.models import HolderSession
@@ -52,8 +50,6 @@ EXCHANGE_TAKES = timedelta(seconds=30)
 # unlocks. No registered `acr` fits a code in an e-mail.
 BY_PASSKEY: dict[str, Any] = {"acr": "phr", "amr": ["pop", "mfa"]}
 BY_CODE: dict[str, Any] = {"amr": ["otp"]}
-PER_ADDRESS = Limit.from_settings("codes_of_address")
-PER_CLIENT = Limit.from_settings("codes_of_client")
 _NO_CODE = (
     "The code is unknown, was used or has expired, or it belongs to another client, redirect_uri or "
     "verifier, or the presentation is not valid any more."
@@ -105,42 +101,55 @@ def _auth_time(
     return {AUTH_TIME: int(told(session.signed_in_at, longest, collected_by=collected_by).timestamp())}
 
 
-def exchange(
-    form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
-) -> dict[str, Any]:
-    """The members of the answer (Core 1.0 §3.1.3.3); raises MachineError or LimitReachedError."""
-    PER_ADDRESS.take(network_address, now=now)
-    party = authenticate(form, authorization, now=now)
-    PER_CLIENT.take(party.client_id, now=now)
-    return redeem(party, form, now=now)
+def find(party: RelyingParty, form: Mapping[str, str]) -> tuple[AuthorizationCode, dict[str, Any]]:
+    """The code in the form and the answer behind it, if this relying party may have it; raises MachineError.
 
-
-def redeem(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> dict[str, Any]:
-    """As `exchange`, for a relying party that has proved who it is."""
+    One that was used already ends what it was exchanged for.
+    """
     if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
         text = "This client is not registered for OpenID Connect."
         raise MachineError(text, error="unauthorized_client")
     if "code" not in form:
         raise MachineError("code is missing.")
-    digest = sha256_hex(form["code"])
-    rows = AuthorizationCode.objects.filter(digest=digest, interaction__relying_party=party)
+    rows = AuthorizationCode.objects.filter(digest=sha256_hex(form["code"]), interaction__relying_party=party)
     row = rows.select_related("interaction__consent").first()
     if row is None or (answer := _redeemable(row, form)) is None:
         raise MachineError(_NO_CODE, error="invalid_grant")
-    access_token = secrets.token_urlsafe(32)
-    # Before the code is used up, so that it still works once there is a key again.
-    id_token = _id_token(answer, party, access_token, now=now)
-    unused = AuthorizationCode.objects.filter(digest=digest, used_at=None, expires_at__gt=now)
+    return row, answer
+
+
+def id_token(answer: Mapping[str, Any], party: RelyingParty, access_token: str, *, now: datetime) -> str:
+    """The signed ID token (Core 1.0 §3.1.3.6); raises UnavailableError."""
+    issued_at = int(now.timestamp())
+    payload = {
+        **answer["id_token"],
+        **answer["always"],
+        "iss": settings.BASE_URL,
+        "aud": party.client_id,
+        "iat": issued_at,
+        "exp": issued_at + int(ACCESS_LIVES.total_seconds()),
+        "at_hash": base64url.encode(sha256(access_token.encode()).digest()[:16]),
+    }
+    try:
+        key = active_issuer_key(now=now)
+        # Another `typ` than that of any other token that this key signs.
+        header = encode_segment({"alg": "ES256", "typ": "JWT", "kid": key.kid})
+        return sign_segments(header, encode_segment(payload), key.signer)
+    except CANNOT_SIGN as error:
+        log.exception("id_token_not_signed")
+        raise UnavailableError from error
+
+
+def use(row: AuthorizationCode, access_token: str, *, now: datetime) -> None:
+    """Exchanges the code for the access token, once; raises MachineError."""
+    unused = AuthorizationCode.objects.filter(digest=row.digest, used_at=None, expires_at__gt=now)
     redeemed = {"access_digest": sha256_hex(access_token), "expires_at": now + ACCESS_LIVES, "used_at": now}
     with transaction.atomic():
         won = unused.exclude(sealed_answer=b"").update(**redeemed) == 1 and _collect(row, now=now)
         transaction.set_rollback(not won)
     if not won:
-        _end(digest)
+        _end(row.digest)
         raise MachineError(_NO_CODE, error="invalid_grant")
-    log.info("code_exchanged", client_id=party.client_id, interaction=str(row.interaction_id))
-    lives = {"token_type": "Bearer", "expires_in": int(ACCESS_LIVES.total_seconds())}
-    return {"access_token": access_token, **lives, "id_token": id_token, **answer["beside"]}
 
 
 def user_info(access_token: str, *, network_address: str, now: datetime) -> dict[str, Any]:
@@ -209,24 +218,3 @@ def _opened(row: AuthorizationCode) -> dict[str, Any] | None:
         log.exception("code_not_opened")
         return None
     return answer
-
-
-def _id_token(answer: Mapping[str, Any], party: RelyingParty, access_token: str, *, now: datetime) -> str:
-    issued_at = int(now.timestamp())
-    payload = {
-        **answer["id_token"],
-        **answer["always"],
-        "iss": settings.BASE_URL,
-        "aud": party.client_id,
-        "iat": issued_at,
-        "exp": issued_at + int(ACCESS_LIVES.total_seconds()),
-        "at_hash": base64url.encode(sha256(access_token.encode()).digest()[:16]),
-    }
-    try:
-        key = active_issuer_key(now=now)
-        # Another `typ` than that of any other token that this key signs.
-        header = encode_segment({"alg": "ES256", "typ": "JWT", "kid": key.kid})
-        return sign_segments(header, encode_segment(payload), key.signer)
-    except CANNOT_SIGN as error:
-        log.exception("id_token_not_signed")
-        raise UnavailableError from error

@@ -37,10 +37,6 @@ from wallet.sign_in import known_browsers
 log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(minutes=30)
-# How long a request can be open when the person asks for more time. With a payment less, because the sign-in
-# that it needs (`next_step.FRESH_FACTOR`) is from before the request.
-LONGEST = timedelta(hours=2)
-LONGEST_WITH_PAYMENT = timedelta(hours=1)
 NONCE_USED = "nonce was used before; every request needs a fresh one"
 # The simulated holder of the sandbox sets this key in `request.META`, because its calls are limited already.
 COUNTED_ALREADY = "presentation.counted_already"

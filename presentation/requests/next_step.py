@@ -32,6 +32,7 @@ from presentation.openid_connect.codes import CODE_LIVES
 from presentation.requests import interactions
 from presentation.requests.authorization_request import AuthorizationRequest, offered
 from presentation.requests.interactions import OpenInteraction
+from presentation.requests.more_time import longest_end
 from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh, subjects
@@ -202,13 +203,6 @@ def _good_from(opened: OpenInteraction, step: Step, *, now: datetime) -> datetim
     openid = opened.request.openid
     depends_on_time = openid and (openid.wants_auth_time or openid.longest_since_sign_in is not None)
     return now if depends_on_time and step is Step.SIGN_IN else earliest_sign_in(opened, now=now)
-
-
-def longest_end(opened: OpenInteraction) -> datetime:
-    """The time beyond which the interaction cannot be extended."""
-    consequential = any(value.consequential for value in opened.request.transaction_data)
-    longest = interactions.LONGEST_WITH_PAYMENT if consequential else interactions.LONGEST
-    return opened.row.created_at + longest
 
 
 def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:

@@ -13,8 +13,10 @@ from django.utils.crypto import salted_hmac
 
 from infra.sealing import sha256_hex
 from keys.jws import decode_segment
+from presentation.entrances.context import ExchangeContext
+from presentation.entrances.stages import REDEEM, go_through
 from presentation.machine_errors import MachineError
-from presentation.models import AuthorizationCode
+from presentation.models import AuthorizationCode, RelyingParty
 from presentation.openid_connect import codes
 
 
@@ -32,12 +34,19 @@ def received(query: Mapping[str, str], *, now: datetime) -> dict[str, Any]:
     form = {"code": query["code"], "code_verifier": verifier(query.get("state", ""))}
     form["redirect_uri"] = row.interaction.redirect_uri
     try:
-        tokens = codes.redeem(row.interaction.relying_party, form, now=now)
+        tokens = _redeemed(row.interaction.relying_party, form, now=now)
         told = codes.user_info(tokens["access_token"], network_address="", now=now)
     except MachineError as error:
         return {"error": error.error, "about": error.description}
     claims = decode_segment(tokens["id_token"].split(".")[1])
     return {"claims": _written(claims), "told": _written(told), "vp_token": tokens["vp_token"]}
+
+
+def _redeemed(party: RelyingParty, form: Mapping[str, str], *, now: datetime) -> dict[str, Any]:
+    """What the token endpoint answers to a client that has proved who it is."""
+    context = ExchangeContext(form=form, authorization="", network_address="", now=now)
+    context.party = party
+    return go_through(REDEEM, context)
 
 
 def _written(claims: Mapping[str, Any]) -> str:

@@ -13,9 +13,9 @@ from django.test import Client
 from infra.limits import Limit
 from keys import key_set
 from presentation import verification
+from presentation.entrances import pushing
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens, bearer
-from presentation.requests.carriers import pushed_requests
 from sandbox.holder import endpoints as sandbox_endpoints
 from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
@@ -64,13 +64,13 @@ def test_an_unexpected_error_is_json_with_a_reference_and_is_logged(
     def breaks(*_: Any, **__: Any) -> None:
         raise ZeroDivisionError("what nobody shall read")
 
-    for room, name in (
+    for place, name in (
         (access_tokens, "grant"),
-        (pushed_requests, "push"),
+        (pushing, "authenticate"),
         (verification, "verify"),
         (sandbox_endpoints.HolderCall, "from_json"),
     ):
-        monkeypatch.setattr(room, name, breaks)
+        monkeypatch.setattr(place, name, breaks)
     caplog.set_level(logging.INFO)
     response = good(path, *with_secret())()
 
@@ -160,7 +160,7 @@ def limited(response: Any) -> bool:
     return bool(response.status_code == 429)
 
 
-PER_CLIENT = {TOKEN: (access_tokens, "PER_CLIENT"), PAR: (pushed_requests, "PER_CLIENT")}
+PER_CLIENT = {TOKEN: (access_tokens, "PER_CLIENT"), PAR: (pushing, "PER_CLIENT")}
 PER_CLIENT[VERIFY] = (verification, "PER_CLIENT")
 
 
@@ -176,7 +176,7 @@ def test_one_client_that_calls_too_often_has_to_wait_and_no_other(
     assert not limited(other())
 
 
-PER_ADDRESS = {TOKEN: (access_tokens, "PER_ADDRESS"), PAR: (pushed_requests, "PER_ADDRESS")}
+PER_ADDRESS = {TOKEN: (access_tokens, "PER_ADDRESS"), PAR: (pushing, "PER_ADDRESS")}
 PER_ADDRESS[HOLDER] = (sandbox_endpoints.holder, "CALLS_PER_CLIENT")
 PER_ADDRESS[VERIFY] = (bearer, "REFUSED")
 

@@ -18,6 +18,7 @@ from infra.personal_data import Person
 from infra.retention import for_people
 from keys.issuer_key import NoSigningKeyError
 from presentation import outcomes, personal_data, share_emails
+from presentation.entrances import exchanging
 from presentation.models import Interaction
 from presentation.openid_connect import codes
 from presentation.openid_connect.models import AuthorizationCode
@@ -122,7 +123,7 @@ def test_a_client_of_another_format_may_not_exchange_codes(holder: Client) -> No
 def test_who_exchanges_too_often_has_to_wait_and_the_code_stays(
     shop: Shop, code: str, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
-    monkeypatch.setattr(codes, limit, Limit("few", most=1, window=timedelta(minutes=1)))
+    monkeypatch.setattr(exchanging, limit, Limit("few", most=1, window=timedelta(minutes=1)))
     assert error(shop.redeems(Client(), "another")) == "invalid_grant"
 
     response = shop.redeems(Client(), code)

@@ -15,10 +15,10 @@ from django.utils import timezone
 from consent import decisions
 from consent.decisions import AlreadyDecidedError, ExpiredError
 from consent.models import Consent
-from presentation import views
 from presentation.models import Interaction, PushedRequest, RelyingParty
-from presentation.requests import interactions
-from presentation.requests.interactions import LIFETIME, LONGEST, LONGEST_WITH_PAYMENT
+from presentation.requests import interactions, more_time
+from presentation.requests.interactions import LIFETIME
+from presentation.requests.more_time import LONGEST, LONGEST_WITH_PAYMENT
 from tests.people import ALICE, enroll, register
 from tests.presentation.clients import basic, with_secret
 from tests.presentation.payloads import WIRE, value
@@ -131,6 +131,19 @@ def test_another_site_cannot_extend_a_request(alice: Wallet, acme_bank: RelyingP
 
     assert more(browser).status_code in (303, 403)
     assert left() < LIFETIME - timedelta(minutes=20)
+
+
+def test_a_request_that_the_registration_does_not_allow_any_more_ends_with_its_error(
+    holder: Client, acme_bank: RelyingParty
+) -> None:
+    ask(holder, acme_bank)
+    age(LIFETIME - SOON)
+    RelyingParty.objects.update(allowed_scopes=[])
+
+    response = more(holder)
+
+    assert fragment(response.headers["Location"])["error"] == "invalid_scope"
+    assert Interaction.objects.get().outcome == Interaction.Outcome.ERROR
 
 
 def test_a_question_that_is_answered_is_not_extended(
@@ -290,7 +303,7 @@ def test_more_time_and_a_rival_never_both_win(rival: str) -> None:
                 connection.close()
 
         works = [
-            lambda one=one, clock=clock: views.give_more_time(one, now=clock)
+            lambda one=one, clock=clock: more_time.give(one, now=clock)
             for one, clock in zip(opened, clocks, strict=True)
         ]
         works.append(lambda consent=consent, now=now: decisions.grant(consent.id, alice, now=now))

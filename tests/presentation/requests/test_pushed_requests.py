@@ -16,10 +16,10 @@ from django.test import Client
 from django.utils import timezone
 
 from infra.limits import Limit
+from presentation.entrances import pushing
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
-from presentation.requests.carriers import pushed_requests
 from presentation.requests.interactions import path_of
 from tests.people import ALICE, register
 from tests.presentation.clients import (
@@ -302,7 +302,7 @@ def test_too_many_pushes_get_retry_after(
 ) -> None:
     for name in ("PER_ADDRESS", "PER_CLIENT"):
         with monkeypatch.context() as changed:
-            changed.setattr(pushed_requests, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
+            changed.setattr(pushing, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
             pushed(client, bank)
             response = send(client, asked(bank[0]), **bank[1])
         assert response.status_code == 429

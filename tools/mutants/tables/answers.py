@@ -29,7 +29,7 @@ MUTANTS = (
     ),
     mutant(
         "consent page at once: with a payment in the address bar",
-        "presentation/views.py",
+        "presentation/entrances/arriving.py",
         "    if opened.request.transaction_data and not is_hidden:\n",
         "    if False:\n",
         f"{_AT_ONCE}::test_a_payment_in_the_address_bar_gets_a_page_of_its_own",
@@ -233,7 +233,7 @@ MUTANTS = (
     ),
     mutant(
         "caches: keep the answer that the browser carries",
-        "presentation/views.py",
+        "presentation/entrances/sending.py",
         '            "Cache-Control": "no-store",\n',
         "",
         f"{_DECIDING}::test_a_signed_in_holder_needs_two_requests",

@@ -4,6 +4,7 @@ from tools.mutants.mutant import mutant
 
 _PACKAGE, _OF = "presentation/openid_connect", "presentation/openid_connect"
 _CODES, _TRANSLATION = f"{_PACKAGE}/codes.py", f"{_PACKAGE}/translation.py"
+_EXCHANGING = "presentation/entrances/exchanging.py"
 _STATE = f"{_OF}/test_state_at_exchange.py"
 _CONTENTS, _PARAMETER = f"{_PACKAGE}/contents.py", f"{_PACKAGE}/claims_parameter.py"
 
@@ -18,8 +19,8 @@ MUTANTS = (
     mutant(
         "code: of parallel exchanges several win",
         _CODES,
-        "filter(digest=digest, used_at=None, expires_at__gt=now)",
-        "filter(digest=digest, expires_at__gt=now)",
+        "filter(digest=row.digest, used_at=None, expires_at__gt=now)",
+        "filter(digest=row.digest, expires_at__gt=now)",
         f"{_OF}/test_codes.py::test_of_parallel_exchanges_one_gets_the_tokens",
     ),
     mutant(
@@ -32,8 +33,8 @@ MUTANTS = (
     mutant(
         "code: of another client",
         _CODES,
-        "filter(digest=digest, interaction__relying_party=party)",
-        "filter(digest=digest)",
+        'filter(digest=sha256_hex(form["code"]), interaction__relying_party=party)',
+        'filter(digest=sha256_hex(form["code"]))',
         f"{_OF}/test_codes.py::test_another_client_neither_gets_the_answer_nor_ends_it",
     ),
     mutant(
@@ -53,8 +54,8 @@ MUTANTS = (
     mutant(
         "code: for longer than a minute",
         _CODES,
-        "filter(digest=digest, used_at=None, expires_at__gt=now)",
-        "filter(digest=digest, used_at=None)",
+        "filter(digest=row.digest, used_at=None, expires_at__gt=now)",
+        "filter(digest=row.digest, used_at=None)",
         f"{_OF}/test_codes.py::test_a_code_of_more_than_a_minute_ago_is_refused",
     ),
     mutant(
@@ -172,17 +173,16 @@ MUTANTS = (
     ),
     mutant(
         "before a click: a session lives longer by requests that nobody sees",
-        "presentation/views.py",
-        "        opened = interactions.begin(carried, client, browser=digest, now=now)\n",
-        "        sessions.current(request, now=now)\n"
-        "        opened = interactions.begin(carried, client, browser=digest, now=now)\n",
+        "presentation/entrances/arriving.py",
+        "    context.opened = interactions.begin(\n",
+        "    sessions.current(context.request, now=context.now)\n    context.opened = interactions.begin(\n",
         f"{_OF}/test_recognition.py::test_a_session_does_not_live_longer_by_requests_that_nobody_sees",
     ),
     mutant(
         "before a click: a limit of strangers is told",
-        "presentation/views.py",
-        "return _refuse_after_click(request, client, TemporarilyUnavailableError(), limit.retry_after(now))",
-        "return _refuse_at_once(request, client, TemporarilyUnavailableError())",
+        "presentation/entrances/refusing.py",
+        "return _refuse_after_click(context.request, context.client, wait)",
+        "return _refuse_at_once(context.request, context.client, TemporarilyUnavailableError())",
         f"{_OF}/test_recognition.py::"
         "test_a_limit_of_strangers_is_told_to_the_relying_party_only_after_a_click",
     ),
@@ -336,15 +336,15 @@ MUTANTS = (
     ),
     mutant(
         "code: exchanged as often as an address likes",
-        _CODES,
-        "    PER_ADDRESS.take(network_address, now=now)\n    party = authenticate",
-        "    party = authenticate",
+        _EXCHANGING,
+        "    PER_ADDRESS.take(context.network_address, now=context.now)\n",
+        "",
         f"{_OF}/test_codes.py::test_who_exchanges_too_often_has_to_wait_and_the_code_stays",
     ),
     mutant(
         "code: exchanged as often as a client likes",
-        _CODES,
-        "    PER_CLIENT.take(party.client_id, now=now)\n",
+        _EXCHANGING,
+        "    PER_CLIENT.take(context.party.client_id, now=context.now)\n",
         "",
         f"{_OF}/test_codes.py::test_who_exchanges_too_often_has_to_wait_and_the_code_stays",
     ),

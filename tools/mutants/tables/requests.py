@@ -5,6 +5,7 @@ from tools.mutants.mutant import mutant
 _PACKAGE, _TESTS = "presentation/requests", "presentation/requests"
 _REQUEST, _CLIENT = f"{_PACKAGE}/authorization_request.py", f"{_PACKAGE}/client.py"
 _OBJECT, _PUSHED = f"{_PACKAGE}/carriers/request_object.py", f"{_PACKAGE}/carriers/pushed_requests.py"
+_PUSHING = "presentation/entrances/pushing.py"
 _ADDRESSES = f"{_TESTS}/test_return_address.py::test_anything_else_is_not"
 _MISTAKES = f"{_TESTS}/test_authorization_request.py::test_every_mistake_has_its_error_and_says_what_is_wrong"
 _NOT_ITS_OWN = (
@@ -32,8 +33,8 @@ MUTANTS = (
     ),
     mutant(
         "nonce: used again in a pushed request",
-        _PUSHED,
-        "    if client.nonce_used:\n        raise InvalidRequestError(NONCE_USED)\n",
+        _PUSHING,
+        "    if context.client.nonce_used:\n        raise InvalidRequestError(NONCE_USED)\n",
         "",
         f"{_TESTS}/test_pushed_requests.py::test_a_nonce_that_gave_a_token_cannot_be_pushed",
     ),
@@ -242,14 +243,14 @@ MUTANTS = (
     ),
     mutant(
         "pushed request: by an access token of another grant",
-        _PUSHED,
+        _PUSHING,
         "    if grants.PUSH not in access.grants:\n",
         "    if not access.grants:\n",
         f"{_TESTS}/test_pushed_requests.py::test_an_access_token_pushes_as_long_as_its_party_may",
     ),
     mutant(
         "pushed request: for another client",
-        _PUSHED,
+        _PUSHING,
         'if form.get("client_id", party.client_id) != party.client_id:',
         'if not form.get("client_id", party.client_id):',
         f"{_TESTS}/test_pushed_requests.py::test_an_access_token_pushes_for_its_own_client_only",

@@ -1,0 +1,121 @@
+"""Stages at the address of an interaction: its rows are read, and the form of the consent page acts."""
+
+from contextlib import suppress
+
+from django.http import HttpRequest, HttpResponse
+from django.urls import reverse
+
+from consent import views as consent_page
+from consent.views import MORE_TIME, SHARE, CodeWantedError, on_to
+from infra import browser
+from infra.paths import path_with_id
+from presentation.entrances.context import ResumeContext
+from presentation.entrances.sending import redirect_to
+from presentation.fast_path.reading import read_interaction
+from presentation.requests import answers, interactions, more_time
+from presentation.requests.interactions import InteractionGoneError
+from wallet.decorators import NOT_ME, TRY_AGAIN, page_of
+from wallet.sign_in import sessions
+
+
+def read_rows(context: ResumeContext) -> None:
+    """The interaction and the session of the browser; for a yes also a free index in a status list."""
+    request = context.request
+    context.rows = read_interaction(
+        context.interaction_id,
+        session_digest=sessions.digest_in(request),
+        wants_index=_decision(request) == SHARE,
+        now=context.now,
+    )
+    sessions.was_read(request, context.rows.session)
+
+
+def recall_interaction(context: ResumeContext) -> None:
+    """The interaction, if it is open and this browser's."""
+    context.opened = interactions.recall(
+        context.rows.interaction,
+        browser=browser.digest(context.request),
+        registered_uris=context.rows.registered_uris,
+        now=context.now,
+    )
+
+
+def show_form_problem(context: ResumeContext) -> HttpResponse | None:
+    """After a form without a decision: the consent page, which also shows a decision made meanwhile."""
+    consent_id = context.opened.row.consent_id
+    if TRY_AGAIN not in context.request.GET or consent_id is None:
+        return None
+    return on_to(reverse("consent_review", args=[consent_id], query={TRY_AGAIN: 1}))
+
+
+def give_more_time(context: ResumeContext) -> HttpResponse | None:
+    """More time, if the person asks for it, and back to their page; where it cannot be, the page says why."""
+    if _decision(context.request) != MORE_TIME:
+        return None
+    row = context.opened.row
+    given = more_time.give(context.opened, now=context.now)
+    page = page_of(row.errand_id, context.request.POST.get("page", ""))
+    if given and not page and row.consent_id:
+        page = path_with_id("consent_review", row.consent_id)
+    if given and page:
+        return on_to(f"{page}?{MORE_TIME}=1")
+    return on_to(page or interactions.path_of(row))
+
+
+def read_choice(context: ResumeContext) -> HttpResponse | None:
+    """What the holder chose; a page or a redirect if the form decides nothing."""
+    session, consent = context.session, context.opened.row.consent
+    if session is None or consent is None:
+        return None
+    try:
+        choice = consent_page.read_choice(context.request, consent, session, now=context.now)
+    except CodeWantedError:
+        context.confirms_by_code = True
+        return None
+    if isinstance(choice, HttpResponse):
+        return choice
+    context.choice = choice
+    return None
+
+
+def answer_at_once(context: ResumeContext) -> HttpResponse | None:
+    """Stores a yes together with its answer, and sends that; None where it has to go step by step."""
+    session, choice = context.session, context.choice
+    if session is None or choice is None or not choice.shares:
+        return None
+    answer = answers.answer_at_once(
+        context.opened, session, context.rows.free_index, switched_on=choice.switched_on, now=context.now
+    )
+    return None if answer is None else redirect_to(context.opened.return_address.with_answer(answer))
+
+
+def store_choice(context: ResumeContext) -> HttpResponse | None:
+    """Stores what the holder chose; a page if the question was decided otherwise meanwhile."""
+    session, consent, choice = context.session, context.opened.row.consent, context.choice
+    if session is None or consent is None or choice is None:
+        return None
+    return consent_page.store_choice(context.request, consent, session, choice, now=context.now)
+
+
+def decide_late(context: ResumeContext, gone: InteractionGoneError) -> HttpResponse | None:
+    """Acts on a form that came after the end of its interaction, as far as it still counts.
+
+    "Not me" signs the holder out in any browser. Other decisions count only in the browser that began, and
+    none after the expiry.
+    """
+    row, session, decision = gone.interaction, context.session, _decision(context.request)
+    answered = gone.own and row is not None and row.outcome
+    if decision == MORE_TIME or not (answered or decision == NOT_ME):
+        return None
+    if context.request.method != "POST" or session is None or row is None or row.consent is None:
+        return None
+    with suppress(CodeWantedError):  # too late for a code as well
+        choice = consent_page.read_choice(context.request, row.consent, session, now=context.now)
+        if isinstance(choice, HttpResponse):
+            return choice
+        return consent_page.store_choice(context.request, row.consent, session, choice, now=context.now)
+    return None
+
+
+def _decision(request: HttpRequest) -> str:
+    return request.POST.get("decision", "") if request.method == "POST" else ""

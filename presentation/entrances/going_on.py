@@ -1,0 +1,81 @@
+"""Stages of every browser with an open interaction: its next step is found, prepared, and led to."""
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from consent.views import on_to
+from infra import log_context
+from infra.paths import path_with_id
+from presentation import error_pages
+from presentation.entrances.context import Context
+from presentation.entrances.sending import send
+from presentation.errors import AccessDeniedError
+from presentation.requests import answers, interactions
+from presentation.requests.next_step import Step, next_step, prepare
+from wallet.decorators import NOT_ME
+from wallet.sign_in import sessions
+
+
+def find_session(context: Context) -> None:
+    """The holder who is signed in in this browser, if anybody is. From here on the response depends on it."""
+    context.session = sessions.current(context.request, now=context.now)
+
+
+def find_next_step(context: Context) -> None:
+    """What must happen next, computed from the request, the holder and the decision."""
+    context.following = next_step(
+        context.opened, context.session, now=context.now, by_code=context.confirms_by_code
+    )
+
+
+def refuse_after_no(context: Context) -> None:
+    """The holder declined."""
+    if context.following.step is Step.REFUSE:
+        raise AccessDeniedError
+
+
+def send_answer(context: Context) -> HttpResponse | None:
+    """Presents the credential after a yes, closes the interaction, and sends the answer."""
+    if context.following.step is not Step.ANSWER:
+        return None
+    answer = answers.answer(context.opened, context.following, context.session, now=context.now)
+    return send(context.opened, answer)
+
+
+def say_nothing_matches(context: Context) -> HttpResponse | None:
+    """The page about a request that the holder's credential cannot meet; at the interaction's own address."""
+    if context.following.step is Step.UNAVAILABLE and not context.opened.is_new:
+        return error_pages.unavailable(context.request, context.opened)
+    return None
+
+
+def insert_rows(context: Context) -> None:
+    """Inserts what the step needs: the question or the redirect task, and a new interaction itself."""
+    opened, following = context.opened, context.following
+    asked_before = opened.row.consent_id
+    prepare(opened, following, now=context.now)
+    client_id = opened.relying_party.client_id
+    if opened.is_new:
+        log_context.bind(first_step=following.step, client_id=client_id)
+    elif opened.row.consent_id != asked_before:
+        log_context.bind(asked=True, client_id=client_id)
+
+
+def lead_to_step(context: Context) -> HttpResponse:
+    """Redirects to the page of the step."""
+    signed_out = context.following.step is Step.SIGN_IN and NOT_ME in context.request.GET
+    return on_to(address_of_step(context) + (f"?{NOT_ME}=1" if signed_out else ""))
+
+
+def address_of_step(context: Context) -> str:
+    """The page of the step, for which `insert_rows` has inserted the row that it needs."""
+    row = context.opened.row
+    match context.following.step:
+        case Step.SIGN_IN:
+            return reverse("wallet_sign_in", args=[row.errand_id])
+        case Step.ENROLL:
+            return reverse("wallet_identity", args=[row.errand_id])
+        case Step.CONSENT:
+            return path_with_id("consent_review", row.consent_id)  # type: ignore[arg-type]
+        case _:
+            return interactions.path_of(row)

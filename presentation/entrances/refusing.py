@@ -1,0 +1,136 @@
+"""What a refusal of a stage becomes: an error for the relying party, or a page."""
+
+from contextlib import suppress
+
+from django.http import HttpRequest, HttpResponse
+from django.utils import timezone
+
+from infra import browser, log_context
+from infra.limits import LimitReachedError
+from infra.outbound.calls import OutboundError
+from infra.served import noting
+from infra.waiting import NoThreadFreeError
+from presentation import error_pages
+from presentation.entrances.context import AuthorizeContext, Context, ResumeContext
+from presentation.entrances.deciding import decide_late
+from presentation.entrances.sending import after_delivery, redirect_to, refuse
+from presentation.errors import (
+    AccessDeniedError,
+    AuthorizationError,
+    TemporarilyUnavailableError,
+    UntrustedRequestError,
+)
+from presentation.models import RelyingParty
+from presentation.requests import answers, interactions
+from presentation.requests.client import Client
+from presentation.requests.delivery import posting
+from presentation.requests.interactions import InteractionGoneError
+
+REFUSALS = (AuthorizationError, UntrustedRequestError, InteractionGoneError, LimitReachedError)
+
+
+def at_authorize(context: AuthorizeContext, refusal: Exception) -> HttpResponse:
+    """The response to an authorization request that a stage refused with one of REFUSALS."""
+    match refusal:
+        case AuthorizationError() if context.continues:
+            return at_interaction(context, refusal)
+        case AuthorizationError():
+            return _refuse_at_once(context.request, context.client, refusal)
+        case LimitReachedError():
+            wait = refusal.retry_after(context.now)
+            return _refuse_after_click(context.request, context.client, wait)
+        case UntrustedRequestError():
+            log_context.bind(first_step="untrusted")
+            return error_pages.untrusted(context.request, refusal)
+        case InteractionGoneError():
+            return gone(context.request, refusal)
+        case _:
+            raise refusal
+
+
+def at_interaction(context: Context, refusal: Exception) -> HttpResponse:
+    """The response to a request with an interaction, which a stage refused with one of REFUSALS.
+
+    An error of the request closes the interaction and goes to the relying party.
+    """
+    if isinstance(refusal, AuthorizationError):
+        try:
+            return refuse(context.opened, refusal, now=context.now)
+        except (UntrustedRequestError, InteractionGoneError) as later:  # the address or the interaction ended
+            refusal = later
+    if isinstance(refusal, UntrustedRequestError):
+        return error_pages.untrusted(context.request, refusal)
+    if isinstance(refusal, InteractionGoneError):
+        late = decide_late(context, refusal) if isinstance(context, ResumeContext) else None
+        return refuse_expired(refusal) or late or gone(context.request, refusal)
+    raise refusal
+
+
+def gone(request: HttpRequest, refusal: InteractionGoneError) -> HttpResponse:
+    """The page about the delivery of a posted answer, or the page with a link back to the relying party."""
+    if refusal.own and refusal.interaction is not None and refusal.interaction.answer_is_posted:
+        return after_delivery(refusal.interaction)
+    return error_pages.gone(request, refusal)
+
+
+def refuse_expired(refusal: InteractionGoneError) -> HttpResponse | None:
+    """Refuses an expired interaction whose answer is posted, when its browser returns; None for others.
+
+    For an answer by redirect, the page of `gone` has a link that carries the refusal.
+    """
+    interaction = refusal.interaction
+    if not refusal.own or interaction is None or not interaction.response_uri:
+        return None
+    with suppress(UntrustedRequestError, InteractionGoneError):  # another tab may have been first
+        now = timezone.now()
+        if opened := interactions.expired(interaction, now=now):
+            return refuse(opened, AccessDeniedError(), now=now)
+    return None
+
+
+def straight_back(refusal: InteractionGoneError) -> HttpResponse | None:
+    """Takes the refusal of an expired interaction home, for a person who asked to leave; None for others."""
+    if not refusal.own or refusal.interaction is None or refusal.interaction.outcome:
+        return None
+    address = error_pages.way_back(refusal.interaction, own=True)
+    return redirect_to(address) if address else None
+
+
+def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
+    """Sends the relying party the error of a request that cannot be met in any browser, or by our fault."""
+    party, address = client.relying_party, client.return_address
+    _note(request, party, error)
+    answer = answers.refusal(error)
+    if not address.posted:
+        return redirect_to(address.with_answer(answer))
+    accepted, onward = True, None
+    try:
+        onward = posting.report(
+            party, address, answer, network_address=browser.address(request), now=timezone.now()
+        )
+    except NoThreadFreeError:
+        return error_pages.refused(request, party, error, accepted=False, status=503)
+    except OutboundError:
+        accepted = False
+    if onward:
+        # Without a fragment of its own the browser would append that of the address it requested, which an
+        # attacker may have chosen (RFC 9700 §4.1.3).
+        return redirect_to(onward if "#" in onward else f"{onward}#")
+    return error_pages.refused(request, party, error, accepted=accepted)
+
+
+def _refuse_after_click(request: HttpRequest, client: Client, retry_after: str) -> HttpResponse:
+    """The page about a limit that refuses this browser and not every one, with a link that carries the error.
+
+    Sent at once, the error would tell whoever redirects the browser here and back whether somebody is signed
+    in in it, or has been here before. retry_after: seconds.
+    """
+    error = TemporarilyUnavailableError()
+    _note(request, client.relying_party, error)
+    return error_pages.too_many(request, client, error, retry_after)
+
+
+def _note(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> None:
+    """For the developer, and, without the description, for the log."""
+    noting(request, error_pages.RefusedRequest).refused_with = error
+    log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)

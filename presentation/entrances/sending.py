@@ -1,0 +1,54 @@
+"""Sends answers to relying parties: by a redirect of the browser, or by posting them."""
+
+from datetime import datetime
+
+from django.conf import settings
+from django.http import HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+
+from consent.views import on_to
+from presentation.errors import AuthorizationError
+from presentation.models import Interaction
+from presentation.requests import answers
+from presentation.requests.delivery import deliveries
+from presentation.requests.interactions import OpenInteraction
+
+
+def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> HttpResponse:
+    """Closes the interaction with this error, and sends it."""
+    return send(opened, answers.refuse(opened, error, now=now))
+
+
+def send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
+    """Sends the answer with which the interaction was closed just now, so that its address is checked."""
+    if not opened.return_address.posted:
+        return redirect_to(opened.return_address.with_answer(answer))
+    deliveries.deliver(opened.row, checked=True, now=timezone.now())
+    return after_delivery(opened.row)
+
+
+def after_delivery(interaction: Interaction) -> HttpResponse:
+    """Redirects to where the relying party sends the browser, or to the page about the delivery."""
+    kept = deliveries.of(interaction)
+    onward = deliveries.onward(kept, now=timezone.now()) if kept else None
+    if onward:
+        return redirect_to(onward)
+    return on_to(reverse("delivery", args=[interaction.id]))
+
+
+def redirect_to(address: str) -> HttpResponse:
+    """303 to a checked address of a relying party (RFC 9700 §4.12: never 307 after a form).
+
+    Django's HttpResponseRedirect would refuse private-use schemes and long locations, which are valid here.
+    """
+    return HttpResponse(
+        status=303,
+        headers={
+            "Location": address,
+            "Cache-Control": "no-store",
+            # The answer's, and not that of the pages, which a cookie of the browser may decide.
+            "Content-Language": settings.LANGUAGE_CODE,
+            "Referrer-Policy": "no-referrer",
+        },
+    )
