@@ -14,10 +14,11 @@ from infra.again import again_after
 from infra.served import noting
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
-from presentation.requests.answers import issuer, refusal
 from presentation.requests.client import Client, is_registered
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
+from presentation.requests.wire_formats.registered import wire_format_of
+from presentation.requests.wire_formats.wire_format import issuer
 
 
 class RefusedRequest(HttpRequest):
@@ -54,7 +55,8 @@ def too_many(
     A response URI is for machines, so the link leads to the front page then. retry_after: seconds.
     """
     party, address = client.relying_party, client.return_address
-    way_back = _front_page(party) if address.posted else address.with_answer(refusal(error))
+    answer = wire_format_of(party).error(error)
+    way_back = _front_page(party) if address.posted else address.with_answer(answer)
     context = {"relying_party": party.name, "way_back": way_back}
     response = render(request, "presentation/too_many.html", context, status=429)
     return again_after(retry_after, _kept_nowhere(response))
@@ -142,7 +144,8 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
     if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
         return ""
     if own and not interaction.outcome:
-        return return_address_of(interaction).with_answer({"error": AccessDeniedError.error, **issuer()})
+        refusal = {"error": AccessDeniedError.error, **issuer()}
+        return return_address_of(interaction).with_answer(refusal)
     return _front_page_of(interaction.redirect_uri)
 
 

@@ -12,7 +12,7 @@ from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, ta
 from presentation.figures import counting
 from presentation.models import AuthorizationCode, Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.openid_connect import codes
-from presentation.requests import more_time
+from presentation.requests import more_time, sign_in_time
 from presentation.requests.delivery import deliveries
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
 
@@ -140,7 +140,7 @@ sessions.Session: session_key session_data | operator’s session | in clear | t
 """,
     periods={
         "deliveries": deliveries.KEPT,
-        "codes": codes.CODE_LIVES,
+        "codes": sign_in_time.CODE_LIVES,
         "access": codes.ACCESS_LIVES,
         "way_back_kept": WAY_BACK_KEPT,
         "nonce_remembered": NONCE_REMEMBERED,

@@ -28,8 +28,8 @@ from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.requests import interactions
-from presentation.requests.authorization_request import parse
 from presentation.requests.parameters import Parameters
+from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from tests.people import ALICE, NORA, register
 from tests.presentation.clients import ask as post_as_client
@@ -299,7 +299,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
 
 def test_the_repr_of_a_request_contains_none_of_its_values(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
-    request = parse(parameters, acme_bank, ONLY_BASIC)
+    request = wire_format_of(acme_bank).read_request(parameters, acme_bank, ONLY_BASIC)
 
     printed = repr([parameters, request, request.transaction_data])
 

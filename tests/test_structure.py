@@ -167,6 +167,19 @@ def test_only_config_and_the_edges_of_an_app_import_its_views_endpoints_and_admi
     assert wrong == []
 
 
+def test_the_flow_asks_for_no_wire_format_but_in_one_place() -> None:
+    """Which format a registration has is decided by `wire_formats`, and not again on the way."""
+    asks = re.compile(r"\bOPENID_CONNECT\b|\bWireFormat\.[A-Z]|party\.wire_format\b|request\.openid\b")
+    wrong = [
+        name
+        for name, path in modules()
+        if name.startswith(("presentation.requests.", "presentation.entrances."))
+        and not name.startswith("presentation.requests.wire_formats.")
+        and asks.search(path.read_text())
+    ]
+    assert wrong == []
+
+
 def test_nothing_outside_imports_the_sandbox() -> None:
     wrong = [
         f"{name} imports {imported}"

@@ -12,11 +12,11 @@ from presentation.entrances.context import AuthorizeContext
 from presentation.entrances.going_on import address_of_step
 from presentation.entrances.sending import redirect_to
 from presentation.models import RelyingParty
-from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests import interactions
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import identify
 from presentation.requests.parameters import LONGEST_QUERY, Parameters
+from presentation.requests.wire_formats.registered import wire_format_of
 from wallet.sign_in import sessions
 
 FORM = "application/x-www-form-urlencoded"
@@ -33,7 +33,8 @@ def lead_from_post(request: HttpRequest) -> HttpResponse:
         if request.method == "POST" and _IN_AN_ADDRESS.fullmatch(form):
             query = form.decode("ascii")
             client_id = Parameters.from_query(query).values.get("client_id", "")
-            if RelyingParty.objects.filter(client_id=client_id, wire_format=OPENID_CONNECT).exists():
+            party = RelyingParty.objects.filter(client_id=client_id).first()
+            if party is not None and wire_format_of(party).takes_posts:
                 return redirect_to(f"{request.path}?{query}")
     return HttpResponseNotAllowed(["GET", "HEAD"])
 

@@ -12,12 +12,12 @@ from presentation.relying_parties.authentication.authentication import authentic
 from presentation.relying_parties.authentication.bearer import access_by
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
-from presentation.requests.authorization_request import parse
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, identify, read_for
 from presentation.requests.interactions import NONCE_USED
 from presentation.requests.parameters import LIMITS, Parameters
+from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue
 
 # A relying party may push every request of every holder from one address, so this is four times the limit
@@ -77,7 +77,8 @@ def check_request(context: PushContext) -> None:
     carried, party = context.carried, context.party
     context.client = identify(carried, read_for(carried, party.client_id, now=context.now))
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
-    parse(carried.parameters, party, catalogue.at(context.client.scopes_stamp))
+    scopes = catalogue.at(context.client.scopes_stamp)
+    wire_format_of(party).read_request(carried.parameters, party, scopes)
     if context.client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
 

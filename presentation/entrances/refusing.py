@@ -21,10 +21,11 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import RelyingParty
-from presentation.requests import answers, interactions
+from presentation.requests import interactions
 from presentation.requests.client import Client
 from presentation.requests.delivery import posting
 from presentation.requests.interactions import InteractionGoneError
+from presentation.requests.wire_formats.registered import wire_format_of
 
 REFUSALS = (AuthorizationError, UntrustedRequestError, InteractionGoneError, LimitReachedError)
 
@@ -100,7 +101,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     """Sends the relying party the error of a request that cannot be met in any browser, or by our fault."""
     party, address = client.relying_party, client.return_address
     _note(request, party, error)
-    answer = answers.refusal(error)
+    answer = wire_format_of(party).error(error)
     if not address.posted:
         return redirect_to(address.with_answer(answer))
     accepted, onward = True, None

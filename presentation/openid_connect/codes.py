@@ -31,10 +31,10 @@ from presentation.machine_errors import InvalidTokenError, MachineError, Missing
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
 from presentation.openid_connect import contents
 from presentation.openid_connect.claims_parameter import AUTH_TIME
-from presentation.openid_connect.sign_in_time import hour_will_do, told
 from presentation.openid_connect.translation import OpenIDRequest
 from presentation.relying_parties.authentication.bearer import REFUSED
 from presentation.requests.authorization_request import AuthorizationRequest
+from presentation.requests.sign_in_time import CODE_LIVES, hour_will_do, told
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
 from wallet.status_lists import standing
@@ -42,7 +42,7 @@ from wallet.status_lists import standing
 log = structlog.get_logger(__name__)
 
 GRANT_TYPE = "authorization_code"
-CODE_LIVES, ACCESS_LIVES = timedelta(seconds=60), timedelta(minutes=5)
+ACCESS_LIVES = timedelta(minutes=5)
 # An exchange that began while the code was open may end so much later: the client's keys are fetched first.
 # Until then the consent record says that the answer can be collected, and not that nothing was shared.
 EXCHANGE_TAKES = timedelta(seconds=30)

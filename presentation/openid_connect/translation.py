@@ -27,12 +27,10 @@ from wallet.credential.claims import (
 
 Names = Collection[str]
 OPENID = "openid"  # the scope that every request has, and the id of its credential query
-SHORTEST_NONCE = 16  # of those that a key binding repeats
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
 _GIVEN = {*OF_THE_ANSWER, *OPENID_PROVEN.values(), PRESENTATION}  # though no path of a credential has them
 _LEGIBLE = re.compile(r"(scope|claim) [\w.:-]{1,80}", re.ASCII)  # others are not repeated in a log
-VISIBLE = re.compile(r"[\x21-\x7e]+")
 _SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
 
 
@@ -66,16 +64,6 @@ class OpenIDRequest:
         if LOGIN in self.prompt:
             return timedelta(0)
         return None if self.max_age is None else timedelta(seconds=self.max_age)
-
-
-def key_binding_nonce(values: Mapping[str, str]) -> str:
-    """The nonce that the key binding repeats, and that identifies the request; empty if there is none.
-
-    Many clients send none, or a short one. The code challenge is new in every request too.
-    """
-    nonce = values.get("nonce", "")
-    long_enough = len(nonce) >= SHORTEST_NONCE and VISIBLE.fullmatch(nonce)
-    return nonce if long_enough else values.get("code_challenge", "")
 
 
 def read(

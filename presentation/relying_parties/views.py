@@ -9,7 +9,7 @@ from django.views.decorators.cache import cache_control, never_cache
 from infra.reading import only_read
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests import answers
+from presentation.requests.wire_formats.wire_format import issuer
 
 
 @only_read
@@ -31,4 +31,4 @@ def begin_again(request: HttpRequest, client_id: str) -> HttpResponse:
     if not (address := party.initiate_login_uri):
         return render(request, "presentation/begin_again.html", {"relying_party": party.name})
     mark = "&" if "?" in address else "?"
-    return HttpResponseRedirect(f"{address}{mark}{urlencode(answers.issuer())}", status=303)
+    return HttpResponseRedirect(f"{address}{mark}{urlencode(issuer())}", status=303)

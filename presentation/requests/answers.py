@@ -8,15 +8,11 @@ does all three in one statement. If that cannot be, or another request was first
 The line of the request in the log says what came of it (`config.middleware.EveryRequest`).
 """
 
-import json
-import secrets
 from collections.abc import Collection, Sequence
 from contextlib import nullcontext
 from datetime import datetime
-from typing import Any
 
 import structlog
-from django.conf import settings
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
 
 from consent import decisions
@@ -36,14 +32,14 @@ from presentation.errors import (
 )
 from presentation.fast_path.reading import StatusIndex
 from presentation.fast_path.writing import write_answer
-from presentation.models import AuthorizationCode, Interaction, RelyingParty
-from presentation.openid_connect import codes
-from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
+from presentation.models import Interaction
 from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
 from presentation.requests.next_step import Match, NextStep, Step, next_step
+from presentation.requests.wire_formats.registered import wire_format_of
+from presentation.requests.wire_formats.wire_format import Presented
 from presentation.transaction_data import entries
 from presentation.webhooks import telling
 from wallet.account import subjects
@@ -79,20 +75,16 @@ def answer(
             match, consent = presentable(opened, ready)
             wanted = what_to_present(opened, match, consent, decisions.shared_by(consent), now=now)
             presentations = credentials.present(match.credential, wanted, now=now)
-            code: AuthorizationCode | None = None
-            if opened.request.openid:
-                (presentation,), ((_paths, binding),) = presentations, wanted
-                answer, code = _with_code(opened, presentation, binding.subject, session, now=now)
-            else:
-                answer = with_tokens(presentations, match, party)
+            presented = _presented(opened, match, wanted, presentations, session)
+            answer = wire_format_of(party).answer(presented, now=now)
             # In one transaction: its code, or the delivery of a posted answer, is stored with the end.
-            with transaction.atomic() if address.posted or code else nullcontext():
+            with transaction.atomic() if address.posted or answer.code else nullcontext():
                 _close(row, Interaction.Outcome.TOKEN, now=now)
-                if code:
-                    code.save(force_insert=True)
-                    decisions.let_collect(consent.id, until=code.expires_at + codes.EXCHANGE_TAKES)
+                if answer.code and answer.collected_until:
+                    answer.code.save(force_insert=True)
+                    decisions.let_collect(consent.id, until=answer.collected_until)
                 if address.posted:
-                    deliveries.keep(row, address, answer, opened.request.recipient, now=now)
+                    deliveries.keep(row, address, answer.parameters, opened.request.recipient, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except InvalidRequestUriError:  # the handle was used
@@ -105,7 +97,7 @@ def answer(
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
-    return answer
+    return answer.parameters
 
 
 def _end_as_twin(row: Interaction, *, now: datetime) -> None:
@@ -130,7 +122,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         _close(row, Interaction.Outcome.ERROR, error=error.error, now=now)
         if row.consent is not None and row.consent.decision == Consent.Decision.GRANTED:
             decisions.note_undelivered(row.consent.id, now=now)
-        answer = refusal(error)
+        answer = wire_format_of(opened.relying_party).error(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
     log_context.bind(
@@ -142,42 +134,26 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
     return answer
 
 
-def refusal(error: AuthorizationError) -> dict[str, str]:
-    """The parameters of an error (RFC 6749 §4.2.2.1), with the issuer (RFC 9207 §2)."""
-    return error.as_parameters() | issuer()
+Wanted = list[tuple[list[ClaimPath], credentials.Binding]]  # of each presentation
 
 
-def issuer() -> dict[str, str]:
-    """`iss` (RFC 9207 §2). Encrypted answers and tokens in the contract's wire format do not have it."""
-    return {"iss": settings.BASE_URL}
-
-
-def with_tokens(presentations: Sequence[str], match: Match, party: RelyingParty) -> dict[str, str]:
-    """`vp_token`: the SD-JWT VC itself (the contract), or a JSON object (OpenID4VP 1.0 §8.1).
-
-    presentations: one for each part of the selection. That of several scopes answers several credential
-    queries; the object then has it under the id of each.
-    """
-    if party.wire_format == RelyingParty.WireFormat.STRING:
-        (presentation,) = presentations  # see `Query.only_one`
-        return {"vp_token": presentation}
-    answered = zip(match.selection.parts, presentations, strict=True)
-    by_query = {id: [presentation] for query_ids, presentation in answered for id in query_ids}
-    return {"vp_token": json.dumps(by_query, separators=(",", ":")), **issuer()}
-
-
-def _with_code(
-    opened: OpenInteraction, presentation: str, number: str, session: HolderSession | None, *, now: datetime
-) -> tuple[dict[str, str], AuthorizationCode]:
-    """The answer of OpenID Connect, and the row of its code, which has the presentation.
-
-    number: by which the relying party recognises the holder; empty if it may not.
-    """
-    if session is None:
-        raise ServerError
-    facts: dict[str, Any] = {"subject": number or secrets.token_urlsafe(32), "session": session}
-    code, row = codes.make(opened.row, opened.request, presentation, **facts, now=now)
-    return {"code": code, **issuer()}, row
+def _presented(
+    opened: OpenInteraction,
+    match: Match,
+    wanted: Wanted,
+    presentations: Sequence[str],
+    session: HolderSession | None,
+) -> Presented:
+    """What the answer is made of. The number to recognise the holder by is the same in all presentations."""
+    _paths, binding = wanted[0]
+    return Presented(
+        interaction=opened.row,
+        request=opened.request,
+        selection=match.selection,
+        presentations=presentations,
+        subject=binding.subject,
+        session=session,
+    )
 
 
 def presentable(opened: OpenInteraction, ready: NextStep) -> tuple[Match, Consent]:
@@ -202,7 +178,7 @@ def presentable(opened: OpenInteraction, ready: NextStep) -> tuple[Match, Consen
 
 def what_to_present(
     opened: OpenInteraction, match: Match, consent: Consent, shared: Collection[ClaimPath], *, now: datetime
-) -> list[tuple[list[ClaimPath], credentials.Binding]]:
+) -> Wanted:
     """For each presentation its claims, and what it is bound to. shared: the claims of all together.
 
     Transaction data is bound to one presentation: see `entries.authorising`. The number to recognise the
@@ -280,7 +256,8 @@ def answer_at_once(
     nothing is stored then, or the yes, or the yes and the index.
     """
     row, party = opened.row, opened.relying_party
-    if party.wire_format == OPENID_CONNECT:
+    wire_format = wire_format_of(party)
+    if wire_format.collected:
         return None
     if index is None or opened.return_address.posted or notifies(row) or connection.vendor != "postgresql":
         return None
@@ -300,4 +277,4 @@ def answer_at_once(
     if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):
         return None
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
-    return with_tokens([presentation], match, party)
+    return wire_format.answer(_presented(opened, match, wanted, [presentation], session), now=now).parameters

@@ -16,13 +16,10 @@ from django.utils.translation import gettext as _
 
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.fast_path.reading import RequestRows, read_request
-from presentation.models import CertifiedClientID, RedirectURI, RelyingParty, ResponseURI
-from presentation.openid_connect import translation
+from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
-from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.parameters import (
-    CODE,
     DIRECT_POST,
     FRAGMENT,
     POSTED,
@@ -30,6 +27,7 @@ from presentation.requests.parameters import (
     RESPONSE_MODES,
     Parameters,
 )
+from presentation.requests.wire_formats.registered import wire_format_of
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
 # hosts, and for no others, the port may differ from the registered one.
@@ -154,12 +152,9 @@ def read_for(
 ) -> RequestRows:
     """All rows that a request of this client needs; the digests are those of `read_request`."""
     parameters = carried.parameters
-    nonce = parameters.values.get("nonce", "")
-    if parameters.values.get("response_type") == CODE:
-        nonce = translation.key_binding_nonce(parameters.values)
     return read_request(
         client_id,
-        nonce_digest=nonce_digest(nonce),
+        nonce_digest=nonce_digest(parameters.nonce),
         request_hash=parameters_hash(parameters),
         browser=browser,
         session_digest=session_digest,
@@ -184,8 +179,7 @@ def identify(carried: CarriedRequest, rows: RequestRows) -> Client:
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
-    if not posted:
-        response_mode = QUERY if party.wire_format == OPENID_CONNECT else FRAGMENT
+    response_mode = wire_format_of(party).response_mode(response_mode)
     state = parameters.values.get("state")
     return Client(
         party,
@@ -205,16 +199,6 @@ def active_party(client_id: str) -> RelyingParty:
     if party is None:
         raise not_active("client_id must name an active relying party")
     return party
-
-
-def certified(client_id: str) -> CertifiedClientID | None:
-    """The registration of a client ID that only a certificate proves, of an active relying party."""
-    if ":" not in client_id:
-        return None
-    registered = CertifiedClientID.objects.filter(
-        client_id=client_id, relying_party__state=RelyingParty.State.ACTIVE
-    ).exclude(relying_party__wire_format=OPENID_CONNECT)
-    return registered.select_related("relying_party").first()
 
 
 def registered_uris(party: RelyingParty, *, posted: bool = False) -> list[str]:

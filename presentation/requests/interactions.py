@@ -26,10 +26,10 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
-from presentation.requests.authorization_request import AuthorizationRequest, parse
+from presentation.requests.authorization_request import AuthorizationRequest
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
-from presentation.requests.parameters import FRAGMENT, QUERY, Parameters
+from presentation.requests.parameters import Parameters
+from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
 from wallet.sign_in import known_browsers
@@ -91,7 +91,8 @@ class OpenInteraction:
 
         Scopes mean what they meant when the interaction began.
         """
-        return parse(self.parameters, self.relying_party, self.scopes)
+        wire_format = wire_format_of(self.relying_party)
+        return wire_format.read_request(self.parameters, self.relying_party, self.scopes)
 
     @property
     def scopes(self) -> Scopes:
@@ -140,13 +141,13 @@ def begin(
         requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
     )
     scopes = catalogue.at(client.scopes_stamp)
-    request = parse(parameters, party, scopes)
+    request = wire_format_of(party).read_request(parameters, party, scopes)
     if client.nonce_used:
         raise InvalidRequestError(NONCE_USED)
-    if request.openid and request.openid.allows_no_page:
+    if request.allows_no_page:
         raise InteractionRequiredError
     row = _new_row(client, parameters, browser=browser, now=now)
-    row.scopes = _text_of_scopes(parameters, party, scopes)
+    row.scopes = f"[{','.join(scopes[urn].text for urn in dict.fromkeys(request.scopes) if urn in scopes)}]"
     opened = OpenInteraction(row, client.return_address, client.registered_uris, is_new=True)
     opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
@@ -209,18 +210,9 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
     return row
 
 
-def _text_of_scopes(parameters: Parameters, party: RelyingParty, scopes: Scopes) -> str:
-    """The scopes that the request depends on: those it names, or those that allow its claims."""
-    named = None if party.wire_format == OPENID_CONNECT else parameters.values.get("scope")
-    urns = party.allowed_scopes if named is None else named.split(" ")
-    return f"[{','.join(scopes[urn].text for urn in dict.fromkeys(urns) if urn in scopes)}]"
-
-
 def return_address_of(row: Interaction) -> ReturnAddress:
     """The return address, whose URI was registered when the interaction began."""
-    mode = row.parameters.get("response_mode") or FRAGMENT
-    if row.relying_party.wire_format == OPENID_CONNECT and not row.response_uri:
-        mode = QUERY
+    mode = wire_format_of(row.relying_party).response_mode(row.parameters.get("response_mode", ""))
     return ReturnAddress(row.response_uri or row.redirect_uri, row.parameters.get("state"), mode)
 
 

@@ -27,12 +27,11 @@ from presentation.dcql.evaluation import Offer, Selection, covered, select_for_a
 from presentation.dcql.queries import Query
 from presentation.fast_path.writing import write_question
 from presentation.models import RelyingParty
-from presentation.openid_connect import sign_in_time
-from presentation.openid_connect.codes import CODE_LIVES
-from presentation.requests import interactions
+from presentation.requests import interactions, sign_in_time
 from presentation.requests.authorization_request import AuthorizationRequest, offered
 from presentation.requests.interactions import OpenInteraction
 from presentation.requests.more_time import longest_end
+from presentation.requests.sign_in_time import CODE_LIVES
 from presentation.transaction_data import entries
 from wallet import errands
 from wallet.account import fresh, subjects
@@ -178,7 +177,7 @@ def earliest_sign_in(opened: OpenInteraction, *, now: datetime) -> datetime | No
     moments = []
     if any(value.consequential for value in request.transaction_data):
         moments.append(began - FRESH_FACTOR)
-    if request.openid and (longest := request.openid.longest_since_sign_in) is not None:
+    if (longest := request.longest_since_sign_in) is not None:
         collected_by = now + CODE_LIVES
         moments.append(sign_in_time.earliest(longest, began=began, now=now, collected_by=collected_by))
     return max(moments, default=None)
@@ -186,12 +185,12 @@ def earliest_sign_in(opened: OpenInteraction, *, now: datetime) -> datetime | No
 
 def _signed_in_too_long_ago(opened: OpenInteraction, session: HolderSession, *, now: datetime) -> bool:
     """Whether the holder has to prove a factor again: because of the time, or because it was told already."""
-    earliest, openid = earliest_sign_in(opened, now=now), opened.request.openid
+    earliest, request = earliest_sign_in(opened, now=now), opened.request
     if earliest is not None and session.signed_in_at < earliest:
         return True
-    if openid is None or not openid.wants_auth_time or sessions.may_tell_time(session, opened.row.id):
+    if not request.tells_sign_in_time or sessions.may_tell_time(session, opened.row.id):
         return False
-    longest, collected_by = openid.longest_since_sign_in, now + CODE_LIVES
+    longest, collected_by = request.longest_since_sign_in, now + CODE_LIVES
     return not sign_in_time.hour_will_do(session.signed_in_at, longest, collected_by=collected_by)
 
 
@@ -200,8 +199,8 @@ def _good_from(opened: OpenInteraction, step: Step, *, now: datetime) -> datetim
 
     Otherwise a session that is only too old for OpenID Connect would lead from the task straight back.
     """
-    openid = opened.request.openid
-    depends_on_time = openid and (openid.wants_auth_time or openid.longest_since_sign_in is not None)
+    request = opened.request
+    depends_on_time = request.tells_sign_in_time or request.longest_since_sign_in is not None
     return now if depends_on_time and step is Step.SIGN_IN else earliest_sign_in(opened, now=now)
 
 
@@ -290,7 +289,7 @@ def _requester(opened: OpenInteraction, *, recognises: bool) -> Requester:
         receiver=address.destination if address.posted else "",
         sector=party.recognises_in if recognises else "",
         recognised_by="\n".join(party.names_in_sector()) if recognises else "",
-        number_once="sub" if opened.request.openid and not recognises else "",
+        number_once="" if recognises else opened.request.number_once,
     )
 
 

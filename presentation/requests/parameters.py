@@ -46,6 +46,8 @@ LIMITS: Mapping[str, int] = MappingProxyType(
         "prompt": 100,
     }
 )
+SHORTEST_NONCE = 16
+VISIBLE = re.compile(r"[\x21-\x7e]+")
 CARRIERS = frozenset({"request", "request_uri"})  # parameters that carry a whole request (RFC 9101 §5)
 
 # Matches what a query must not contain (RFC 3986 §3.4, read generously): anything but visible ASCII.
@@ -103,6 +105,19 @@ class Parameters:
     def carriers(self) -> frozenset[str]:
         """Which of CARRIERS the request has, usable or not."""
         return CARRIERS & (self.values.keys() | self.problems.keys())
+
+    @property
+    def nonce(self) -> str:
+        """The nonce that a key binding repeats, and that identifies the request; empty if there is none.
+
+        Many clients of OpenID Connect send none, or a short one. The code challenge is new in every request
+        too.
+        """
+        nonce = self.values.get("nonce", "")
+        if self.values.get("response_type") != CODE:
+            return nonce
+        long_enough = len(nonce) >= SHORTEST_NONCE and VISIBLE.fullmatch(nonce)
+        return nonce if long_enough else self.values.get("code_challenge", "")
 
     def first_problem(self) -> str | None:
         """The first problem of any parameter, in the order of LIMITS, or None."""

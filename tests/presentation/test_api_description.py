@@ -29,8 +29,7 @@ from presentation.machine_errors import MachineError
 from presentation.outcomes import DELIVERIES, State
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
-from presentation.requests.authorization_request import SHORTEST_NONCE
-from presentation.requests.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES
+from presentation.requests.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES, SHORTEST_NONCE
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, DETAILS, evidence_of, register

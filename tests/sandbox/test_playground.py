@@ -19,8 +19,8 @@ from keys.endpoints import root_der
 from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty, Scope
-from presentation.requests import authorization_request
 from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
+from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from presentation.transaction_data import entries
 from sandbox.playground.examples import URNS, example, for_scopes
@@ -166,11 +166,8 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
     page = client.get(PLAYGROUND, chosen | {"transaction": urn, "transaction_text": example(other, [BASIC])})
 
     sent = request_on(page)
-    parsed = authorization_request.parse(
-        Parameters.from_query(urlsplit(page.context["authorize_url"]).query),
-        bank,
-        ONLY_BASIC,
-    )
+    parameters = Parameters.from_query(urlsplit(page.context["authorize_url"]).query)
+    parsed = wire_format_of(bank).read_request(parameters, bank, ONLY_BASIC)
     assert [value.type for value in parsed.transaction_data] == [urn]
     assert sent["login_hint"] == "x@example.org"
     assert not re.search(r"\s", page.context["authorize_url"])

@@ -98,6 +98,15 @@ class CertifiedClientID(models.Model):
     def __str__(self) -> str:
         return self.client_id
 
+    @classmethod
+    def of_active(cls, client_id: str) -> "CertifiedClientID | None":
+        """The registration of a client ID that only a certificate proves, of an active relying party."""
+        if ":" not in client_id:
+            return None
+        active = cls.objects.filter(client_id=client_id, relying_party__state=RelyingParty.State.ACTIVE)
+        usable = active.exclude(relying_party__wire_format=OPENID_CONNECT)
+        return usable.select_related("relying_party").first()
+
     def clean(self) -> None:
         """Names it by the hash of its certificate if it has no name; raises ValidationError."""
         if not self.certificates:

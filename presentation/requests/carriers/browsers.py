@@ -13,13 +13,13 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.fast_path.reading import RequestRows
+from presentation.models import CertifiedClientID
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import (
     CarriedRequest,
     active_party,
-    certified,
     mistaken,
     read_for,
     usable,
@@ -61,7 +61,7 @@ def _signed(
     parameters: Parameters, carrier: str, client_id: str, *, network_address: str, now: datetime
 ) -> CarriedRequest:
     """The request in a signed object of this client; raises `UntrustedRequestError`."""
-    proof = certified(client_id)
+    proof = CertifiedClientID.of_active(client_id)
     party = proof.relying_party if proof else active_party(client_id)
     value = parameters.values[carrier]
     try:

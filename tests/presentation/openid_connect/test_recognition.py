@@ -17,10 +17,9 @@ from hypothesis import strategies as st
 from consent.models import Consent
 from infra.browser import digest
 from presentation.models import Interaction
-from presentation.openid_connect import sign_in_time
-from presentation.openid_connect.codes import CODE_LIVES
-from presentation.requests import interactions
+from presentation.requests import interactions, sign_in_time
 from presentation.requests.interactions import path_of
+from presentation.requests.sign_in_time import CODE_LIVES
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.people import ALICE, BOB
 from tests.presentation.clients import basic

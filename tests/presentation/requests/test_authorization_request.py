@@ -15,9 +15,9 @@ from presentation.models import RelyingParty
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
     parameters_hash,
-    parse,
 )
 from presentation.requests.parameters import LIMITS, Parameters
+from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from presentation.transaction_data.types import TYPES
 from wallet.credential.credentials import credential_type
@@ -46,7 +46,8 @@ def session_data(**changes: Any) -> str:
 
 
 def read(values: dict[str, str], **allowed: Any) -> AuthorizationRequest:
-    return parse(Parameters(values), RelyingParty(**(EVERYTHING | allowed)), ONLY_BASIC)
+    party = RelyingParty(**(EVERYTHING | allowed))
+    return wire_format_of(party).read_request(Parameters(values), party, ONLY_BASIC)
 
 
 def without(name: str) -> dict[str, str]:
@@ -170,8 +171,9 @@ WRONG = [
 def test_every_mistake_has_its_error_and_says_what_is_wrong(
     parameters: Parameters, error: type[AuthorizationError], says: str
 ) -> None:
+    party = RelyingParty(**EVERYTHING)
     with pytest.raises(error) as raised:
-        parse(parameters, RelyingParty(**EVERYTHING), ONLY_BASIC)
+        wire_format_of(party).read_request(parameters, party, ONLY_BASIC)
 
     assert type(raised.value) is error
     assert says in raised.value.description

@@ -20,6 +20,7 @@ from presentation.fast_path import reading
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import authorization_request, next_step
 from presentation.requests.interactions import path_of
+from presentation.requests.wire_formats.wire_format import WireFormat
 from presentation.transaction_data import entries
 from tests.presentation.clients import access_token, assertion, by_assertion, with_key
 from tests.presentation.dcql.test_dcql_flow import path, query
@@ -32,7 +33,7 @@ from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 STEPS: dict[str, Callable[..., Any]] = {
-    "authorization request parsed": authorization_request.parse,
+    "authorization request parsed": WireFormat.read_request,
     "DCQL query parsed": dcql.parse,
     "transaction data parsed": entries.parse,
     "request matched with the credential": next_step._match,

@@ -211,9 +211,9 @@ MUTANTS = (
     ),
     mutant(
         "certificates: of a suspended relying party",
-        "presentation/requests/client.py",
-        "client_id=client_id, relying_party__state=RelyingParty.State.ACTIVE\n",
-        "client_id=client_id\n",
+        "presentation/relying_parties/models/clients.py",
+        "filter(client_id=client_id, relying_party__state=RelyingParty.State.ACTIVE)",
+        "filter(client_id=client_id)",
         f"{_CERTIFIED}::test_nothing_of_a_suspended_party_is_fetched",
     ),
     mutant(

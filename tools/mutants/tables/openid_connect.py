@@ -116,8 +116,8 @@ MUTANTS = (
     ),
     mutant(
         "OpenID Connect: every request without a nonce is taken for the same",
-        _TRANSLATION,
-        'return nonce if long_enough else values.get("code_challenge", "")',
+        "presentation/requests/parameters.py",
+        'return nonce if long_enough else self.values.get("code_challenge", "")',
         "return nonce",
         f"{_OF}/test_flow.py::test_without_a_long_nonce_the_key_binding_repeats_the_code_challenge",
     ),
@@ -144,7 +144,7 @@ MUTANTS = (
     ),
     mutant(
         "time of the sign-in: to the second for everybody",
-        f"{_PACKAGE}/sign_in_time.py",
+        "presentation/requests/sign_in_time.py",
         "        return hour_of(signed_in_at)\n",
         "        return signed_in_at\n",
         f"{_OF}/test_recognition.py::test_the_time_of_a_session_is_told_to_the_hour",
@@ -165,7 +165,7 @@ MUTANTS = (
     ),
     mutant(
         "time of the sign-in: an hour that is too long ago",
-        f"{_PACKAGE}/sign_in_time.py",
+        "presentation/requests/sign_in_time.py",
         "by_hour = whole_hour if whole_hour == collected_by - longest else whole_hour + HOUR",
         "by_hour = whole_hour",
         f"{_OF}/test_recognition.py::"
@@ -217,15 +217,15 @@ MUTANTS = (
     ),
     mutant(
         "OpenID Connect: the code goes into the fragment",
-        "presentation/requests/client.py",
-        "        response_mode = QUERY if party.wire_format == OPENID_CONNECT else FRAGMENT\n",
-        "        response_mode = FRAGMENT\n",
+        "presentation/requests/wire_formats/openid_connect.py",
+        "    redirect_mode = QUERY\n",
+        '    redirect_mode = "fragment"\n',
         f"{_OF}/test_flow.py::test_errors_are_returned_in_the_query",
     ),
     mutant(
         "OpenID Connect: the answer at once leaves no code",
         "presentation/requests/answers.py",
-        "    if party.wire_format == OPENID_CONNECT:\n        return None\n",
+        "    if wire_format.collected:\n        return None\n",
         "",
         f"{_OF}/test_flow.py::test_where_others_are_answered_at_once_it_gets_a_code",
     ),
@@ -239,7 +239,7 @@ MUTANTS = (
     mutant(
         "receipts: a code that nobody exchanged counts as shared",
         "presentation/requests/answers.py",
-        "decisions.let_collect(consent.id, until=code.expires_at + codes.EXCHANGE_TAKES)",
+        "decisions.let_collect(consent.id, until=answer.collected_until)",
         "pass",
         f"{_OF}/test_codes.py::test_the_receipt_says_whether_the_code_was_exchanged",
     ),
@@ -315,9 +315,9 @@ MUTANTS = (
     ),
     mutant(
         "statements: signed while an exchange may be under way",
-        "presentation/requests/answers.py",
-        "until=code.expires_at + codes.EXCHANGE_TAKES",
-        "until=code.expires_at",
+        "presentation/requests/wire_formats/openid_connect.py",
+        "collected_until = row.expires_at + codes.EXCHANGE_TAKES",
+        "collected_until = row.expires_at",
         f"{_STATE}::test_an_answer_stays_collectable_until_its_code_has_surely_ended",
     ),
     mutant(

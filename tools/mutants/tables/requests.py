@@ -5,6 +5,7 @@ from tools.mutants.mutant import mutant
 _PACKAGE, _TESTS = "presentation/requests", "presentation/requests"
 _REQUEST, _CLIENT = f"{_PACKAGE}/authorization_request.py", f"{_PACKAGE}/client.py"
 _OBJECT, _PUSHED = f"{_PACKAGE}/carriers/request_object.py", f"{_PACKAGE}/carriers/pushed_requests.py"
+_OPENID4VP = f"{_PACKAGE}/wire_formats/openid4vp.py"
 _PUSHING = "presentation/entrances/pushing.py"
 _ADDRESSES = f"{_TESTS}/test_return_address.py::test_anything_else_is_not"
 _MISTAKES = f"{_TESTS}/test_authorization_request.py::test_every_mistake_has_its_error_and_says_what_is_wrong"
@@ -121,14 +122,14 @@ MUTANTS = (
     ),
     mutant(
         "client: asks for a scope that it was not allowed",
-        _REQUEST,
+        _OPENID4VP,
         "        if value not in party.allowed_scopes:\n",
         "        if value not in scopes:\n",
         f"{_TESTS}/test_authorization_request.py::test_a_scope_the_relying_party_may_not_ask_is_refused",
     ),
     mutant(
         "client: asks for claims that it was not allowed",
-        _REQUEST,
+        _OPENID4VP,
         "claims.permitted(path, allowed)",
         "claims.permitted(path, claims.CLAIMS)",
         "presentation/dcql/test_dcql_flow.py::test_a_claim_that_is_not_the_relying_partys_to_ask_is_refused",

@@ -123,7 +123,7 @@ MUTANTS = (
     ),
     mutant(
         "ages: several scopes together",
-        "presentation/requests/authorization_request.py",
+        "presentation/requests/wire_formats/openid4vp.py",
         "if len(queries_of_scopes) > 1:",
         "if len(queries_of_scopes) > 9:",
         f"{_AGES}::test_scopes_count_together",

@@ -9,6 +9,7 @@ alone (`sessions.tell_time`).
 from datetime import datetime, timedelta
 
 HOUR = timedelta(hours=1)
+CODE_LIVES = timedelta(seconds=60)  # until then the relying party exchanges the code
 # With a shorter `max_age` nobody could read the question and answer before the sign-in is too old again.
 SHORTEST = timedelta(seconds=10)
 

@@ -1,0 +1,79 @@
+"""OpenID Connect: the answer is a code, which the relying party exchanges for tokens and the presentation."""
+
+import secrets
+from contextlib import suppress
+from datetime import datetime
+
+from infra import log_context
+from presentation.errors import InvalidRequestError, ServerError
+from presentation.models import RelyingParty
+from presentation.openid_connect import codes, translation
+from presentation.requests.authorization_request import (
+    AuthorizationRequest,
+    check_countries,
+    check_questions,
+    check_response,
+    checked_nonce,
+    login_hint,
+    transaction_data,
+)
+from presentation.requests.parameters import CODE, QUERY, Parameters
+from presentation.requests.wire_formats.wire_format import Answer, Presented, WireFormat, issuer
+from presentation.scopes.records import Scopes
+
+
+class OpenIDConnect(WireFormat):
+    """The code flow (OpenID Connect Core 1.0 §3.1)."""
+
+    redirect_mode = QUERY
+    collected = True
+    takes_posts = True
+
+    def read_parameters(
+        self, parameters: Parameters, party: RelyingParty, scopes: Scopes
+    ) -> AuthorizationRequest:
+        """The request, translated into the query that every request has."""
+        values = parameters.values
+        check_response(values, CODE, (QUERY,))
+        openid, query = translation.read(
+            values,
+            known_scopes=scopes,
+            allowed_scopes=party.allowed_scopes,
+            allowed_claims=party.claims_it_may_ask(scopes),
+        )
+        check_questions(query.credentials)
+        check_countries(query)
+        if openid.left_out:
+            log_context.bind(left_out=", ".join(openid.left_out)[:200])
+        hint = ""
+        with suppress(InvalidRequestError):  # any text may be a hint; only an e-mail address means somebody
+            hint = login_hint(values.get("login_hint"), may_omit=True)
+        return AuthorizationRequest(
+            nonce=checked_nonce(parameters.nonce),
+            state=values.get("state"),
+            login_hint=hint,
+            query=query,
+            scopes=tuple(party.allowed_scopes),
+            transaction_data=transaction_data(values, query, party),
+            allows_no_page=openid.allows_no_page,
+            longest_since_sign_in=openid.longest_since_sign_in,
+            tells_sign_in_time=openid.wants_auth_time,
+            number_once="sub",
+            openid=openid,
+        )
+
+    def answer(self, presented: Presented, *, now: datetime) -> Answer:
+        """The code, behind which the presentation waits."""
+        (presentation,) = presented.presentations
+        if presented.session is None:
+            raise ServerError
+        code, row = codes.make(
+            presented.interaction,
+            presented.request,
+            presentation,
+            subject=presented.subject or secrets.token_urlsafe(32),
+            session=presented.session,
+            now=now,
+        )
+        collected_until = row.expires_at + codes.EXCHANGE_TAKES
+        return Answer({"code": code, **issuer()}, row, collected_until)
