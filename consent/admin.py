@@ -40,6 +40,7 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         "claim_names",
         "optional_names",
         "switched_on_names",
+        "told_names",
         "transactions_shown",
         "request_hash",
     ]
@@ -75,6 +76,10 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
     @admin.display(description=_("optional and switched on"))
     def switched_on_names(self, consent: Consent) -> str:
         return ", ".join(".".join(path) for path in consent.switched_on) or _t("none")
+
+    @admin.display(description=_("told without being shared"))
+    def told_names(self, consent: Consent) -> str:
+        return ", ".join(".".join(path) for path in consent.told) or _t("none")
 
     @admin.display(description=_("transactions as shown"))
     def transactions_shown(self, consent: Consent) -> SafeString:
