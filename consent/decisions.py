@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
-from typing import Any
+from typing import Any, ClassVar
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
@@ -52,9 +52,32 @@ class ExpiredError(Exception):
 class Sharing:
     """The time at which a wallet last shared with a requester, the claims, and the day of their values."""
 
+    COLUMNS: ClassVar = (
+        "decided_at",
+        "asked_at",
+        "minutes_ahead",
+        "claims",
+        "optional_claims",
+        "switched_on",
+    )
+
     at: datetime
     day: date
     claims: frozenset[ClaimPath]
+
+    @classmethod
+    def from_columns(
+        cls,
+        decided_at: datetime,
+        asked_at: datetime,
+        minutes_ahead: int,
+        claims: Paths,
+        optional_claims: Paths,
+        switched_on: Paths,
+    ) -> "Sharing":
+        """From the COLUMNS of a consent that was granted."""
+        day = days.as_asked(asked_at, minutes_ahead)
+        return cls(decided_at, day, frozenset(shared(claims, optional_claims, switched_on)))
 
 
 def question(
@@ -185,18 +208,11 @@ def shared_by(consent: Consent) -> list[tuple[str, ...]]:
     return shared(consent.claims, consent.optional_claims, consent.switched_on)
 
 
-def last_shared(wallet: Wallet, requester_id: str, *, now: datetime) -> Consent | None:
-    """The consent by which a wallet last shared with a requester."""
-    rows = shared_with(wallet=wallet, requester_id=requester_id, now=now)
-    return rows.order_by("-decided_at").first()
-
-
-def sharing_by(consent: Consent | None) -> Sharing | None:
-    """What was shared with this consent, if it was."""
-    if consent is None or consent.decided_at is None:
-        return None
-    day = days.as_asked(consent.asked_at, consent.minutes_ahead)
-    return Sharing(consent.decided_at, day, frozenset(shared_by(consent)))
+def last_shared(wallet: Wallet, requester_id: str, *, now: datetime) -> Sharing | None:
+    """What a wallet last shared with a requester."""
+    rows = shared_with(wallet=wallet, requester_id=requester_id, now=now).order_by("-decided_at")
+    columns = rows.values_list(*Sharing.COLUMNS).first()
+    return None if columns is None else Sharing.from_columns(*columns)
 
 
 def told_by(consent: Consent) -> list[ClaimPath]:

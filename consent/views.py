@@ -12,7 +12,7 @@ from django.shortcuts import render
 from django.utils import timezone
 
 from consent import decisions, question_page, switches
-from consent.decisions import Paths
+from consent.decisions import Paths, Sharing
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
 from infra import browser, content_policy, log_context
@@ -65,7 +65,7 @@ def ask(
     consent: Consent,
     credential: Credential,
     session: HolderSession,
-    last_shared: Consent | None,
+    last_shared: Sharing | None,
     *,
     now: datetime,
 ) -> HttpResponse | None:
@@ -73,7 +73,7 @@ def ask(
 
     In the second case a script puts the page's own address into the bar, and all forms lead there. None if
     something does not unseal, and in the second case if the holder has to confirm with a passkey.
-    last_shared: the consent by which the holder last shared with the requester.
+    last_shared: what the holder last shared with the requester.
     """
     own_address, needs_factor = path_with_id("consent_review", consent.id), _needs_factor(consent, session)
     headers = {"Cache-Control": "no-store"}
@@ -82,7 +82,7 @@ def ask(
         if needs_factor:
             return None
     try:
-        question = Question.of(consent, credential, decisions.sharing_by(last_shared), now=now)
+        question = Question.of(consent, credential, last_shared, now=now)
     except SealError:
         return None
     page = question_page.rendered(

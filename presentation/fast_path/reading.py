@@ -3,12 +3,15 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import islice
 from typing import Any
 from uuid import UUID
 
+import orjson
 from django.db import connection
 
 from consent import decisions
+from consent.decisions import Sharing
 from consent.models import Consent
 from presentation.fast_path.columns import Columns
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
@@ -27,8 +30,8 @@ class RequestRows:
     nonce_digest, request_hash: of the request; of a pushed one as it was pushed. redirect_uris,
     response_uris: those that are registered. nonce_used: whether the nonce gave this relying party a token.
     begun: the newest interaction of this browser with this very request. scopes_stamp: tells whether the
-    scopes in memory are those of the database. last_shared: the consent by which the holder of the session
-    last shared with this relying party.
+    scopes in memory are those of the database. last_shared: what the holder of the session last shared with
+    this relying party.
     """
 
     nonce_digest: str
@@ -41,7 +44,7 @@ class RequestRows:
     nonce_used: bool = False
     begun: UUID | None = None
     scopes_stamp: int | None = None
-    last_shared: Consent | None = None
+    last_shared: Sharing | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +80,9 @@ _SESSION = """
 _REQUEST = f"""
     SELECT
         {_session.selected}, {_wallet.selected}, {_credential.selected},
-        {_pushed.selected}, {_party.selected}, {_consent.selected},
+        {_pushed.selected}, {_party.selected},
+        shared.decided_at, shared.asked_at, shared.minutes_ahead,
+        shared.claims, shared.optional_claims, shared.switched_on,
         ARRAY(SELECT uri FROM presentation_redirecturi WHERE relying_party_id = party.id),
         ARRAY(SELECT uri FROM presentation_responseuri WHERE relying_party_id = party.id),
         EXISTS (
@@ -105,13 +110,13 @@ _REQUEST = f"""
     ) asked
     {_SESSION}
     LEFT JOIN LATERAL (
-        SELECT shared.* FROM consent_consent shared
-        WHERE shared.wallet_id = wallet.id
-        AND shared.requester_id = %(client_id)s
-        AND shared.decision = 'granted'
-        AND (shared.undelivered_at IS NULL OR shared.undelivered_at > %(now)s)
-        ORDER BY shared.decided_at DESC LIMIT 1
-    ) consent ON TRUE
+        SELECT * FROM consent_consent consent
+        WHERE consent.wallet_id = wallet.id
+        AND consent.requester_id = %(client_id)s
+        AND consent.decision = 'granted'
+        AND (consent.undelivered_at IS NULL OR consent.undelivered_at > %(now)s)
+        ORDER BY consent.decided_at DESC LIMIT 1
+    ) shared ON TRUE
 """  # noqa: S608 (names of columns only)
 
 _INTERACTION = f"""
@@ -185,7 +190,7 @@ def read_request(
 
 def _request_in(row: Iterator[Any], *, nonce_digest: str, request_hash: str) -> RequestRows:
     session = _session_in(row)
-    pushed, party, last_shared = _pushed.instance(row), _party.instance(row), _consent.instance(row)
+    pushed, party, last_shared = _pushed.instance(row), _party.instance(row), _sharing_in(row)
     redirect_uris, response_uris, nonce_used, begun, scopes_stamp = row
     return RequestRows(
         nonce_digest=pushed.nonce_digest if pushed else nonce_digest,
@@ -285,6 +290,13 @@ def _session_in(row: Iterator[Any]) -> HolderSession | None:
     if credential is not None:
         credential.wallet = wallet  # Django keeps the way back as well, since each wallet has one credential
     return session
+
+
+def _sharing_in(row: Iterator[Any]) -> Sharing | None:
+    decided_at, asked_at, minutes_ahead, *paths = islice(row, len(Sharing.COLUMNS))
+    if decided_at is None:
+        return None
+    return Sharing.from_columns(decided_at, asked_at, minutes_ahead, *map(orjson.loads, paths))
 
 
 def _uris(model: type[RedirectURI] | type[ResponseURI], party: RelyingParty | None) -> tuple[str, ...]:

@@ -5,7 +5,7 @@ from django.db import connection
 
 from tests import flow_profile
 
-MOST_CALLS = 7_200  # of Python and built-in functions, on PostgreSQL, with the sandbox’s log
+MOST_CALLS = 6_800  # of Python and built-in functions, on PostgreSQL, with the sandbox’s log
 
 
 @pytest.mark.django_db(transaction=True)  # the application closes and opens connections
