@@ -71,10 +71,9 @@ def old_interactions(now: datetime) -> list[Due]:
 
 
 def note_never_answered(*, now: datetime, batch: int) -> None:
-    """Marks granted consents as undelivered if no answer followed, because the process died."""
+    """Marks granted consents as undelivered if no presentation followed, because the process died."""
     for page in pages(_without_token(before=now - SURELY_OVER), by="expires_at", batch=batch):
         granted = page.filter(
-            outcome=Interaction.Outcome.NONE,
             consent__decision=Consent.Decision.GRANTED,
             consent__undelivered_at=None,
         )

@@ -18,23 +18,26 @@ from presentation.requests.parameters import Parameters
 from wallet.models import HolderSession
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class Context:
     """A request of a browser on its way through the stages.
 
     What has no value at first is set by the stage that the comment names. Read before that it raises
-    AttributeError, because the stages are in a wrong order.
+    AttributeError, because the stages are in a wrong order. There is no `repr`, which would show secrets.
+
+    is_personal: whether the response depends on who is signed in in this browser.
     """
 
     request: HttpRequest
     now: datetime
     session: HolderSession | None = field(init=False)  # find_session
+    is_personal: bool = False  # find_session
     opened: OpenInteraction = field(init=False)  # begin_interaction, recall_interaction
     following: NextStep = field(init=False)  # find_next_step
     confirms_by_code: bool = False  # read_choice: the holder signs in again, and uses no passkey
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class AuthorizeContext(Context):
     """An authorization request. continues: it was begun in this browser before."""
 
@@ -47,16 +50,16 @@ class AuthorizeContext(Context):
     continues: bool = False  # begin_interaction
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class ResumeContext(Context):
     """A request at the address of an interaction; by POST with the form of its consent page."""
 
     interaction_id: UUID
-    rows: InteractionRows = field(init=False)  # read_interaction_rows
+    rows: InteractionRows = field(init=False)  # read_rows
     choice: Choice | None = None  # read_choice
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class MachineContext:
     """A form that a relying party posts. authorization: the header of that name, or empty."""
 
@@ -67,7 +70,7 @@ class MachineContext:
     party: RelyingParty = field(init=False)  # authenticate_client
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class PushContext(MachineContext):
     """A request that is pushed."""
 
@@ -76,7 +79,7 @@ class PushContext(MachineContext):
     client: Client = field(init=False)  # check_request
 
 
-@dataclass(kw_only=True)
+@dataclass(kw_only=True, repr=False)
 class ExchangeContext(MachineContext):
     """A code that is exchanged. answer: what is sealed behind the code."""
 

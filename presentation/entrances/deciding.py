@@ -6,6 +6,7 @@ from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
 from consent import views as consent_page
+from consent.models import Consent
 from consent.views import MORE_TIME, SHARE, CodeWantedError, on_to
 from infra import browser
 from infra.paths import path_with_id
@@ -100,14 +101,14 @@ def store_choice(context: ResumeContext) -> HttpResponse | None:
 def decide_late(context: ResumeContext, gone: InteractionGoneError) -> HttpResponse | None:
     """Acts on a form that came after the end of its interaction, as far as it still counts.
 
-    "Not me" signs the holder out in any browser. Other decisions count only in the browser that began, and
-    none after the expiry.
+    "Not me" signs the holder out in any browser. In the browser that began, a decision shows what was decided
+    already. A question that is still open stays undecided, because no answer would follow.
     """
     row, session, decision = gone.interaction, context.session, _decision(context.request)
-    answered = gone.own and row is not None and row.outcome
-    if decision == MORE_TIME or not (answered or decision == NOT_ME):
+    if session is None or row is None or row.consent is None or decision in ("", MORE_TIME):
         return None
-    if context.request.method != "POST" or session is None or row is None or row.consent is None:
+    decided = gone.own and row.consent.decision != Consent.Decision.ASKED
+    if not (decided or decision == NOT_ME):
         return None
     with suppress(CodeWantedError):  # too late for a code as well
         choice = consent_page.read_choice(context.request, row.consent, session, now=context.now)

@@ -17,7 +17,11 @@ from wallet.sign_in import sessions
 
 
 def find_session(context: Context) -> None:
-    """The holder who is signed in in this browser, if anybody is. From here on the response depends on it."""
+    """Looks up who is signed in in this browser. From here on the response may depend on it.
+
+    So an error of a new request is not sent from here on without a click: see `refusing.at_authorize`.
+    """
+    context.is_personal = True
     context.session = sessions.current(context.request, now=context.now)
 
 
@@ -49,16 +53,21 @@ def say_nothing_matches(context: Context) -> HttpResponse | None:
     return None
 
 
-def insert_rows(context: Context) -> None:
-    """Inserts what the step needs: the question or the redirect task, and a new interaction itself."""
+def insert_rows(context: Context) -> HttpResponse | None:
+    """Inserts what the step needs: the question or the redirect task, and a new interaction itself.
+
+    Where another tab was first, the browser comes again, and finds what that tab did.
+    """
     opened, following = context.opened, context.following
     asked_before = opened.row.consent_id
-    prepare(opened, following, now=context.now)
+    if not prepare(opened, following, now=context.now):
+        return on_to(interactions.path_of(opened.row))
     client_id = opened.relying_party.client_id
     if opened.is_new:
         log_context.bind(first_step=following.step, client_id=client_id)
     elif opened.row.consent_id != asked_before:
         log_context.bind(asked=True, client_id=client_id)
+    return None
 
 
 def lead_to_step(context: Context) -> HttpResponse:

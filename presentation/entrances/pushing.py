@@ -73,7 +73,7 @@ def read_request(context: PushContext) -> None:
 
 
 def check_request(context: PushContext) -> None:
-    """Raises what the authorization endpoint would raise before the holder is involved."""
+    """Checks the client, the address and the request, as the authorization endpoint will do again."""
     carried, party = context.carried, context.party
     context.client = identify(carried, read_for(carried, party.client_id, now=context.now))
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)

@@ -14,6 +14,7 @@ from datetime import datetime
 
 import structlog
 from django.db import IntegrityError, InterfaceError, OperationalError, connection, transaction
+from django.db.models import QuerySet
 
 from consent import decisions
 from consent.decisions import Paths
@@ -79,10 +80,11 @@ def answer(
             answer = wire_format_of(party).answer(presented, now=now)
             # In one transaction: its code, or the delivery of a posted answer, is stored with the end.
             with transaction.atomic() if address.posted or answer.code else nullcontext():
+                if answer.code:
+                    decisions.let_collect(consent.id, until=answer.code.until)
                 _close(row, Interaction.Outcome.TOKEN, now=now)
-                if answer.code and answer.collected_until:
-                    answer.code.save(force_insert=True)
-                    decisions.let_collect(consent.id, until=answer.collected_until)
+                if answer.code:
+                    answer.code.row.save(force_insert=True)
                 if address.posted:
                     deliveries.keep(row, address, answer.parameters, opened.request.recipient, now=now)
     except credentials.CredentialNotUsableError as error:
@@ -90,7 +92,14 @@ def answer(
     except InvalidRequestUriError:  # the handle was used
         _end_as_twin(row, now=now)
         raise
-    except IntegrityError as error:  # the nonce gave a token
+    except InteractionGoneError:
+        if row.outcome == Interaction.Outcome.ERROR:  # a refusal came after the yes
+            decisions.note_undelivered(consent.id, now=now)
+        raise
+    except IntegrityError as error:
+        if not _nonce_gave_token(row):
+            log.exception("presentation_failed", interaction=str(row.id))
+            raise ServerError from error
         _end_as_twin(row, now=now)
         raise InvalidRequestError(NONCE_USED) from error
     except (OperationalError, InterfaceError) as error:
@@ -105,23 +114,33 @@ def _end_as_twin(row: Interaction, *, now: datetime) -> None:
 
     An error would contradict that token, so none is sent, nor a webhook. Raises `InteractionGoneError` then.
     """
-    twins = Interaction.objects.filter(relying_party=row.relying_party, nonce_digest=row.nonce_digest)
-    twins = twins.filter(browser=row.browser, request_hash=row.request_hash)
-    if twin := twins.filter(outcome=Interaction.Outcome.TOKEN).first():
+    twins = _with_token(row).filter(browser=row.browser, request_hash=row.request_hash)
+    if twin := twins.first():
         with transaction.atomic():
-            _mark_answered(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now)
             if row.consent is not None:
                 decisions.note_undelivered(row.consent.id, now=now)
+            _mark_answered(row, Interaction.Outcome.ERROR, error=InvalidRequestError.error, now=now)
         raise InteractionGoneError(twin, own=True)
+
+
+def _with_token(row: Interaction) -> QuerySet[Interaction]:
+    """The interaction in which this nonce gave this relying party a token."""
+    same = Interaction.objects.filter(relying_party=row.relying_party, nonce_digest=row.nonce_digest)
+    return same.filter(outcome=Interaction.Outcome.TOKEN)
+
+
+def _nonce_gave_token(row: Interaction) -> bool:
+    return _with_token(row).exists()
 
 
 def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> dict[str, str]:
     """Closes the interaction with an error and returns the parameters of the answer; raises as `answer`."""
     row, address = opened.row, opened.checked_address
     with transaction.atomic():
+        if row.consent_id is not None:  # a yes that comes now is too late, and one that came shares nothing
+            decisions.withdraw(row.consent_id, now=now)
+            decisions.note_undelivered(row.consent_id, now=now)
         _close(row, Interaction.Outcome.ERROR, error=error.error, now=now)
-        if row.consent is not None and row.consent.decision == Consent.Decision.GRANTED:
-            decisions.note_undelivered(row.consent.id, now=now)
         answer = wire_format_of(opened.relying_party).error(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
@@ -271,10 +290,12 @@ def answer_at_once(
         if len(wanted) != 1:  # each needs a place in a status list
             return None
         presentation, term = credentials.present_at(index, match.credential, *wanted[0], now=now)
+        presented = _presented(opened, match, wanted, [presentation], session)
+        answer = wire_format.answer(presented, now=now)
         opened.checked_address  # noqa: B018 (raises if it is no longer registered)
     except CANNOT_ANSWER:  # `answer` meets the same error, and reports it
         return None
     if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):
         return None
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
-    return wire_format.answer(_presented(opened, match, wanted, [presentation], session), now=now).parameters
+    return answer.parameters

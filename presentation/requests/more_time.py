@@ -24,8 +24,7 @@ def longest_end(opened: OpenInteraction) -> datetime:
 def give(opened: OpenInteraction, *, now: datetime) -> bool:
     """Gives another `LIFETIME` from now, but never beyond `longest_end`; returns whether it could.
 
-    All rows change together or not at all. The rows are changed in the order in which `answers` changes them,
-    so that neither waits for the other.
+    All rows change together or not at all.
     """
     row = opened.row
     until = min(now + LIFETIME, longest_end(opened))
@@ -33,9 +32,8 @@ def give(opened: OpenInteraction, *, now: datetime) -> bool:
         id=row.id, outcome=Interaction.Outcome.NONE, expires_at__gt=now, expires_at__lt=until
     )
     with transaction.atomic():
-        given = still_open.update(expires_at=until) == 1
-        if given and row.consent_id:
-            given = decisions.extend(row.consent_id, until=until, now=now)
+        given = row.consent_id is None or decisions.extend(row.consent_id, until=until, now=now)
+        given = given and still_open.update(expires_at=until) == 1
         if given and row.errand_id:
             errands.extend(row.errand_id, until=until)
         transaction.set_rollback(not given)

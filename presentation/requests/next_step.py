@@ -26,7 +26,7 @@ from presentation.dcql import conditions, evaluation
 from presentation.dcql.evaluation import Offer, Selection, covered, select_for_anyone
 from presentation.dcql.queries import Query
 from presentation.fast_path.writing import write_question
-from presentation.models import RelyingParty
+from presentation.models import Interaction, RelyingParty
 from presentation.requests import interactions, sign_in_time
 from presentation.requests.authorization_request import AuthorizationRequest, offered
 from presentation.requests.interactions import OpenInteraction
@@ -204,50 +204,69 @@ def _good_from(opened: OpenInteraction, step: Step, *, now: datetime) -> datetim
     return now if depends_on_time and step is Step.SIGN_IN else earliest_sign_in(opened, now=now)
 
 
-def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> None:
+def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> bool:
     """Inserts the row that the step needs, if it is missing: the consent, or the redirect task of the wallet.
 
-    A new interaction is inserted in the same transaction.
+    A new interaction is inserted in the same transaction. False if the interaction was changed meanwhile, by
+    another tab: then nothing is stored.
     """
-    row, step, party = opened.row, following.step, opened.relying_party
+    row, step = opened.row, following.step
     if opened.is_new and step is Step.CONSENT and following.match is not None:
         row.consent = _question(opened, following.match, now=now)
         write_question(row.consent, row)
-        return
-    before = (row.consent_id, row.errand_id)
+        return True
+    before = {"consent": row.consent_id, "errand": row.errand_id}
     with transaction.atomic():
         if step is Step.CONSENT and following.match is not None:
-            # A question that was put to another holder ends before this one is asked.
-            if row.consent is None or decisions.withdraw(row.consent.id, now=now):
-                row.consent = _question(opened, following.match, now=now)
-                row.consent.save(force_insert=True)
-        elif step in (Step.SIGN_IN, Step.ENROLL) and row.errand is None:
-            check = reachable(opened.request, party) or Check()
-            asked = _possible(opened.request)
-            row.errand = errands.open_errand(
-                browser=row.browser,
-                email=opened.request.login_hint,
-                asks_address=not opened.request.login_hint,
-                on_behalf_of=party.name,
-                requester_domain=opened.return_address.destination,
-                requester_logo=party.logo_url,
-                begin_again=party.initiate_login_uri and reverse("begin_again", args=[party.client_id]),
-                return_to=interactions.path_of(row),
-                leave_to=reverse("leave", args=[row.id]),
-                asks_for=[".".join(path) for path in asked.claims] if asked else [],
-                assurance=check.assurances,
-                details=check.details,
-                fresh_since=_good_from(opened, step, now=now),
-                now=now,
-                lifetime=row.expires_at - now,
-                extendable_until=longest_end(opened),
-            )
-        elif step is Step.SIGN_IN and row.errand is not None:
-            errands.demand_sign_in(row.errand.id, fresh_since=_good_from(opened, step, now=now))
+            _ask(opened, following.match, now=now)
+        elif step in (Step.SIGN_IN, Step.ENROLL):
+            _open_task(opened, step, now=now)
         if opened.is_new:
             row.save(force_insert=True)
-        elif before != (row.consent_id, row.errand_id):
-            row.save(update_fields=["consent", "errand"])
+            return True
+        after = {"consent": row.consent_id, "errand": row.errand_id}
+        unchanged = Interaction.objects.filter(id=row.id, outcome=Interaction.Outcome.NONE, **before)
+        stored = before == after or unchanged.update(**after) == 1
+        transaction.set_rollback(not stored)
+    return stored
+
+
+def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> None:
+    """Inserts the question. One that was put to another holder ends before this one is asked."""
+    row = opened.row
+    if row.consent is None or decisions.withdraw(row.consent.id, now=now):
+        row.consent = _question(opened, found, now=now)
+        row.consent.save(force_insert=True)
+
+
+def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
+    """Inserts the redirect task of the wallet; one that is there already demands the sign-in."""
+    row, party = opened.row, opened.relying_party
+    fresh_since = _good_from(opened, step, now=now)
+    if row.errand is not None:
+        if step is Step.SIGN_IN:
+            errands.demand_sign_in(row.errand.id, fresh_since=fresh_since)
+        return
+    check = reachable(opened.request, party) or Check()
+    asked = _possible(opened.request)
+    row.errand = errands.open_errand(
+        browser=row.browser,
+        email=opened.request.login_hint,
+        asks_address=not opened.request.login_hint,
+        on_behalf_of=party.name,
+        requester_domain=opened.return_address.destination,
+        requester_logo=party.logo_url,
+        begin_again=party.initiate_login_uri and reverse("begin_again", args=[party.client_id]),
+        return_to=interactions.path_of(row),
+        leave_to=reverse("leave", args=[row.id]),
+        asks_for=[".".join(path) for path in asked.claims] if asked else [],
+        assurance=check.assurances,
+        details=check.details,
+        fresh_since=fresh_since,
+        now=now,
+        lifetime=row.expires_at - now,
+        extendable_until=longest_end(opened),
+    )
 
 
 def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:

@@ -56,6 +56,16 @@ def test_a_yes_that_was_never_answered_is_no_sharing_on_the_receipt(
     assert "You said yes, but nothing was shared" in holder.get("/wallet/history/").content.decode()
 
 
+def test_a_yes_that_ended_in_an_error_is_no_sharing_either(holder: Client, acme_bank: RelyingParty) -> None:
+    decide(holder, ask(holder, acme_bank))
+    Interaction.objects.update(outcome="error", answered_at=timezone.now())
+    age(days=1)
+
+    clear()
+
+    assert Consent.objects.get().undelivered_at is not None
+
+
 def test_a_yes_that_was_answered_stays_shared(holder: Client, acme_bank: RelyingParty) -> None:
     holder.get(decide(holder, ask(holder, acme_bank)))
     age(days=2)

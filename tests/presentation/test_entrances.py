@@ -61,6 +61,12 @@ def test_each_stage_says_in_a_sentence_what_it_does(entrance: str) -> None:
         assert (stage.__doc__ or "").partition("\n")[0].endswith((".", ";")), stage.__name__
 
 
+@each_entrance
+def test_no_context_shows_its_secrets_in_a_traceback(entrance: str) -> None:
+    kind, _stages = ENTRANCES[entrance]
+    assert kind.__repr__ is object.__repr__
+
+
 @pytest.mark.parametrize("view", [views.authorize, views.resume])
 def test_the_views_of_the_flow_do_no_more_than_begin(view: Callable[..., Any]) -> None:
     (function,) = ast.parse(inspect.getsource(view)).body

@@ -68,6 +68,7 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
     """
     if not (checked or _may_still_go(interaction, now=now)):
         give_up(interaction, now=now)
+        return
     until, before = now + TAKEN_FOR, of(interaction)
     if before is None or held_for(before, now=now):
         return

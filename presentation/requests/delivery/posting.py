@@ -61,6 +61,8 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
 
     Raises OutboundError; NotTakenError for every status but 200.
     """
+    # Read before the call: what the relying party has taken must not fail afterwards.
+    schemes = {uri.partition(":")[0] for uri in registered_uris(party)}
     with waiting_for(party.pk):
         answer = outbound.post(
             response_uri, body, content_type=CONTENT_TYPE, headers={"Accept": "application/json"}
@@ -68,7 +70,6 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
     if answer.status != 200:
         wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=LONGEST_WAIT)
         raise NotTakenError(answer.status, wait)
-    schemes = {uri.partition(":")[0] for uri in registered_uris(party)}
     return onward(answer.content_type, answer.body, lambda address: _may_be_followed(address, schemes))
 
 

@@ -18,7 +18,7 @@ from presentation.requests.authorization_request import (
     transaction_data,
 )
 from presentation.requests.parameters import CODE, QUERY, Parameters
-from presentation.requests.wire_formats.wire_format import Answer, Presented, WireFormat, issuer
+from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat, issuer
 from presentation.scopes.records import Scopes
 
 
@@ -75,5 +75,5 @@ class OpenIDConnect(WireFormat):
             session=presented.session,
             now=now,
         )
-        collected_until = row.expires_at + codes.EXCHANGE_TAKES
-        return Answer({"code": code, **issuer()}, row, collected_until)
+        until = row.expires_at + codes.EXCHANGE_TAKES
+        return Answer({"code": code, **issuer()}, NewCode(row, until))

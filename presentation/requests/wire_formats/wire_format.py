@@ -33,15 +33,19 @@ class Presented:
 
 
 @dataclass(frozen=True, repr=False)
-class Answer:
-    """The parameters of an answer.
+class NewCode:
+    """A code behind which the presentation waits. row: not stored yet. until: when nobody can collect it."""
 
-    code: stored with the end of the interaction, if the presentation waits behind it until `collected_until`.
-    """
+    row: AuthorizationCode
+    until: datetime
+
+
+@dataclass(frozen=True, repr=False)
+class Answer:
+    """The parameters of an answer. code: to be stored with the end of the interaction."""
 
     parameters: dict[str, str]
-    code: AuthorizationCode | None = None
-    collected_until: datetime | None = None
+    code: NewCode | None = None
 
 
 class WireFormat(ABC):

@@ -17,13 +17,15 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
+from presentation.requests import interactions
 from presentation.requests.interactions import path_of
+from presentation.requests.next_step import next_step, prepare
 from sandbox.identity_provider.personas import years_before
 from tests.consent.questions import last_shared
 from tests.people import BOB, enroll
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
 from wallet.credential import days
-from wallet.models import Credential, Wallet
+from wallet.models import Credential, HolderSession, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 SignIn = Callable[..., Any]
@@ -216,6 +218,7 @@ def test_an_expired_interaction_leads_back_with_the_refusal(
     (home,) = re.findall('href="(https://bank.example/callback#[^"]*)"', response.content.decode())
     assert fragment(unescape(home)) == {
         "error": "access_denied",
+        "error_description": "The request was not granted.",
         "iss": settings.BASE_URL,
         "state": "af0ifjsldkj",
     }
@@ -450,3 +453,35 @@ def test_racing_browsers_with_one_nonce_get_one_token(
 
     assert sum("vp_token" in answer for answer in answers) == 1
     assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(decided) - 1
+
+
+def test_of_two_tabs_that_go_on_at_once_one_asks_the_question(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    """The other finds that question, and stores none of its own."""
+    ask(client, acme_bank)
+    sign_in(alice)
+    row, now = Interaction.objects.get(), timezone.now()
+    session = HolderSession.objects.select_related("wallet").get()
+    tabs = [interactions.recall(interactions.find(row.id), browser=row.browser, now=now) for _ in range(2)]
+    steps = [next_step(tab, session, now=now) for tab in tabs]
+
+    stored = [prepare(tab, step, now=now) for tab, step in zip(tabs, steps, strict=True)]
+
+    assert stored == [True, False]
+    assert Consent.objects.get().id == Interaction.objects.get().consent_id
+
+
+def test_a_request_that_ends_meanwhile_gets_no_question(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    ask(client, acme_bank)
+    sign_in(alice)
+    row, now = Interaction.objects.get(), timezone.now()
+    session = HolderSession.objects.select_related("wallet").get()
+    opened = interactions.recall(interactions.find(row.id), browser=row.browser, now=now)
+    step = next_step(opened, session, now=now)
+    Interaction.objects.update(outcome="error", answered_at=now)
+
+    assert not prepare(opened, step, now=now)
+    assert not Consent.objects.exists()

@@ -182,6 +182,71 @@ def test_an_interaction_that_ends_meanwhile_gets_no_second_answer(
 
     assert done == [False]
     assert Interaction.objects.get().outcome == "error"
+    assert Consent.objects.get().undelivered_at is not None
+
+
+def test_a_yes_that_comes_after_the_refusal_is_not_stored(client: Client, asked: Interaction) -> None:
+    client.get(f"{url_of_interaction(asked)}leave/")
+
+    response = client.post(url_of_interaction(asked), {"decision": "share"})
+
+    assert response.status_code == 410
+    assert Consent.objects.get().decision == "asked"
+    assert Consent.objects.get().expires_at <= timezone.now()
+
+
+def test_a_refusal_after_a_yes_leaves_a_receipt_that_says_that_nothing_was_shared(
+    client: Client, asked: Interaction, alice: Wallet
+) -> None:
+    decisions.grant(asked.consent_id, alice, now=timezone.now())
+
+    client.get(f"{url_of_interaction(asked)}leave/")
+
+    assert Interaction.objects.get().outcome == "error"
+    assert Consent.objects.get().undelivered_at is not None
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize("way", ["at once", "step by step"])
+def test_a_yes_and_a_refusal_at_the_same_moment_agree_on_what_was_shared(
+    client: Client,
+    acme_bank: RelyingParty,
+    alice: Wallet,
+    sign_in: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    way: str,
+) -> None:
+    upkeep.keep_open(now=timezone.now())
+    sign_in(alice)
+    if way == "step by step":
+        monkeypatch.setattr(answers, "answer_at_once", lambda *_, **__: None)
+    for number in range(8):
+        ask(client, acme_bank, nonce=f"a-fresh-nonce-{number:04}")
+        interaction = Interaction.objects.get(outcome="")
+        start, statuses = threading.Barrier(2), []
+
+        def act(
+            yes: bool, place: Interaction = interaction, start: Any = start, statuses: Any = statuses
+        ) -> None:
+            browser = Client()
+            browser.cookies = client.cookies
+            url = url_of_interaction(place)
+            start.wait()
+            response = browser.post(url, {"decision": "share"}) if yes else browser.get(f"{url}leave/")
+            statuses.append(response.status_code)
+            connection.close()
+
+        threads = [threading.Thread(target=act, args=[yes]) for yes in (True, False)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+        interaction.refresh_from_db()
+        consent = Consent.objects.get(id=interaction.consent_id)
+        shared = consent.decision == "granted" and consent.undelivered_at is None
+        assert shared == (interaction.outcome == "token")
+        assert set(statuses) <= {303, 410}
 
 
 @pytest.mark.django_db(transaction=True)
