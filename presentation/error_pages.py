@@ -18,7 +18,6 @@ from presentation.requests.client import Client, is_registered
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
 from presentation.requests.wire_formats.registered import wire_format_of
-from presentation.requests.wire_formats.wire_format import issuer
 
 
 class RefusedRequest(HttpRequest):
@@ -52,14 +51,25 @@ def too_many(
 ) -> HttpResponse:
     """429: a limit refuses the request in this browser. The relying party gets the error after a click.
 
-    A response URI is for machines, so the link leads to the front page then. retry_after: seconds.
+    retry_after: seconds.
     """
-    party, address = client.relying_party, client.return_address
-    answer = wire_format_of(party).error(error)
-    way_back = _front_page(party) if address.posted else address.with_answer(answer)
-    context = {"relying_party": party.name, "way_back": way_back}
+    context = {"relying_party": client.relying_party.name, "way_back": _with_error(client, error)}
     response = render(request, "presentation/too_many.html", context, status=429)
     return again_after(retry_after, _kept_nowhere(response))
+
+
+def our_fault(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
+    """503: nobody can evaluate the request for this person. The link carries the error."""
+    context = {"relying_party": client.relying_party.name, "way_back": _with_error(client, error)}
+    return _kept_nowhere(render(request, "presentation/our_fault.html", context, status=503))
+
+
+def _with_error(client: Client, error: AuthorizationError) -> str:
+    """The link that carries the error; to the front page of a relying party whose answers are posted."""
+    party, address = client.relying_party, client.return_address
+    if address.posted:  # a response URI is for machines
+        return _front_page(party)
+    return address.with_answer(wire_format_of(party).error(error))
 
 
 def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
@@ -144,7 +154,7 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
     if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
         return ""
     if own and not interaction.outcome:
-        refusal = {"error": AccessDeniedError.error, **issuer()}
+        refusal = wire_format_of(party).error(AccessDeniedError())
         return return_address_of(interaction).with_answer(refusal)
     return _front_page_of(interaction.redirect_uri)
 

@@ -13,7 +13,7 @@ from presentation.entrances import refusing
 from presentation.entrances.arriving import lead_from_post
 from presentation.entrances.context import AuthorizeContext, ResumeContext
 from presentation.entrances.refusing import REFUSALS
-from presentation.entrances.sending import after_delivery, redirect_to, refuse
+from presentation.entrances.sending import after_delivery, redirect_onward, refuse
 from presentation.entrances.stages import AUTHORIZE, DECIDE, RESUME, go_through
 from presentation.errors import AccessDeniedError, UntrustedRequestError
 from presentation.requests import interactions
@@ -83,5 +83,5 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     if kept is None:
         return refusing.gone(request, InteractionGoneError(interaction, own=True))
     if onward := deliveries.onward(kept, now=now):
-        return redirect_to(onward)
+        return redirect_onward(onward)
     return error_pages.delivery(request, interaction, kept, now=now)

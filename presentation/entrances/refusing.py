@@ -13,7 +13,7 @@ from infra.waiting import NoThreadFreeError
 from presentation import error_pages
 from presentation.entrances.context import AuthorizeContext, Context, ResumeContext
 from presentation.entrances.deciding import decide_late
-from presentation.entrances.sending import after_delivery, redirect_to, refuse
+from presentation.entrances.sending import after_delivery, redirect_onward, redirect_to, refuse
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -31,15 +31,25 @@ REFUSALS = (AuthorizationError, UntrustedRequestError, InteractionGoneError, Lim
 
 
 def at_authorize(context: AuthorizeContext, refusal: Exception) -> HttpResponse:
-    """The response to an authorization request that a stage refused with one of REFUSALS."""
+    """The response to an authorization request that a stage refused with one of REFUSALS.
+
+    An error is sent at once only before the session is looked up. Sent later, it would tell whoever redirects
+    the browser here and back whether somebody is signed in in it, or has been here before; so the person gets
+    a page, whose link carries the error.
+    """
     match refusal:
         case AuthorizationError() if context.continues:
             return at_interaction(context, refusal)
+        case AuthorizationError() if context.is_personal:
+            _note(context.request, context.client.relying_party, refusal)
+            return error_pages.our_fault(context.request, context.client, refusal)
         case AuthorizationError():
             return _refuse_at_once(context.request, context.client, refusal)
         case LimitReachedError():
+            error = TemporarilyUnavailableError()
+            _note(context.request, context.client.relying_party, error)
             wait = refusal.retry_after(context.now)
-            return _refuse_after_click(context.request, context.client, wait)
+            return error_pages.too_many(context.request, context.client, error, wait)
         case UntrustedRequestError():
             log_context.bind(first_step="untrusted")
             return error_pages.untrusted(context.request, refusal)
@@ -63,7 +73,7 @@ def at_interaction(context: Context, refusal: Exception) -> HttpResponse:
         return error_pages.untrusted(context.request, refusal)
     if isinstance(refusal, InteractionGoneError):
         late = decide_late(context, refusal) if isinstance(context, ResumeContext) else None
-        return refuse_expired(refusal) or late or gone(context.request, refusal)
+        return late or refuse_expired(refusal) or gone(context.request, refusal)
     raise refusal
 
 
@@ -114,21 +124,8 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     except OutboundError:
         accepted = False
     if onward:
-        # Without a fragment of its own the browser would append that of the address it requested, which an
-        # attacker may have chosen (RFC 9700 §4.1.3).
-        return redirect_to(onward if "#" in onward else f"{onward}#")
+        return redirect_onward(onward)
     return error_pages.refused(request, party, error, accepted=accepted)
-
-
-def _refuse_after_click(request: HttpRequest, client: Client, retry_after: str) -> HttpResponse:
-    """The page about a limit that refuses this browser and not every one, with a link that carries the error.
-
-    Sent at once, the error would tell whoever redirects the browser here and back whether somebody is signed
-    in in it, or has been here before. retry_after: seconds.
-    """
-    error = TemporarilyUnavailableError()
-    _note(request, client.relying_party, error)
-    return error_pages.too_many(request, client, error, retry_after)
 
 
 def _note(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> None:

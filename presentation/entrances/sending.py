@@ -33,8 +33,17 @@ def after_delivery(interaction: Interaction) -> HttpResponse:
     kept = deliveries.of(interaction)
     onward = deliveries.onward(kept, now=timezone.now()) if kept else None
     if onward:
-        return redirect_to(onward)
+        return redirect_onward(onward)
     return on_to(reverse("delivery", args=[interaction.id]))
+
+
+def redirect_onward(address: str) -> HttpResponse:
+    """303 to the address to which a relying party sends the browser after an answer was posted to it.
+
+    Without a fragment of its own the browser would append that of the address it requested, which an attacker
+    may have chosen (RFC 9700 §4.1.3).
+    """
+    return redirect_to(address if "#" in address else f"{address}#")
 
 
 def redirect_to(address: str) -> HttpResponse:

@@ -396,7 +396,7 @@ def test_answers_that_are_posted_end_where_the_application_says_or_on_our_page(
         goes = call(url, decision="decline").json()
 
     assert (stays["redirect_to"], stays["page"]["heading"]) == (None, "Done")
-    assert goes == {"redirect_to": "https://bank.example/welcome"}
+    assert goes == {"redirect_to": "https://bank.example/welcome#"}
     assert [posted.body.partition("=")[0] for posted in receiver.posted] == ["vp_token", "error"]
 
 
@@ -411,7 +411,7 @@ def test_a_posted_refusal_of_what_the_wallet_does_not_hold_ends_where_the_applic
         url = authorize_url(acme_bank, scope=None, dcql_query=json.dumps(asked_for), **direct)
         ending = call(url).json()
 
-    assert ending == {"redirect_to": "https://bank.example/welcome"}
+    assert ending == {"redirect_to": "https://bank.example/welcome#"}
     assert dict(parse_qsl(receiver.posted[0].body))["error"] == "access_denied"
 
 

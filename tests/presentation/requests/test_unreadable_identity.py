@@ -1,7 +1,9 @@
 """A holder whose sealed identity cannot be unsealed: what they and the relying party see."""
 
+import re
 import secrets
 from collections.abc import Callable
+from html import unescape
 from io import StringIO
 from typing import Any
 
@@ -12,8 +14,8 @@ from django.test import Client
 from django.utils import timezone
 
 from infra.sealing import marks
-from presentation.models import RelyingParty
-from tests.presentation.requests.test_authorize import fragment
+from presentation.models import Interaction, RelyingParty
+from tests.presentation.requests.test_authorize import PATH, asked, fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from wallet.credential import credentials
 from wallet.credential.claims import Identity
@@ -78,9 +80,14 @@ def test_an_identity_that_does_not_unseal_is_our_fault_and_stays_stored(
     before = bytes(Credential.objects.get().sealed_identity)
     happen(settings)
 
-    answer = fragment(ask(client, acme_bank))
+    page = client.get(PATH, asked(acme_bank))
 
+    assert page.status_code == 503
+    assert "Location" not in page.headers
+    (link,) = re.findall(r'class="button" href="([^"]+)"', page.content.decode())
+    answer = fragment(unescape(link))
     assert (answer["error"], answer["state"]) == ("server_error", "af0ifjsldkj")
+    assert not Interaction.objects.exists()
     assert "wallet_credential.sealed_identity" in caplog.text
     assert "Archer" not in caplog.text
     settings.KEY_SEALING_KEYS = [NEW, LOST]

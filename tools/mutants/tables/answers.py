@@ -189,10 +189,55 @@ MUTANTS = (
         f"{_TESTS}/test_pushed_requests.py::test_two_browsers_with_one_handle_get_one_answer",
     ),
     mutant(
+        "answer: a refusal leaves the question open",
+        _ANSWERS,
+        "            decisions.withdraw(row.consent_id, now=now)\n",
+        "",
+        f"{_SETTLING}::test_a_yes_that_comes_after_the_refusal_is_not_stored",
+    ),
+    mutant(
+        "answer: a refusal after a yes leaves it shared",
+        _ANSWERS,
+        "            decisions.note_undelivered(row.consent_id, now=now)\n        _close(",
+        "        _close(",
+        f"{_SETTLING}::test_a_refusal_after_a_yes_leaves_a_receipt_that_says_that_nothing_was_shared",
+    ),
+    mutant(
+        "answer: a yes after the refusal stays shared",
+        _ANSWERS,
+        "        if row.outcome == Interaction.Outcome.ERROR:  # a refusal came after the yes\n",
+        "        if not row.outcome:\n",
+        f"{_SETTLING}::test_an_interaction_that_ends_meanwhile_gets_no_second_answer",
+    ),
+    mutant(
+        "next step: the last of two tabs asks",
+        "presentation/requests/next_step.py",
+        "        stored = before == after or unchanged.update(**after) == 1\n",
+        "        stored = unchanged.update(**after) >= 0 and Interaction.objects.filter(id=row.id)"
+        ".update(**after) == 1\n",
+        f"{_TESTS}/test_flow.py::test_of_two_tabs_that_go_on_at_once_one_asks_the_question",
+    ),
+    mutant(
+        "before a click: a fault of ours is sent to whoever is signed in",
+        "presentation/entrances/refusing.py",
+        "            return error_pages.our_fault(context.request, context.client, refusal)\n",
+        "            return _refuse_at_once(context.request, context.client, refusal)\n",
+        f"{_TESTS}/test_unreadable_identity.py::"
+        "test_an_identity_that_does_not_unseal_is_our_fault_and_stays_stored",
+    ),
+    mutant(
+        "delivery: the browser keeps the fragment that somebody else chose",
+        "presentation/entrances/sending.py",
+        'return redirect_to(address if "#" in address else f"{address}#")',
+        "return redirect_to(address)",
+        f"{_TESTS}/test_direct_post.py::"
+        "test_a_token_is_posted_and_the_browser_sent_where_the_application_says",
+    ),
+    mutant(
         "answer: an error after a token, because the page was loaded twice",
         _ANSWERS,
-        "twins.filter(outcome=Interaction.Outcome.TOKEN).first()",
-        "twins.none().first()",
+        "if twin := twins.first():",
+        "if twin := twins.none().first():",
         f"{_SETTLING}::test_a_nonce_that_gave_a_token_meanwhile_gives_no_other",
     ),
     mutant(
@@ -331,7 +376,7 @@ MUTANTS = (
             ("a session that is idle", "        AND session.last_seen_at > %(idle_since)s\n", ""),
             (
                 "what was not delivered was shared",
-                "        AND (shared.undelivered_at IS NULL OR shared.undelivered_at > %(now)s)\n",
+                "        AND (consent.undelivered_at IS NULL OR consent.undelivered_at > %(now)s)\n",
                 "",
             ),
         )

@@ -181,8 +181,8 @@ MUTANTS = (
     mutant(
         "before a click: a limit of strangers is told",
         "presentation/entrances/refusing.py",
-        "return _refuse_after_click(context.request, context.client, wait)",
-        "return _refuse_at_once(context.request, context.client, TemporarilyUnavailableError())",
+        "return error_pages.too_many(context.request, context.client, error, wait)",
+        "return _refuse_at_once(context.request, context.client, error)",
         f"{_OF}/test_recognition.py::"
         "test_a_limit_of_strangers_is_told_to_the_relying_party_only_after_a_click",
     ),
@@ -239,7 +239,7 @@ MUTANTS = (
     mutant(
         "receipts: a code that nobody exchanged counts as shared",
         "presentation/requests/answers.py",
-        "decisions.let_collect(consent.id, until=answer.collected_until)",
+        "decisions.let_collect(consent.id, until=answer.code.until)",
         "pass",
         f"{_OF}/test_codes.py::test_the_receipt_says_whether_the_code_was_exchanged",
     ),
@@ -316,8 +316,8 @@ MUTANTS = (
     mutant(
         "statements: signed while an exchange may be under way",
         "presentation/requests/wire_formats/openid_connect.py",
-        "collected_until = row.expires_at + codes.EXCHANGE_TAKES",
-        "collected_until = row.expires_at",
+        "until = row.expires_at + codes.EXCHANGE_TAKES",
+        "until = row.expires_at",
         f"{_STATE}::test_an_answer_stays_collectable_until_its_code_has_surely_ended",
     ),
     mutant(
