@@ -24,7 +24,7 @@ _IN_AN_ADDRESS = re.compile(rb"[!-\x22$-~]{1,%d}" % LONGEST_QUERY)  # visible AS
 
 
 def lead_from_post(request: HttpRequest) -> HttpResponse:
-    """A posted request, which OpenID Connect knows, leads to the same request by GET; 405 for all others.
+    """Leads a posted request, which OpenID Connect knows, to the same request by GET; 405 for all others.
 
     So it gets the same checks, and the cookies that browsers do not send with the form of another site.
     """
@@ -40,13 +40,13 @@ def lead_from_post(request: HttpRequest) -> HttpResponse:
 
 
 def read_parameters(context: AuthorizeContext) -> None:
-    """The parameters in the address, and the browser, which gets its cookie with the last stage."""
+    """Reads the parameters in the address, and the browser, which gets its cookie with the last stage."""
     context.browser_secret, context.browser = browser.ensure(context.request)
     context.parameters = Parameters.from_query(context.request.META.get("QUERY_STRING", ""))
 
 
 def receive_request(context: AuthorizeContext) -> None:
-    """The request, wherever it is carried, and all rows that it needs, also of the holder's session."""
+    """Finds the request, wherever it is carried, and reads all rows that it and the session need."""
     request, parameters = context.request, context.parameters
     context.carried, context.rows = receive(
         parameters,
@@ -59,7 +59,7 @@ def receive_request(context: AuthorizeContext) -> None:
 
 
 def identify_client(context: AuthorizeContext) -> None:
-    """The relying party and its return address, which are proven from here on."""
+    """Finds the relying party and its return address, which are proven from here on."""
     context.client = identify(context.carried, context.rows)
     context.client.relying_party.named_in_log()
 
@@ -72,7 +72,7 @@ def answer_head(context: AuthorizeContext) -> HttpResponse | None:
 
 
 def begin_interaction(context: AuthorizeContext) -> None:
-    """A new interaction for a valid request, not stored yet; or the one that this browser began with it."""
+    """Begins an interaction for a valid request, not stored yet; or finds the one that was begun with it."""
     context.opened = interactions.begin(
         context.carried, context.client, browser=context.browser, now=context.now
     )
@@ -109,8 +109,8 @@ def ask_at_once(context: AuthorizeContext) -> HttpResponse | None:
     return page and _remember(context, page)
 
 
-def lead_to_step(context: AuthorizeContext) -> HttpResponse:
-    """Redirects to the page of the step."""
+def lead_new_to_step(context: AuthorizeContext) -> HttpResponse:
+    """Redirects to the page of the step, with the cookies that a new interaction brings."""
     leads = on_to(address_of_step(context))
     return leads if context.continues else _remember(context, leads)
 

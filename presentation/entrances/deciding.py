@@ -20,7 +20,7 @@ from wallet.sign_in import sessions
 
 
 def read_rows(context: ResumeContext) -> None:
-    """The interaction and the session of the browser; for a yes also a free index in a status list."""
+    """Reads the interaction and the session of the browser; for a yes also a free index in a status list."""
     request = context.request
     context.rows = read_interaction(
         context.interaction_id,
@@ -32,7 +32,7 @@ def read_rows(context: ResumeContext) -> None:
 
 
 def recall_interaction(context: ResumeContext) -> None:
-    """The interaction, if it is open and this browser's."""
+    """Takes the interaction up again, if it is open and this browser's."""
     context.opened = interactions.recall(
         context.rows.interaction,
         browser=browser.digest(context.request),
@@ -42,7 +42,7 @@ def recall_interaction(context: ResumeContext) -> None:
 
 
 def show_form_problem(context: ResumeContext) -> HttpResponse | None:
-    """After a form without a decision: the consent page, which also shows a decision made meanwhile."""
+    """Leads back to the consent page after a form without a decision; it also shows one made meanwhile."""
     consent_id = context.opened.row.consent_id
     if TRY_AGAIN not in context.request.GET or consent_id is None:
         return None
@@ -50,7 +50,7 @@ def show_form_problem(context: ResumeContext) -> HttpResponse | None:
 
 
 def give_more_time(context: ResumeContext) -> HttpResponse | None:
-    """More time, if the person asks for it, and back to their page; where it cannot be, the page says why."""
+    """Gives more time, if the person asks for it, and leads back; where it cannot be, the page says why."""
     if _decision(context.request) != MORE_TIME:
         return None
     row = context.opened.row
@@ -64,7 +64,7 @@ def give_more_time(context: ResumeContext) -> HttpResponse | None:
 
 
 def read_choice(context: ResumeContext) -> HttpResponse | None:
-    """What the holder chose; a page or a redirect if the form decides nothing."""
+    """Reads what the holder chose; a page or a redirect if the form decides nothing."""
     session, consent = context.session, context.opened.row.consent
     if session is None or consent is None:
         return None

@@ -22,7 +22,7 @@ def count_address(context: ExchangeContext) -> None:
 
 
 def authenticate_client(context: ExchangeContext) -> None:
-    """The relying party (RFC 6749 §2.3, RFC 7523 §2.2)."""
+    """Authenticates the relying party (RFC 6749 §2.3, RFC 7523 §2.2)."""
     context.party = authenticate(context.form, context.authorization, now=context.now)
 
 
@@ -32,12 +32,12 @@ def count_client(context: ExchangeContext) -> None:
 
 
 def find_code(context: ExchangeContext) -> None:
-    """The code, if it is this client's and its verifier comes with it, and the answer behind it."""
+    """Finds the code, if it is this client's and its verifier comes with it, and the answer behind it."""
     context.code, context.answer = codes.find(context.party, context.form)
 
 
 def sign_id_token(context: ExchangeContext) -> None:
-    """The tokens; before the code is used up, so that it still works once there is a key again."""
+    """Makes the tokens; before the code is used up, so that it still works once there is a key again."""
     context.access_token = secrets.token_urlsafe(32)
     context.id_token = codes.id_token(context.answer, context.party, context.access_token, now=context.now)
 

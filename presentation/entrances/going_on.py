@@ -26,14 +26,14 @@ def find_session(context: Context) -> None:
 
 
 def find_next_step(context: Context) -> None:
-    """What must happen next, computed from the request, the holder and the decision."""
+    """Computes what must happen next from the request, the holder and the decision."""
     context.following = next_step(
         context.opened, context.session, now=context.now, by_code=context.confirms_by_code
     )
 
 
 def refuse_after_no(context: Context) -> None:
-    """The holder declined."""
+    """Ends the request with `access_denied` if the holder declined."""
     if context.following.step is Step.REFUSE:
         raise AccessDeniedError
 
@@ -47,7 +47,7 @@ def send_answer(context: Context) -> HttpResponse | None:
 
 
 def say_nothing_matches(context: Context) -> HttpResponse | None:
-    """The page about a request that the holder's credential cannot meet; at the interaction's own address."""
+    """Shows that no credential meets the request; at the address of the interaction only."""
     if context.following.step is Step.UNAVAILABLE and not context.opened.is_new:
         return error_pages.unavailable(context.request, context.opened)
     return None

@@ -36,7 +36,7 @@ def count_address(context: PushContext) -> None:
 
 
 def authenticate_client(context: PushContext) -> None:
-    """The relying party, authenticated as at the token endpoint or by an access token for pushing."""
+    """Authenticates the relying party as at the token endpoint, or by an access token for pushing."""
     form, authorization, now = context.form, context.authorization, context.now
     scheme, _, token = authorization.partition(" ")
     if scheme.lower() != "bearer":
@@ -56,7 +56,7 @@ def count_client(context: PushContext) -> None:
 
 
 def read_request(context: PushContext) -> None:
-    """The request in the form, or in the signed object that the form holds instead (RFC 9126 §3)."""
+    """Reads the request in the form, or in the signed object that the form holds instead (RFC 9126 §3)."""
     form, party = context.form, context.party
     parameters = Parameters.of({name: [value] for name, value in form.items() if name in LIMITS})
     if problem := parameters.first_problem():

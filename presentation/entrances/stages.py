@@ -1,7 +1,10 @@
-"""The stages of each entrance, in their order: the whole way of a request on one screen.
+"""The stages of the entrances, in their order: the whole way of a request on one screen.
 
 A stage is a function of the context, to which it adds what it finds out. It returns None, and the next stage
-follows; or the answer, which ends the request; or it raises a refusal, which the view hands to `refusing`.
+follows; or the response, which ends the request; or it raises a refusal, which the view hands to `refusing`.
+
+A stage that may refuse for a reason that has nothing to do with the person stands before `find_session`: an
+error that is raised later reaches the relying party only after a click.
 """
 
 from collections.abc import Callable, Iterable
@@ -9,8 +12,8 @@ from typing import TypeVar
 
 from presentation.entrances import arriving, deciding, exchanging, going_on, pushing
 
-Context = TypeVar("Context")
-Answer = TypeVar("Answer")
+ContextT = TypeVar("ContextT")
+ResponseT = TypeVar("ResponseT")
 
 # An authorization request comes in the address of a browser (RFC 6749 §4.2.1, OpenID4VP 1.0 §5).
 AUTHORIZE = (
@@ -27,7 +30,7 @@ AUTHORIZE = (
     going_on.say_nothing_matches,
     going_on.insert_rows,  # the interaction, and the question or the redirect task
     arriving.ask_at_once,  # the consent page, for a holder who is signed in
-    arriving.lead_to_step,
+    arriving.lead_new_to_step,
 )
 
 # A browser comes back from sign-in, enrolment or the consent page.
@@ -71,7 +74,7 @@ PUSH = (
     pushing.keep_request,
 )
 
-# A relying party exchanges a code (OpenID Connect Core 1.0 §3.1.3).
+# A relying party exchanges a code (OpenID Connect Core 1.0 §3.1.3); the playground has proved who it is.
 REDEEM = (
     exchanging.find_code,
     exchanging.sign_id_token,
@@ -85,10 +88,10 @@ EXCHANGE = (
 )
 
 
-def go_through(stages: Iterable[Callable[[Context], Answer | None]], context: Context) -> Answer:
-    """The answer of the first stage that gives one; raises what a stage raises."""
+def go_through(stages: Iterable[Callable[[ContextT], ResponseT | None]], context: ContextT) -> ResponseT:
+    """The response of the first stage that gives one; raises what a stage raises."""
     for stage in stages:
-        answer = stage(context)
-        if answer is not None:
-            return answer
-    raise RuntimeError("the last stage gave no answer")
+        response = stage(context)
+        if response is not None:
+            return response
+    raise RuntimeError("the last stage gave no response")

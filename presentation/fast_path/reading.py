@@ -283,6 +283,7 @@ def interaction_by_orm(interaction_id: UUID, *, session_digest: str, now: dateti
 
 
 def _session_in(row: Iterator[Any]) -> HolderSession | None:
+    # Each helper takes the next columns, so they are called in the order of the SELECT.
     session, wallet, credential = _session.instance(row), _wallet.instance(row), _credential.instance(row)
     if session is None or wallet is None:
         return None

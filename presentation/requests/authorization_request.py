@@ -45,7 +45,6 @@ class AuthorizationRequest:
     """
 
     nonce: str
-    state: str | None
     login_hint: str  # empty if it was left out; then any holder may answer
     query: Query
     scopes: tuple[str, ...]

@@ -92,5 +92,5 @@ def test_the_first_answer_ends_the_request_and_a_refusal_goes_through() -> None:
     assert gone_through == ["first", "second"]
     with pytest.raises(ZeroDivisionError):
         go_through((first, refuses, answers), [])
-    with pytest.raises(RuntimeError, match="no answer"):
+    with pytest.raises(RuntimeError, match="no response"):
         go_through((first,), [])

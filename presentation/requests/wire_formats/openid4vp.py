@@ -50,7 +50,6 @@ class OpenID4VP(WireFormat):
         query = _query(values, party, scopes, one_presentation=self.one_presentation)
         return AuthorizationRequest(
             nonce=checked_nonce(values.get("nonce")),
-            state=values.get("state"),
             login_hint=login_hint(values.get("login_hint"), may_omit=party.may_omit_login_hint),
             query=query,
             scopes=tuple(values["scope"].split(" ") if "scope" in values else party.allowed_scopes),

@@ -50,7 +50,6 @@ class OpenIDConnect(WireFormat):
             hint = login_hint(values.get("login_hint"), may_omit=True)
         return AuthorizationRequest(
             nonce=checked_nonce(parameters.nonce),
-            state=values.get("state"),
             login_hint=hint,
             query=query,
             scopes=tuple(party.allowed_scopes),

@@ -185,7 +185,6 @@ def test_a_good_request_is_read_whole() -> None:
     request = read(GOOD | {"transaction_data": value})
 
     assert request.nonce == GOOD["nonce"]
-    assert request.state == GOOD["state"]
     assert request.login_hint == "alice@example.org"
     assert request.query.credential_ids == ("basic",)
     assert [data.received for data in request.transaction_data] == [value]
@@ -194,7 +193,6 @@ def test_a_good_request_is_read_whole() -> None:
 def test_what_may_be_left_out_can_be_left_out() -> None:
     request = read(without("state"))
 
-    assert request.state is None
     assert request.transaction_data == ()
 
 
@@ -241,7 +239,6 @@ def test_any_parameters_are_a_request_or_an_authorization_error(values: dict[str
     except AuthorizationError:
         return
     assert request.nonce == (GOOD | values)["nonce"]
-    assert request.state == (GOOD | values)["state"]
 
 
 @given(st.dictionaries(st.sampled_from(sorted(LIMITS)), st.text(max_size=20)))
