@@ -6,6 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 
+from consent.views import MORE_TIME
 from wallet.decorators import TRY_AGAIN
 
 
@@ -20,6 +21,7 @@ def environment(request: HttpRequest) -> dict[str, object]:
     `wallet_closes_at`: when the wallet of the signed-in holder closes, if it is about to
     (`wallet.sign_in.sessions`).
     `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
+    `more_time`: True if the page is shown because the person was given more time.
     """
     return {
         "wallet_closes_at": getattr(request, "wallet_closes_at", None),
@@ -29,6 +31,7 @@ def environment(request: HttpRequest) -> dict[str, object]:
         "this_page": _this_page(request),
         "operator": settings.OPERATOR,
         "try_again": request.method == "GET" and TRY_AGAIN in request.GET,
+        "more_time": MORE_TIME in request.GET,
     }
 
 

@@ -90,7 +90,6 @@ def ask(
         question,
         signed_in_email=session.wallet.email,
         asks_passkey=needs_factor,
-        now=now,
     )
     return content_policy.give(HttpResponse(page, headers=headers), REVIEW_CSP)
 

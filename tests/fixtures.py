@@ -258,21 +258,6 @@ def _no_remembered_key() -> None:
         module.forget()
 
 
-@pytest.fixture(scope="session", autouse=True)
-def _no_page_of_other_settings() -> Iterator[None]:
-    """Forgets the rendered parts of consent pages when a test changes a setting, which processes never do."""
-    from django.test.signals import setting_changed
-
-    from consent.question_page import pieces
-
-    def forget(**_facts: object) -> None:
-        pieces.cache_clear()
-
-    setting_changed.connect(forget)
-    yield
-    setting_changed.disconnect(forget)
-
-
 @pytest.fixture
 def windows_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """The windows of all limits begin with the test; otherwise one could end in its middle."""

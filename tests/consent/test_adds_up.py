@@ -1,4 +1,4 @@
-"""What the answers to one requester say together stands on the page before the yes, and is never kept."""
+"""What the answers to one requester say together stands on the page before the yes."""
 
 import re
 from datetime import UTC, date, datetime, timedelta
@@ -10,7 +10,7 @@ from django.test import Client
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
-from consent import decisions, question_page
+from consent import decisions
 from consent.models import Consent
 from tests.consent.questions import BASIC, put
 from tests.people import ALICE, enroll
@@ -118,13 +118,6 @@ def test_the_sentence_is_in_spanish_too(client, alice: Wallet, age: int) -> None
     asked = [("age_equal_or_over", str(years)) for years in (age, age + 1)]
     (found,) = seen(client, alice, *asked)
     assert str(age) in found
-
-
-def test_nothing_of_it_is_kept_with_the_pieces_of_pages(client, alice: Wallet, age: int) -> None:
-    question_page.pieces.cache_clear()
-    asked = [("age_equal_or_over", str(years)) for years in (age, age + 1)]
-    assert seen(client, alice, *asked)
-    assert question_page.pieces.cache_info().currsize == 0
 
 
 @pytest.mark.parametrize(

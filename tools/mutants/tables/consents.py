@@ -71,6 +71,20 @@ MUTANTS = (
         "presentation/requests/test_deciding.py::test_a_decision_rotates_the_csrf_token_so_that_back_cannot_revive_the_page",
     ),
     mutant(
+        "consent page: a value becomes HTML",
+        "templates/consent/claims.html",
+        "<bdi>{{ claim.value }}</bdi>",
+        "<bdi>{{ claim.value|safe }}</bdi>",
+        "consent/test_question_page.py::test_no_text_of_a_relying_party_or_of_a_person_becomes_html",
+    ),
+    mutant(
+        "consent page: says what the query of a relying party says",
+        "consent/question_page.py",
+        '        context |= {"try_again": False, "more_time": False}\n',
+        "",
+        "consent/test_question_page.py::test_a_relying_party_cannot_make_the_page_say_what_happened_before",
+    ),
+    mutant(
         "consent page: caches keep the claims",
         "consent/views.py",
         'headers = {"Cache-Control": "no-store"}\n',

@@ -3,7 +3,7 @@
 from tools.mutants.mutant import mutant
 
 _TOGETHER, _TESTS = "wallet/credential/together.py", "wallet/test_together.py"
-_PAGE, _PAGE_TESTS = "consent/question_page.py", "consent/test_adds_up.py"
+_PAGE_TESTS = "consent/test_adds_up.py"
 _KNOWN, _KNOWN_TESTS = "consent/requesters.py", "consent/test_requesters.py"
 _CONDITIONS = "presentation/dcql/test_conditions.py"
 _AGES = "presentation/requests/test_ages_a_year.py"
@@ -71,13 +71,6 @@ MUTANTS = (
         "for code in each} - known",
         "for code in each}",
         f"{_TESTS}::test_whoever_is_singled_out_has_that_nationality_as_all_have_who_would_answer_the_same",
-    ),
-    mutant(
-        "adds up: kept with the pieces of pages",
-        _PAGE,
-        "question.transactions or question.adds_up or closes",
-        "question.transactions or closes",
-        f"{_PAGE_TESTS}::test_nothing_of_it_is_kept_with_the_pieces_of_pages",
     ),
     mutant(
         "adds up: a birthday that passed since the last answer",
@@ -204,13 +197,6 @@ MUTANTS = (
         "dict.fromkeys(map(tuple, [*claims, *questions]))]",
         "dict.fromkeys(map(tuple, claims))]",
         f"{_AGES}::test_an_age_that_only_the_choice_of_the_answer_tells_counts",
-    ),
-    mutant(
-        "told: kept with the pieces of pages of somebody else",
-        _PAGE,
-        "            told=question.told,\n",
-        "            told=(),\n",
-        "consent/test_question_page.py::test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own",
     ),
     mutant(
         "told: not on the page of what they know",
