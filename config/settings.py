@@ -180,6 +180,17 @@ TEMPLATES = [
     }
 ]
 
+# `{% cache %}` keeps fragments of pages in the memory of the process, the 1,000 that were used last. Nothing
+# of a person may be in them; docs/architecture.md says what their keys must name.
+CACHES = {
+    "default": {"BACKEND": "django.core.cache.backends.dummy.DummyCache"},  # nothing else is cached
+    "template_fragments": {
+        "BACKEND": "django.core.cache.backends.locmem.LocMemCache",
+        "LOCATION": "template_fragments",
+        "OPTIONS": {"MAX_ENTRIES": 1000},
+    },
+}
+
 # What verifies the identity of people without a wallet. The sandbox's own provider exists only there.
 IDENTITY_PROVIDERS = option_files.identity_providers("simulated" if _sandbox else "in_person")
 if _sandbox:  # always there, because the holder without a screen is verified by it

@@ -1,9 +1,13 @@
-"""The page of a question, which `consent/review.html` renders."""
+"""The page of a question, which `consent/review.html` renders.
+
+That template caches the fragments that are the same for everybody who gets the question (`{% cache %}`).
+"""
 
 import re
 from dataclasses import dataclass, replace
 from datetime import date, datetime
 from functools import cached_property
+from hashlib import sha256
 from typing import Self
 
 from django.conf import settings
@@ -71,6 +75,24 @@ class Question:
     @cached_property
     def requester(self) -> Requester:
         return Requester.from_json(self.consent.requester)
+
+    @cached_property
+    def same_for_everybody(self) -> str:
+        """The key under which fragments of the page are cached, together with the language.
+
+        It stands for all that these fragments may show: what the relying party registered, and the names of
+        the claims. It is a digest, because Django makes its keys with MD5, and an author can find two texts
+        with the same MD5.
+        """
+        shown = (
+            self.requester,
+            self.consent.requester_id,
+            self.consent.requester_since,
+            self.consent.requester_is_unchecked,
+            [claim.path for claim in self.claims],
+            self.told,
+        )
+        return sha256(repr(shown).encode()).hexdigest()
 
     @property
     def reason(self) -> tuple[str, str]:

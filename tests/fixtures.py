@@ -258,6 +258,20 @@ def _no_remembered_key() -> None:
         module.forget()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _no_page_of_other_settings() -> Iterator[None]:
+    """Empties the cache of fragments of pages when a test changes a setting, which processes never do."""
+    from django.core.cache import caches
+    from django.test.signals import setting_changed
+
+    def forget(**_facts: object) -> None:
+        caches["template_fragments"].clear()
+
+    setting_changed.connect(forget)
+    yield
+    setting_changed.disconnect(forget)
+
+
 @pytest.fixture
 def windows_just_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """The windows of all limits begin with the test; otherwise one could end in its middle."""

@@ -78,6 +78,45 @@ MUTANTS = (
         "consent/test_question_page.py::test_no_text_of_a_relying_party_or_of_a_person_becomes_html",
     ),
     mutant(
+        "consent page: an e-mail address in a cached fragment",
+        "templates/consent/review.html",
+        "<span>{% blocktranslate trimmed %}Signed in as <strong>{{ signed_in_email }}</strong>"
+        "{% endblocktranslate %}</span>",
+        "{% cache None signed_in language %}<span>{{ signed_in_email }}</span>{% endcache %}",
+        "consent/test_question_page.py::test_nothing_of_a_person_is_cached",
+    ),
+    mutant(
+        "consent page: what adds up in a cached fragment",
+        "templates/consent/review.html",
+        "with facts=question.adds_up %}{% endif %}\n"
+        "{% cache None withheld language question.same_for_everybody %}{% if question.not_shared",
+        "with facts=question.adds_up %}{% endif %}\n"
+        "{% cache None withheld language question.same_for_everybody %}"
+        '{% include "consent/adds_up.html" with facts=question.adds_up %}{% if question.not_shared',
+        "consent/test_question_page.py::test_nothing_of_a_person_is_cached",
+    ),
+    mutant(
+        "consent page: a fragment in the language of somebody else",
+        "templates/consent/about.html",
+        "{% cache None known language question",
+        "{% cache None known question",
+        "consent/test_question_page.py::test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own",
+    ),
+    mutant(
+        "consent page: a fragment of a question about other claims",
+        "consent/question_page.py",
+        "            [claim.path for claim in self.claims],\n            self.told,\n",
+        "            [claim.path for claim in self.claims],\n",
+        "consent/test_question_page.py::test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own",
+    ),
+    mutant(
+        "consent page: a fragment of a requester that registered otherwise",
+        "consent/question_page.py",
+        "            self.consent.requester_is_unchecked,\n            [claim",
+        "            [claim",
+        "consent/test_question_page.py::test_a_question_that_differs_in_one_thing_gets_a_page_of_its_own",
+    ),
+    mutant(
         "consent page: says what the query of a relying party says",
         "consent/question_page.py",
         '        context |= {"try_again": False, "more_time": False}\n',
