@@ -16,10 +16,10 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import environ
+import structlog
 from django.core.exceptions import ImproperlyConfigured
 
-from config import database, limits, operator, option_files, origins, retired, variables
-from config.logs import logging_config
+from config import database, limits, logs, operator, option_files, origins, retired, variables
 from infra import email_addresses, secret_texts
 
 BASE_DIR = Path(__file__).resolve().parent.parent
@@ -378,7 +378,8 @@ METRICS_DIRECTORY = Path(_folder) if METRICS_TOKEN else None
 _level = variables.text("LOG_LEVEL", default="INFO")
 if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
     raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")
-LOGGING = logging_config(level=_level, as_json=not _sandbox)
+structlog.configure(**logs.structlog_config(level=_level, as_json=not _sandbox))
+LOGGING = logs.logging_config(level=_level, as_json=not _sandbox)
 FILE_VARIABLES_NOT_READ = variables.files_not_read()  # `infra.checks` names them
 SECRET_FILES = variables.secret_files  # `keys.checks` looks who can read them
 

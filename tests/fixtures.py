@@ -248,6 +248,21 @@ def statements() -> Any:
     return lambda: Statements(connection)
 
 
+@pytest.fixture
+def logged() -> Iterator[list[dict[str, Any]]]:
+    """The events that our own code logs, with the facts of the request. They are not written.
+
+    For what is written, also by libraries, use pytest's `capsys`.
+    """
+    from structlog.stdlib import add_logger_name
+    from structlog.testing import capture_logs
+
+    from infra import log_context
+
+    with capture_logs([log_context.merge, add_logger_name]) as events:
+        yield events
+
+
 @pytest.fixture(autouse=True)
 def _no_remembered_key() -> None:
     """Clears the caches of keys, which would outlive the test's database."""

@@ -8,7 +8,6 @@ counted too, those of built-in functions included, as cProfile counts them.
 """
 
 import gc
-import logging
 import re
 import secrets
 import sys
@@ -51,13 +50,8 @@ class Profile:
 
     @contextmanager
     def noting(self) -> Iterator[None]:
-        """Notes every call while the block runs, but none that the tests before this one make happen.
-
-        Those are of pytest's own log handlers, whose number grows with the tests, and of finalizers.
-        """
-        root, before = logging.getLogger(), sys.getprofile()
-        handlers = root.handlers
-        root.handlers = [one for one in handlers if not type(one).__module__.startswith("_pytest")]
+        """Notes every call while the block runs, but none of finalizers of the tests before this one."""
+        before = sys.getprofile()
         gc.disable()
         sys.setprofile(self.note)
         try:
@@ -65,7 +59,6 @@ class Profile:
         finally:
             sys.setprofile(before)
             gc.enable()
-            root.handlers = handlers
 
     def table(self, largest: int = 25) -> str:
         """The modules, and the pairs of modules with the most switches."""

@@ -203,7 +203,7 @@ def test_only_type_and_hash_are_stored_in_clear(holder: Client, bank: RelyingPar
 
 
 def test_a_sealed_value_does_not_open_in_another_row(
-    holder: Client, bank: RelyingParty, caplog: pytest.LogCaptureFixture
+    holder: Client, bank: RelyingParty, capsys: pytest.CaptureFixture[str]
 ) -> None:
     small, large = (
         ask(holder, bank, nonce=f"nonce-of-many-characters-{number}", transaction_data=VALUES[number])
@@ -218,7 +218,7 @@ def test_a_sealed_value_does_not_open_in_another_row(
     assert led.status_code == 303
     answer = fragment(holder.get(led.headers["Location"]).headers["Location"])
     assert (answer["error"], answer["state"]) == ("server_error", "af0ifjsldkj")
-    assert "consent_consent.sealed_transactions" in caplog.text
+    assert "consent_consent.sealed_transactions" in capsys.readouterr().err
 
 
 Happen = Callable[[Any], None]

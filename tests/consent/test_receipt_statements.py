@@ -1,6 +1,5 @@
 """Receipts as signed statements: saved, printed as a QR code, and checked by anybody."""
 
-import logging
 import re
 from typing import Any
 
@@ -118,16 +117,17 @@ def test_anything_else_is_not_genuine(holder: Client, alice: Wallet, statement_k
 
 
 def test_a_check_stores_nothing_and_logs_nothing_of_it(
-    holder: Client, alice: Wallet, statement_key: StatementKey, statements: Any, caplog: Any
+    holder: Client, alice: Wallet, statement_key: StatementKey, statements: Any, capsys: Any
 ) -> None:
     statement = saved(holder, answered(alice, "shared"))
-    caplog.clear()
-    caplog.set_level(logging.DEBUG)
+    capsys.readouterr()
     with statements() as made:
         check(statement)
     assert made.texts
     assert all(text.startswith("SELECT") for text in made.texts)
-    assert statement.split(".")[1] not in caplog.text
+    log = capsys.readouterr().err
+    assert "[config.middleware]" in log
+    assert statement.split(".")[1] not in log
 
 
 def test_a_check_costs_one_query_and_a_limited_length(

@@ -306,7 +306,7 @@ def test_a_call_that_waits_too_long_for_others_fails(token: Token, monkeypatch: 
 
 
 def test_the_log_says_what_happens_to_the_module_and_never_the_pin(
-    token: Token, caplog: pytest.LogCaptureFixture
+    token: Token, capsys: pytest.CaptureFixture[str]
 ) -> None:
     module, kid = opened(token), uuid4()
     module.generate(kid)
@@ -316,7 +316,7 @@ def test_the_log_says_what_happens_to_the_module_and_never_the_pin(
     wrong = opened(token, pin=lambda: "31415926")
     with pytest.raises(SignerUnavailableError):
         wrong.sign(kid, DIGEST)
-    said = caplog.text
+    said = capsys.readouterr().err
     for event in ("hardware_module_opened", "hardware_module_session_lost", "hardware_module_unavailable"):
         assert event in said
     assert "31415926" not in said

@@ -194,13 +194,17 @@ def test_requests_that_read_a_key_as_active_may_still_sign_before_it_is_destroye
 
 
 def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
-    succession: dict[str, SigningKey], token: Token, now: datetime, keeper: Client, caplog: Any
+    succession: dict[str, SigningKey],
+    token: Token,
+    now: datetime,
+    keeper: Client,
+    logged: list[dict[str, Any]],
 ) -> None:
     lost, next_ = succession["active"], succession["staged"]
     token.take_away()
     moves.withdraw(lost.pk, reason="seen elsewhere", now=now)
     assert (find(lost.pk).state, find(next_.pk).state) == (State.WITHDRAWN, State.ACTIVE)
-    assert "private_key_not_destroyed" in caplog.text
+    assert "private_key_not_destroyed" in [event["event"] for event in logged]
     waits = f"The private key of {lost} is to be destroyed in its hardware module"
     would = f"Would have the hardware module destroy the private key of {lost}."
     assert would in run("rotate_signing_keys", "--dry-run")

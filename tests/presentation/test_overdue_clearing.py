@@ -98,7 +98,7 @@ def test_a_row_that_stays_for_another_reason_is_not_overdue(client: Client, alic
 
 
 def test_what_is_wrong_with_one_kind_of_data_does_not_keep_the_others(
-    client: Client, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    client: Client, monkeypatch: pytest.MonkeyPatch, logged: list[dict[str, Any]]
 ) -> None:
     now = timezone.now()
     Allowance.objects.create(key="old", count=1, expires_at=now - 5 * HOUR)
@@ -111,9 +111,8 @@ def test_what_is_wrong_with_one_kind_of_data_does_not_keep_the_others(
 
     assert not Allowance.objects.exists()
     assert Session.objects.exists()
-    assert "not_cleared" in caplog.text
-    assert "operators’ sessions" in caplog.text
-    assert "RuntimeError" in caplog.text
+    (event,) = [each for each in logged if each["event"] == "not_cleared"]
+    assert (event["data"], event["why"]) == ("operators’ sessions", "RuntimeError")
     assert LastRun.objects.get(command="clear_expired").failures == 1
     assert LastRun.objects.get(command="clear_expired").at < now, "it did not run to its end"
     assert abs(overdue(client)["operators’ sessions"] - 5 * 3600) < 60

@@ -360,7 +360,7 @@ def test_dropping_what_is_unwanted_does_not_call_a_failing_address_well(bank: Re
 
 
 def test_the_log_names_an_event_that_was_not_sent(
-    bank: RelyingParty, receiver: Receiver, settings: Any, caplog: Any
+    bank: RelyingParty, receiver: Receiver, settings: Any, logged: list[dict[str, Any]]
 ) -> None:
     settings.LOOPBACK_CALLS = True
     receiver.statuses = [500]
@@ -369,9 +369,9 @@ def test_the_log_names_an_event_that_was_not_sent(
     call_command("worker", once=True, jobs=["webhooks"])
 
     event = WebhookEvent.objects.get(attempts=1)
-    (record,) = [each for each in caplog.records if "webhook_not_sent" in str(each.msg)]
-    assert record.levelname == "WARNING"
-    assert str(event.pk) in str(record.msg)
+    (said,) = [each for each in logged if each["event"] == "webhook_not_sent"]
+    assert said["log_level"] == "warning"
+    assert str(event.pk) in str(said)
 
 
 # --- Secrets ----------------------------------------------------------------------------------------------

@@ -69,7 +69,7 @@ def due(alice: Wallet, bob: Wallet, nora: Wallet, now: datetime) -> dict[str, An
     ],
 )
 def test_one_row_that_fails_keeps_nothing_else_from_being_done(
-    due: dict[str, Any], job: str, caplog: pytest.LogCaptureFixture
+    due: dict[str, Any], job: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with refusing(due[job]):
         swept()
@@ -83,9 +83,10 @@ def test_one_row_that_fails_keeps_nothing_else_from_being_done(
         "another closing": WalletClosure.objects.filter(closed_at__isnull=False).count() == 2,
     }
     assert [name for name, went in done.items() if not went] == [job]
-    assert str(due[job].pk) in caplog.text
-    assert "RaiseException" in caplog.text
-    assert "Petronella" not in caplog.text
+    log = capsys.readouterr().err
+    assert str(due[job].pk) in log
+    assert "RaiseException" in log
+    assert "Petronella" not in log
 
 
 def test_once_nothing_fails_the_run_counts(due: dict[str, Any]) -> None:
@@ -96,7 +97,7 @@ def test_once_nothing_fails_the_run_counts(due: dict[str, Any]) -> None:
 
 
 def test_a_job_that_cannot_even_look_keeps_no_other_from_its_work(
-    due: dict[str, Any], caplog: pytest.LogCaptureFixture
+    due: dict[str, Any], capsys: pytest.CaptureFixture[str]
 ) -> None:
     with connection.cursor() as cursor:
         cursor.execute("ALTER TABLE wallet_formeraddress RENAME TO away")
@@ -110,6 +111,6 @@ def test_a_job_that_cannot_even_look_keeps_no_other_from_its_work(
 
     assert "1 abandoned" in written
     assert "e-mails" in written
-    assert "UndefinedTable" in caplog.text
+    assert "UndefinedTable" in capsys.readouterr().err
     assert WalletClosure.objects.filter(finished_at=None, closed_at=None).count() == 2, "it needs both tables"
     assert [letter.to for letter in mail.outbox] != []

@@ -2,11 +2,10 @@
 
 import io
 import json
-import logging
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from io import StringIO
-from typing import Any, cast
+from typing import Any
 from uuid import uuid4
 
 import pytest
@@ -14,8 +13,10 @@ from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
 from django.db import transaction
 from django.utils import timezone
+from structlog import DropEvent
+from structlog.testing import capture_logs
 
-from config.logs import as_line
+from config.logs import structlog_config
 from infra.audit.recording import record
 from infra.models import AuditLine
 from keys.models import SigningKey
@@ -38,12 +39,13 @@ BEFORE = timezone.now() - timedelta(minutes=1)
 def log() -> Iterator[list[str]]:
     """Lines as the service writes them."""
     lines: list[str] = []
-    handler = logging.Handler()
-    handler.emit = lambda record: lines.append(as_line(cast("dict[str, Any]", record.msg), str) + "\n")  # type: ignore[method-assign]
-    handler.addFilter(lambda record: isinstance(record.msg, dict))
-    logging.getLogger().addHandler(handler)
-    yield lines
-    logging.getLogger().removeHandler(handler)
+
+    def keep(_logger: Any, _method: str, line: Any) -> Any:
+        lines.append(f"{line}\n")
+        raise DropEvent
+
+    with capture_logs([*structlog_config(level="INFO", as_json=True)["processors"], keep]):
+        yield lines
 
 
 def undone(act: Callable[[], object]) -> list[str]:

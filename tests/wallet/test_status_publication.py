@@ -366,7 +366,7 @@ def test_while_the_hardware_module_is_away_the_last_list_is_served(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_many_instances_at_once_one_signs(alice: Wallet, caplog: pytest.LogCaptureFixture) -> None:
+def test_of_many_instances_at_once_one_signs(alice: Wallet) -> None:
     entry = presented(alice)
     publication.current(entry.status_list_id)
     changes.change_presented(entry, Action.INVALIDATED, now=timezone.now(), **SAID)

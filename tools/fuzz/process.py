@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import django
 from django.core.management import call_command
+from structlog.testing import capture_logs
 
 from tools.fuzz.browser import Browser
 from tools.fuzz.gateway import Gateway
@@ -98,9 +99,10 @@ def main() -> None:
     runner = Runner(gateway, Oracles(dataset.redirect_uris, dataset.client_of), dataset, Account())
     for logger in (logging.getLogger(), logging.getLogger("django"), logging.getLogger("django.request")):
         logger.handlers = [runner.last_traceback]
-    warm_up(runner)
-    account, began = runner.account, time.monotonic()
-    run_scenarios(runner, asked.seed, asked.first, asked.step, asked.count, asked.only)
+    with capture_logs([runner.last_traceback.processor]):
+        warm_up(runner)
+        account, began = runner.account, time.monotonic()
+        run_scenarios(runner, asked.seed, asked.first, asked.step, asked.count, asked.only)
     print(json.dumps({**vars(account), "seconds": time.monotonic() - began, "routes": list(routes())}))
 
 

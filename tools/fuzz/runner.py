@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from django.core.signals import got_request_exception
+from structlog import DropEvent
 
 from tools.fuzz.gateway import Gateway, Reply, Wire
 from tools.fuzz.routes import route_of
@@ -43,6 +44,14 @@ class LastTraceback(logging.Handler):
         self.text = ""
 
     def emit(self, record: logging.LogRecord) -> None:
+        self.keep()
+
+    def processor(self, logger: Any, method: str, event: Any) -> Any:
+        """A processor of structlog, after which nothing is written."""
+        self.keep()
+        raise DropEvent
+
+    def keep(self) -> None:
         if sys.exc_info()[0] is not None:
             self.text = traceback.format_exc()
 

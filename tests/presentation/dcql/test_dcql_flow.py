@@ -398,7 +398,7 @@ def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_
     holder: Client,
     may_ask_everything: RelyingParty,
     changes: dict[str, Any],
-    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
     settings: Any,
 ) -> None:
     shown = holder.get(ask(holder, may_ask_everything, **changes))
@@ -415,7 +415,7 @@ def test_what_a_wallet_cannot_show_is_told_to_its_holder_and_looks_like_a_no_to_
     }
     assert not Consent.objects.exists()
     assert Interaction.objects.get().parameters == {}
-    assert "Bob" not in without_drawn(page + caplog.text)
+    assert "Bob" not in without_drawn(page + capsys.readouterr().err)
 
 
 def test_the_right_authority_is_the_one_that_signed_the_issuers_certificate(

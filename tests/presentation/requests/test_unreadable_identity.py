@@ -74,7 +74,7 @@ def test_an_identity_that_does_not_unseal_is_our_fault_and_stays_stored(
     client: Client,
     acme_bank: RelyingParty,
     settings: Any,
-    caplog: pytest.LogCaptureFixture,
+    capsys: pytest.CaptureFixture[str],
     happen: Callable[[Any], None],
 ) -> None:
     before = bytes(Credential.objects.get().sealed_identity)
@@ -88,8 +88,9 @@ def test_an_identity_that_does_not_unseal_is_our_fault_and_stays_stored(
     answer = fragment(unescape(link))
     assert (answer["error"], answer["state"]) == ("server_error", "af0ifjsldkj")
     assert not Interaction.objects.exists()
-    assert "wallet_credential.sealed_identity" in caplog.text
-    assert "Archer" not in caplog.text
+    log = capsys.readouterr().err
+    assert "wallet_credential.sealed_identity" in log
+    assert "Archer" not in log
     settings.KEY_SEALING_KEYS = [NEW, LOST]
     Credential.objects.update(sealed_identity=before)
     assert ask(client, acme_bank, nonce=NONCE).startswith("/consent/")

@@ -249,7 +249,9 @@ def test_the_memory_is_read_only_when_the_stamps_changed(statements: Any) -> Non
     assert catalogue.stamp() != stamp
 
 
-def test_a_row_that_no_longer_keeps_the_rules_is_no_scope_and_is_logged(caplog: Any) -> None:
+def test_a_row_that_no_longer_keeps_the_rules_is_no_scope_and_is_logged(
+    logged: list[dict[str, Any]],
+) -> None:
     new_scope()
     with connection.cursor() as cursor:
         cursor.execute(
@@ -257,7 +259,7 @@ def test_a_row_that_no_longer_keeps_the_rules_is_no_scope_and_is_logged(caplog: 
         )
 
     assert URN not in catalogue.current()
-    assert "scope_not_usable" in caplog.text
+    assert [event["event"] for event in logged] == ["scope_not_usable"]
 
 
 # --- Questions ----------------------------------------------------------------------------------------------

@@ -532,14 +532,15 @@ def test_a_provider_that_enough_threads_wait_for_is_not_called(
     begun(nora, errand, now)
 
 
-def test_nothing_secret_is_logged(bank: OpenIDProvider, back: Any, client: Client, caplog: Any) -> None:
+def test_nothing_secret_is_logged(bank: OpenIDProvider, back: Any, client: Client, capsys: Any) -> None:
     attempt, parameters = back
     memory = progress.check_of(attempt).memory
     bank.play("wrong-nonce")
     bring(client, parameters)
-    assert "openid_code_not_redeemed" in caplog.text
+    log = capsys.readouterr().err
+    assert "openid_code_not_redeemed" in log
     for secret in (parameters["code"], parameters["state"], memory["nonce"], memory["verifier"], "O’Neill"):
-        assert secret not in caplog.text
+        assert secret not in log
 
 
 # --- The keys of this service ------------------------------------------------------------------------------
