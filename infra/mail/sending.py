@@ -96,21 +96,30 @@ def _send(email: OutgoingEmail, connection: _Connection, clock: Clock) -> Failur
     return failure
 
 
+class WithLogo(EmailMultiAlternatives):
+    """An e-mail whose HTML shows the attached logo."""
+
+    def message(self, **options: Any) -> Any:
+        made = super().message(**options)
+        made.set_type("multipart/related")  # RFC 2387
+        return made
+
+
 def _message(email: OutgoingEmail, letter: Letter) -> EmailMultiAlternatives:
     """The same message in each try, so that mailboxes recognise a second copy (RFC 5322 §3.6.4)."""
     host = urlsplit(settings.BASE_URL).hostname
     headers = {"Message-ID": f"<{email.id}@{host}>", "Date": format_datetime(email.created_at)}
-    message = EmailMultiAlternatives(
+    has_logo = settings.OPERATOR.logo and LOGO in letter.html
+    message = (WithLogo if has_logo else EmailMultiAlternatives)(
         subject=letter.subject, body=letter.text, to=[letter.to], headers=headers
     )
     if letter.html:
         message.attach_alternative(letter.html, "text/html")
-    if settings.OPERATOR.logo and LOGO in letter.html:
+    if has_logo:
         # Within the e-mail, because fetching a picture would tell who reads it, and when.
         logo = MIMEImage(settings.OPERATOR.logo, _subtype=settings.OPERATOR.logo_type.removeprefix("image/"))
         logo["Content-ID"], logo["Content-Disposition"] = "<operator-logo>", "inline"
         message.attach(logo)
-        message.mixed_subtype = "related"  # type: ignore[attr-defined]  # RFC 2387
     return message
 
 
