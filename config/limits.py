@@ -129,7 +129,9 @@ def _read(table: str) -> Iterator[Setting]:
     for line in re.sub(r"\n +", " ", table).strip().splitlines():
         names, number, changed_by, what, *shared = line.split(" | ")
         purpose, *also = names.split()
-        most, window, highest = _NUMBER.fullmatch(number).groups()  # type: ignore[union-attr]
+        found = _NUMBER.fullmatch(number)
+        assert found, line
+        most, window, highest = found.groups()
         yield Setting(
             purpose,
             int(most),

@@ -3,7 +3,7 @@
 import queue
 import threading
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 Result = TypeVar("Result")
 
@@ -25,4 +25,4 @@ def in_time(work: Callable[[], Result], seconds: float) -> Result:
         raise TimeoutError from None
     if error:
         raise error
-    return result  # type: ignore[no-any-return]
+    return cast(Result, result)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from functools import wraps
+from types import MethodType
 from typing import Any, cast
 
 from django.conf import settings
@@ -75,7 +76,11 @@ class ServiceAdminSite(AdminSite):
 
         Leaves out "view on site", which raises an error for UUIDs.
         """
-        shown = [entry for entry in super().get_urls() if getattr(entry, "name", "") != "view_on_site"]
+        shown = [
+            entry
+            for entry in super().get_urls()
+            if not (isinstance(entry, URLPattern) and entry.name == "view_on_site")
+        ]
         return [
             path("support/", self.admin_view(self.support), name="support"),
             # Not wrapped in `admin_view`, which admits only sessions that have proved the second factor.
@@ -145,9 +150,10 @@ class ServiceAdminSite(AdminSite):
         if request.method == "POST" and response.status_code == 302:
             record(request, "signed_in")
             remember_browser(request, response, now=timezone.now())
-        form = (getattr(response, "context_data", None) or {}).get("form")
-        if refusal := getattr(form, "refusal", None):
-            response.status_code, seconds = refusal
+        shown = response.context_data or {} if isinstance(response, TemplateResponse) else {}
+        form = shown.get("form")
+        if isinstance(form, OperatorSignInForm) and form.refusal:
+            response.status_code, seconds = form.refusal
             again_after(seconds, response)
         return response
 
@@ -174,7 +180,7 @@ PAGE_SEEN = "page_seen"
 _RECORDED_BY_THEMSELVES = {"picture"}
 
 
-class Audited:
+class Audited(ModelAdmin):
     """Adds a line for each change, in the transaction of the change. The reason names the changed fields.
 
     `ServiceAdminSite` puts it before the class of each model and asks `seen` after each view, so that a new
@@ -182,17 +188,17 @@ class Audited:
     """
 
     def log_addition(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        entry: LogEntry = super().log_addition(request, obj, message)  # type: ignore[misc]
+        entry = super().log_addition(request, obj, message)
         record(request, "added", obj)
         return entry
 
     def log_change(self, request: HttpRequest, obj: Model, message: Any) -> LogEntry:
-        entry: LogEntry = super().log_change(request, obj, message)  # type: ignore[misc]
+        entry = super().log_change(request, obj, message)
         record(request, "changed", obj, entry.get_change_message())
         return entry
 
     def log_deletions(self, request: HttpRequest, queryset: Any) -> Any:
-        entries = super().log_deletions(request, queryset)  # type: ignore[misc]
+        entries = super().log_deletions(request, queryset)
         for row in queryset:
             record(request, "deleted", row)
         return entries
@@ -210,9 +216,15 @@ def in_one_transaction(view: Callable[..., Any], request: HttpRequest) -> Abstra
     Django has none around a new password and the deletion of chosen rows. Classes whose operations commit by
     themselves have `one_transaction = False`.
     """
-    own = getattr(view, "__self__", None)
-    one = isinstance(own, ModelAdmin) and getattr(own, "one_transaction", True)
+    own = _admin_of(view)
+    one = own is not None and getattr(own, "one_transaction", True)
     return transaction.atomic() if one and request.method == "POST" else nullcontext()
+
+
+def _admin_of(view: Callable[..., Any]) -> ModelAdmin | None:
+    """The admin of a model that the view is a method of."""
+    own = view.__self__ if isinstance(view, MethodType) else None
+    return own if isinstance(own, ModelAdmin) else None
 
 
 def seen(view: Callable[..., Any], request: HttpRequest, response: HttpResponse, row_id: str) -> None:
@@ -220,9 +232,9 @@ def seen(view: Callable[..., Any], request: HttpRequest, response: HttpResponse,
 
     Pages of classes with `shows_no_person` are left out, and so are redirects and errors.
     """
-    own, name = getattr(view, "__self__", None), getattr(view, "__name__", "")
-    if not isinstance(own, ModelAdmin) or response.status_code != 200 or name in _RECORDED_BY_THEMSELVES:
+    own = _admin_of(view)
+    if own is None or response.status_code != 200 or view.__name__ in _RECORDED_BY_THEMSELVES:
         return
     if not getattr(own, "shows_no_person", False):
         about = own.opts.label_lower + (f":{row_id}" if row_id else "")
-        record(request, _LOOKS.get(name, PAGE_SEEN), about)
+        record(request, _LOOKS.get(view.__name__, PAGE_SEEN), about)

@@ -5,6 +5,7 @@ import os
 import re
 import subprocess
 import sys
+import tokenize
 from collections.abc import Collection, Iterator
 from pathlib import Path
 
@@ -438,3 +439,27 @@ def _imported_from_elsewhere(tree: ast.AST) -> Iterator[str]:
                 yield from (each.asname or each.name.split(".")[0] for each in names)
             case ast.ImportFrom(module=str(origin), names=names) if origin.split(".")[0] not in LAYERS:
                 yield from (each.asname or each.name for each in names)
+
+
+def everything_but_tests() -> Iterator[Path]:
+    """Every Python file of the repository that is no test."""
+    listed = subprocess.run(["git", "ls-files", "*.py"], cwd=ROOT, capture_output=True, text=True, check=True)
+    yield from (ROOT / name for name in listed.stdout.splitlines() if "tests" not in name.split("/"))
+
+
+# Why the types are wrong there. A cast with its reason, or an assertion, is better.
+TYPES_IGNORED = {
+    "presentation/entrances/going_on.py: arg-type": "a consent page has a question",
+}
+
+
+def test_no_type_is_ignored() -> None:
+    """Such a comment hides attributes that the objects of libraries do not have."""
+    found = set()
+    for path in everything_but_tests():
+        with path.open("rb") as file:
+            for token in tokenize.tokenize(file.readline):
+                if token.type == tokenize.COMMENT and "type: ignore" in token.string:
+                    code = re.search(r"\[(.*)\]", token.string)
+                    found.add(f"{path.relative_to(ROOT)}: {code[1] if code else 'everything'}")
+    assert found == TYPES_IGNORED.keys()

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
 from time import monotonic
+from typing import cast
 
 from infra.in_time import in_time
 from infra.outbound.targets import Address, Target, TargetError, as_address, is_loopback, is_public, parse
@@ -188,7 +189,7 @@ class _Received:
 
 
 def _answer(received: bytes, method: str, longest: int = LONGEST) -> Answer:
-    response = HTTPResponse(_Received(received), method=method)  # type: ignore[arg-type]
+    response = HTTPResponse(cast(socket.socket, _Received(received)), method=method)
     response.begin()
     if 300 <= response.status < 400:
         raise UnusableAnswerError("It redirects; the registered address itself has to answer.")

@@ -101,7 +101,8 @@ def read(
         unmet.append(name)
         return None
 
-    of_scopes = [claim.path for claim in (*required, *wished, *optional)]
+    # Scopes ask for whole claims, so their paths consist of names.
+    of_scopes = dict.fromkeys(tuple(map(str, claim.path)) for claim in (*required, *wished, *optional))
     if permitted(SUBJECT, allowed_claims):
         required.insert(0, ClaimsQuery(SUBJECT))  # as `sub`
     places = claims_parameter.parse(values.get("claims", "{}"), path_of)
@@ -115,7 +116,7 @@ def read(
         code_challenge=values["code_challenge"],
         prompt=frozenset(values.get("prompt", "").split(" ")),
         max_age=int(values["max_age"]) if "max_age" in values else None,
-        of_scopes=tuple(dict.fromkeys(of_scopes)),  # type: ignore[arg-type] # scopes ask for whole claims
+        of_scopes=tuple(of_scopes),
         places=places,
         left_out=_left_out(scopes, granted, unmet, allowed_claims),
     )

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import patch
 
 
 def nothing() -> None:
@@ -20,14 +21,14 @@ def unguarded_ascii() -> None:
     from presentation.relying_parties.authentication import access_tokens, signed_jwt
 
     for module in (access_tokens, signed_jwt):
-        module.take_apart = lambda token: careful(Careless(token))  # type: ignore[attr-defined]
+        patch.object(module, "take_apart", lambda token: careful(Careless(token))).start()
 
 
 def any_redirect() -> None:
     """Every redirect URI counts as registered."""
     from presentation.requests import client
 
-    client.is_registered = lambda uri, registered: True  # type: ignore[assignment]
+    patch.object(client, "is_registered", lambda uri, registered: True).start()
 
 
 def careless_receipts() -> None:
@@ -37,7 +38,7 @@ def careless_receipts() -> None:
     def read(token: str) -> dict[str, Any]:
         raise KeyError(token)
 
-    statements.read = read
+    patch.object(statements, "read", read).start()
 
 
 def careless_library() -> None:
@@ -53,7 +54,7 @@ def careless_library() -> None:
         except library.Rejected as error:
             raise LookupError(error.check) from error
 
-    library.Wallet.finish = finish
+    patch.object(library.Wallet, "finish", finish).start()
 
 
 FAULTS: dict[str, Callable[[], None]] = {

@@ -9,11 +9,26 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
 from wallet.credential import birth_dates, days
 from wallet.credential.birth_dates import BirthDate, PartialDate
+
+
+class MonthSelect(forms.Select):
+    """The months by their names, in the language of the page, and what may stand in the place of a month."""
+
+    others: tuple[tuple[str, str | Promise], ...] = ()
+
+    def optgroups(self, *args: Any, **kwargs: Any) -> Any:
+        self.choices = [("", ""), *localised.months().items(), *self.others]
+        return super().optgroups(*args, **kwargs)
+
+
+class MonthOrUnknownSelect(MonthSelect):
+    others = (("00", _("Not in the document")),)
 
 
 class DayInput(forms.MultiWidget):
@@ -23,18 +38,16 @@ class DayInput(forms.MultiWidget):
     """
 
     template_name = "wallet/day_input.html"
+    months: type[forms.Select] = MonthSelect
 
     def __init__(self, autocomplete: str = "off") -> None:
         def attrs(part: str, **others: str) -> dict[str, str]:
             named = autocomplete if autocomplete == "off" else f"{autocomplete}-{part}"
             return {"autocomplete": named, "class": f"day-{part}", **others}
 
-        months = forms.Select(attrs("month"))
-        months.choices = lambda: [("", ""), *localised.months().items()]  # type: ignore[assignment]
         day = forms.TextInput(attrs("day", maxlength="2", inputmode="numeric"))
         year = forms.TextInput(attrs("year", maxlength="4", inputmode="numeric"))
-        super().__init__({"day": day, "month": months, "year": year})
-        self._months = months
+        super().__init__({"day": day, "month": self.months(attrs("month")), "year": year})
 
     def decompress(self, value: date | str | None) -> list[Any]:
         """value: a day, also as in ISO 8601."""
@@ -49,10 +62,7 @@ class DayInput(forms.MultiWidget):
 class BirthDateInput(DayInput):
     """As `DayInput`, for a date of which the day, or day and month, may be unknown."""
 
-    def __init__(self, autocomplete: str = "off") -> None:
-        super().__init__(autocomplete)
-        unknown = ("00", _("Not in the document"))
-        self._months.choices = lambda: [("", ""), *localised.months().items(), unknown]  # type: ignore[assignment]
+    months = MonthOrUnknownSelect
 
     def decompress(self, value: BirthDate | str | None) -> list[Any]:
         """value: a date of birth, also as text."""

@@ -100,7 +100,7 @@ class RelyingPartyAdmin(OperationsAdmin):
     @admin.display(description=_("wire format"), ordering="wire_format")
     def answers_in(self, relying_party: RelyingParty) -> str:
         """The wire format in a word, for the list."""
-        return str(WIRE_FORMATS[relying_party.wire_format][0])  # type: ignore[index] # a text choice
+        return str(WIRE_FORMATS[RelyingParty.WireFormat(relying_party.wire_format)][0])
 
     @admin.display(description=_("Logo"))
     def current_logo(self, relying_party: RelyingParty) -> SafeString | str:
@@ -206,10 +206,10 @@ class RelyingPartyAdmin(OperationsAdmin):
         """The relying party, for an operator who may see it."""
         if not self.has_view_permission(request):
             raise PermissionDenied
-        party = self.get_object(request, object_id)
+        party: RelyingParty | None = self.get_object(request, object_id)
         if party is None:
             raise Http404
-        return party  # type: ignore[no-any-return]
+        return party
 
     @admin.display(description=_("Before it goes live"))
     def checklist(self, relying_party: RelyingParty) -> SafeString:

@@ -108,7 +108,7 @@ class _Client(stripe.HTTPClient):
                     body = (post_data or "").encode()
                     answer = self._outbound.post(url, body, content_type=form, headers=sent)
         except OutboundError as error:
-            raise stripe.APIConnectionError(str(error), should_retry=True) from error  # type: ignore[no-untyped-call]
+            raise stripe.APIConnectionError(str(error), should_retry=True) from error
         return answer.body.decode(errors="replace"), answer.status, {}
 
     def close(self) -> None:

@@ -158,11 +158,13 @@ def _name(facts: Mapping[str, Any], name: str) -> str:
     return names.name(_text(facts, name))
 
 
-def _day(*parts: int | None) -> date | None:
-    """The day of this year, month and day; None if there is none in the calendar."""
+def _day(year: int | None, month: int | None, day: int | None) -> date | None:
+    """The day of this year, month and day; None if one is missing or there is none in the calendar."""
+    if year is None or month is None or day is None:
+        return None
     try:
-        return date(*parts)  # type: ignore[arg-type]
-    except (TypeError, ValueError, OverflowError):
+        return date(year, month, day)
+    except (ValueError, OverflowError):
         return None
 
 
