@@ -7,7 +7,9 @@ from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 
 from consent.views import MORE_TIME
+from infra.served import language_of
 from wallet.decorators import TRY_AGAIN
+from wallet.sign_in.sessions import closes_at
 
 
 def environment(request: HttpRequest) -> dict[str, object]:
@@ -24,9 +26,9 @@ def environment(request: HttpRequest) -> dict[str, object]:
     `more_time`: True if the page is shown because the person was given more time.
     """
     return {
-        "wallet_closes_at": getattr(request, "wallet_closes_at", None),
+        "wallet_closes_at": closes_at(request),
         "environment_banner": settings.ENVIRONMENT_BANNER,
-        "languages": settings.LANGUAGES if getattr(request, "page_language", "") else (),
+        "languages": settings.LANGUAGES if language_of(request) else (),
         "page_path": request.path,
         "this_page": _this_page(request),
         "operator": settings.OPERATOR,

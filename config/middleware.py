@@ -21,6 +21,7 @@ from whitenoise.middleware import WhiteNoiseMiddleware
 from config.counts.counting import Counter, Histogram
 from infra import content_policy, languages, log_context
 from infra.served import ServedRequest, noting
+from presentation.machine_errors import is_marked
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -90,7 +91,7 @@ class EveryRequest:
 
     def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> None:
         """Endpoints for machines (`machine_errors.for_machines`) answer in English."""
-        if getattr(view, "for_machines", False):
+        if is_marked(view):
             activate(settings.LANGUAGE_CODE)
 
     def _add_headers(self, request: HttpRequest, response: HttpResponse) -> None:

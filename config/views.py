@@ -27,6 +27,7 @@ from infra import languages
 from infra.again import SHORTLY, again_after
 from infra.database.outages import means_away
 from infra.reading import only_read
+from infra.served import reference_of
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
 from wallet.decorators import TRY_AGAIN, see_other
 from wallet.sign_in import sessions
@@ -149,7 +150,7 @@ def server_error(request: HttpRequest) -> HttpResponse:
     Django calls this while it handles the exception, so `sys.exception()` gives it.
     """
     away = means_away(sys.exception())
-    reference, headers = getattr(request, "reference", ""), {"Cache-Control": "no-store"}
+    reference, headers = reference_of(request), {"Cache-Control": "no-store"}
     if is_for_machines(request):
         error: MachineError = UnavailableError(seconds=SHORTLY) if away else OurFaultError(reference)
         return JsonResponse(error.as_members(), status=error.status, headers={**error.headers(), **headers})
@@ -175,7 +176,7 @@ def _path(written: str) -> str:
 
 
 def _error_page(request: HttpRequest, template: str, status: int, **context: str) -> HttpResponse:
-    context["reference"] = getattr(request, "reference", "")
+    context["reference"] = reference_of(request)
     if request.path_info.startswith(ADMIN):
         context["way_on"] = reverse("admin:index")
     response = render(request, template, context, status=status)

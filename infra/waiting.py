@@ -21,7 +21,16 @@ QUEUED_FOR = 0.5  # seconds; a party that works properly has answered by then
 _busy: Counter[Hashable] = Counter()
 _queued: Counter[Hashable] = Counter()
 _changed = Condition()
-_thread = threading.local()  # `guard`: the argument of `one_at_a_time`; `refused`: for `was_refused`
+
+
+class _OfThread(threading.local):
+    """guard: the argument of `one_at_a_time`; refused: for `was_refused`."""
+
+    guard: "Guard | None" = None
+    refused = False
+
+
+_thread = _OfThread()
 
 
 class NoThreadFreeError(NotReachedError, OSError):
@@ -49,7 +58,7 @@ class Guard:
 @contextmanager
 def one_at_a_time(guard: Guard) -> Iterator[None]:
     """Every `waiting_for` of this thread inside the block holds the `guard`."""
-    before = getattr(_thread, "guard", None)
+    before = _thread.guard
     _thread.guard, _thread.refused = guard, False
     try:
         yield
@@ -59,7 +68,7 @@ def one_at_a_time(guard: Guard) -> Iterator[None]:
 
 def was_refused() -> bool:
     """Whether the last `one_at_a_time` of this thread refused a wait because another thread was waiting."""
-    return getattr(_thread, "refused", False)
+    return _thread.refused
 
 
 def most_in_all() -> int:
@@ -82,7 +91,7 @@ def waiting_for(party: Hashable) -> Iterator[None]:
     * MOST_FOR_ONE threads may wait for one party. One further thread for all parties together queues, for
       QUEUED_FOR seconds.
     """
-    guard = getattr(_thread, "guard", None)
+    guard = _thread.guard
     with ExitStack() as held:
         if guard is not None:
             held.enter_context(guard.held())

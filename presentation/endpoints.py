@@ -18,6 +18,7 @@ from infra import browser
 from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
+from infra.served import reference_of
 from presentation import outcomes, verification
 from presentation.entrances import pushing
 from presentation.entrances.context import ExchangeContext, PushContext
@@ -99,7 +100,7 @@ class MachineView(APIView):
         log.exception("machine_request_failed")
         if means_away(exc):
             return UnavailableError(seconds=SHORTLY)
-        return OurFaultError(getattr(self.as_received, "reference", ""))
+        return OurFaultError(reference_of(self.as_received))
 
     @property
     def default_response_headers(self) -> dict[str, str]:

@@ -26,6 +26,12 @@ class RefusedRequest(HttpRequest):
     refused_with: Exception
 
 
+def refusal_of(request: HttpRequest) -> Exception | None:
+    """Why the request was refused, if it was."""
+    error: Exception | None = getattr(request, "refused_with", None)
+    return error
+
+
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:
     """The page for a request without a proven return address; never a redirect (RFC 6749 §4.2.2.1)."""
     noting(request, RefusedRequest).refused_with = error

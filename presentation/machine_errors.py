@@ -7,6 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any, Protocol, TypeVar, cast
 
+from django.http import HttpRequest
+
 from presentation.errors import printable
 
 REALM = "presentation"
@@ -23,10 +25,15 @@ def for_machines(view: View) -> View:
     return view
 
 
-def is_for_machines(request: Any) -> bool:
-    """Whether the view of this request is marked with `for_machines`."""
-    match = getattr(request, "resolver_match", None)
-    return bool(match and getattr(match.func, "for_machines", False))
+def is_marked(view: Callable[..., Any]) -> bool:
+    """Whether the view is marked with `for_machines`."""
+    return bool(getattr(view, "for_machines", False))
+
+
+def is_for_machines(request: HttpRequest) -> bool:
+    """Whether the view of this request is marked."""
+    match = request.resolver_match
+    return match is not None and is_marked(match.func)
 
 
 class MachineError(Exception):

@@ -2,6 +2,7 @@
 
 from typing import Any, ClassVar
 
+from django.contrib.admin import SimpleListFilter
 from django.contrib.admin.options import BaseModelAdmin
 from django.contrib.admin.utils import flatten_fieldsets
 from django.core.paginator import Paginator
@@ -51,5 +52,10 @@ class FilteredOnly:
     list_filter: ClassVar[Any]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        names = {getattr(each, "parameter_name", each) for each in self.list_filter}
-        return lookup.split("__")[0] in names
+        return lookup.split("__")[0] in {_filtered(each) for each in self.list_filter}
+
+
+def _filtered(entry: Any) -> Any:
+    """What an entry of `list_filter` filters by: a field, or the parameter of a class of filters."""
+    is_class = isinstance(entry, type) and issubclass(entry, SimpleListFilter)
+    return entry.parameter_name if is_class else entry

@@ -34,7 +34,15 @@ PROBE_INTERVAL = 1.0  # seconds between two probes
 PROMPT = 1.0  # seconds; a refusal within this time shows that the server answers
 PROBE_TIMEOUT = 3  # seconds that a probe may take
 
-_thread = threading.local()  # `seconds`: the limit of this thread; `probes`: True in the probing thread
+
+class _OfThread(threading.local):
+    """seconds: the limit of this thread; probes: whether it is the probing thread."""
+
+    seconds: float | None = None
+    probes = False
+
+
+_thread = _OfThread()
 _long_waits = threading.BoundedSemaphore(most_in_all())  # held by threads that wait longer than SHORT
 _state = threading.Lock()  # guards the next two
 _probing = False  # whether a thread probes the database
@@ -56,7 +64,7 @@ def end() -> None:
 @contextmanager
 def bounded(seconds: float) -> Iterator[None]:
     """Limits the waits inside the block. A shorter limit that is set already stays in force."""
-    before = getattr(_thread, "seconds", None)
+    before = _thread.seconds
     begin(seconds if before is None else min(seconds, before))
     try:
         yield
@@ -70,7 +78,7 @@ class _BoundedConnection(psycopg.Connection[Any]):
     _unreplicated = False  # whether the server has stopped waiting for its synchronous standby
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
-        seconds = getattr(_thread, "seconds", None)
+        seconds = _thread.seconds
         try:
             found = super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
         except psycopg.Error as error:
@@ -111,7 +119,8 @@ def _bind(raw: Any) -> Any:
 
 def _connected(connect: Any, params: dict[str, Any]) -> Any:
     """A new connection. One for a request has the timeouts of requests (DATABASE_LIMITS)."""
-    if getattr(_thread, "seconds", None) is None:
+    seconds = _thread.seconds
+    if seconds is None:
         return connect(params)
     _refuse_while_it_hangs()
     # While probing there is no timeout, because a wait was cut off a moment ago.
@@ -119,7 +128,8 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
         raise psycopg.OperationalError("All other threads are waiting for the database already.")
     try:
         options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
-        return _bind(_when_taken_over(connect, {**params, "options": options} if options else params))
+        params = {**params, "options": options} if options else params
+        return _bind(_when_taken_over(connect, params, seconds))
     except psycopg.errors.ConnectionTimeout:
         _start_probe()
         raise
@@ -127,14 +137,14 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
         _long_waits.release()
 
 
-def _when_taken_over(connect: Any, params: dict[str, Any]) -> Any:
+def _when_taken_over(connect: Any, params: dict[str, Any], seconds: float) -> Any:
     """Connects. If DATABASE_URL names several hosts, one may be about to take over: tries again for a while.
 
     Once no host has taken over in time, later requests fail at once, so that they do not occupy the threads.
     """
     global _away_since
     _away_since = _away_since or monotonic()
-    end = _away_since + min(TAKEOVER, _thread.seconds) if "," in str(params.get("host")) else 0.0
+    end = _away_since + min(TAKEOVER, seconds) if "," in str(params.get("host")) else 0.0
     while monotonic() < end:
         with suppress(psycopg.OperationalError):
             found, _away_since = connect(params), 0.0
@@ -146,7 +156,7 @@ def _when_taken_over(connect: Any, params: dict[str, Any]) -> Any:
 
 def _limited(gen: Any, raw: Any, seconds: float) -> Any:
     """psycopg's generator with a limit. It receives 0 every 0.1 s while nothing arrives from the server."""
-    if not getattr(_thread, "probes", False):
+    if not _thread.probes:
         _refuse_while_it_hangs()
     began, waits_long, over = monotonic(), False, False
     try:
@@ -188,7 +198,7 @@ def _refuse_while_it_hangs() -> None:
 def _start_probe() -> None:
     """Starts to probe the server in the background, unless a thread does so already."""
     global _probing
-    if getattr(_thread, "probes", False):
+    if _thread.probes:
         return
     with _state:
         if _probing:

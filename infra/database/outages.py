@@ -2,6 +2,7 @@
 
 import sqlite3
 
+import psycopg
 from django.db import Error, InterfaceError, OperationalError
 
 # PostgreSQL reports these two as internal errors. 25006: the server is read-only, as a standby is until its
@@ -23,7 +24,7 @@ def means_away(error: BaseException | None) -> bool:
         code = getattr(driver, "sqlite_errorcode", sqlite3.SQLITE_ERROR)
         return isinstance(error, OperationalError) and code != sqlite3.SQLITE_ERROR
     lost = isinstance(error, OperationalError | InterfaceError)
-    return lost or getattr(driver, "sqlstate", None) in _ALSO_AWAY
+    return lost or (isinstance(driver, psycopg.Error) and driver.sqlstate in _ALSO_AWAY)
 
 
 def means_no_table(error: Error) -> bool:
@@ -31,4 +32,4 @@ def means_no_table(error: Error) -> bool:
     driver = error.__cause__
     if isinstance(driver, sqlite3.Error):  # SQLite has no error code for it
         return str(driver).startswith("no such table")
-    return getattr(driver, "sqlstate", None) == _UNDEFINED_TABLE
+    return isinstance(driver, psycopg.Error) and driver.sqlstate == _UNDEFINED_TABLE

@@ -19,6 +19,7 @@ from django.utils import timezone
 from infra import log_context, runs
 from infra.sealing import sha256_hex
 from keys.jws import JwsError, decode_segment
+from presentation.error_pages import refusal_of
 from presentation.machine_errors import MachineError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication.assertion import unverified_subject
@@ -51,7 +52,7 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
     """Stores the step, if the request is one of a self-registered relying party."""
     match, facts = request.resolver_match, log_context.facts()
     route, kwargs = (match.url_name or "", match.kwargs) if match else ("", {})
-    refused = getattr(request, "refused_with", None)
+    refused = refusal_of(request)
     is_anothers = "client_id" in facts and "self_registered" not in facts
     is_database_away = response.status_code == 503 and not refused
     if is_anothers or is_database_away or not (route in ROUTES or "errand_id" in kwargs):

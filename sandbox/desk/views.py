@@ -8,6 +8,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods
 
 from infra.limits import LimitReachedError
+from infra.served import reference_of
 from sandbox.desk.requests import requests_of
 from sandbox.desk.webhook import send_test
 from sandbox.self_service import self_registrations
@@ -27,7 +28,7 @@ def desk(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
     own = own_or_404(owner, client_id) if client_id else None
     if request.method == "POST":
         try:
-            reference = getattr(request, "reference", "")
+            reference = reference_of(request)
             send_test(active_or_404(owner, client_id), owner, reference=reference, now=now)
             return see_other(reverse("desk", args=[client_id], query={"reference": reference}))
         except LimitReachedError as limit:

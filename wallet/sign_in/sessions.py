@@ -67,6 +67,12 @@ def digest_in(request: HttpRequest) -> str:
     return sha256_hex(secret) if _SECRET.fullmatch(secret) else ""
 
 
+def closes_at(request: HttpRequest) -> datetime | None:
+    """When the wallet of the signed-in holder closes, if it is about to and the session was asked for."""
+    closes: datetime | None = getattr(request, "wallet_closes_at", None)
+    return closes
+
+
 def was_read(request: HttpRequest, session: HolderSession | None) -> None:
     """Keeps what `find` would find for this browser, because another statement has read it already.
 

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from datetime import UTC, date, datetime, timedelta
 
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.template.loader import render_to_string
 from django.utils.timezone import localdate
 from django.utils.translation import override
@@ -18,7 +18,7 @@ from consent.models import Consent
 from consent.question import Requester
 from consent.question_page import TEMPLATE, Question
 from infra import content_policy
-from infra.served import ServedRequest, noting
+from infra.served import unsent
 from presentation.models import RelyingParty
 from presentation.requests.client import ReturnAddress
 from presentation.scopes import catalogue
@@ -44,9 +44,7 @@ def page(
     """The preview. scopes: the URNs that the sample request has. notice: HTML that says what it is."""
     known = catalogue.current()
     records = [known[urn] for urn in scopes if urn in known]
-    request = HttpRequest()  # the context processors find nothing of the operator in it
-    request.method, request.path = "GET", ""
-    noting(request, ServedRequest).page_language = language
+    request = unsent("", language)
     with override(language):
         context = {"question": _question(party, records, now), "signed_in_email": EMAIL, "csrf_token": ""}
         html = harmless(render_to_string(TEMPLATE, context, request))
