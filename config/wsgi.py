@@ -7,6 +7,7 @@ request, such as sessions, the CSRF check, the check of the host, and the reques
 import os
 import sys
 from collections.abc import Callable, Iterable
+from email.message import Message
 from typing import Any
 
 import django
@@ -23,13 +24,25 @@ GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn restarts the 
 class Request(WSGIRequest):
     """Django's request, which accepts any `Content-Type`; Django reads it before any view or middleware."""
 
-    def _set_content_type_params(self, meta: dict[str, Any]) -> None:
-        """Treats an unreadable media type as missing, and ignores `charset`: all text is read as UTF-8."""
-        try:
-            read = parse_header_parameters(meta.get("CONTENT_TYPE", ""))
-        except (ValueError, LookupError):  # such as an unknown encoding (RFC 2231)
-            read = ("", {})
-        self.content_type, self.content_params = read
+    def __init__(self, environ: dict[str, Any]) -> None:
+        if ";" in (content_type := environ.get("CONTENT_TYPE", "")):
+            environ["CONTENT_TYPE"] = readable(content_type)
+        super().__init__(environ)
+
+
+def readable(content_type: str) -> str:
+    """The header without `charset`, because all text is read as UTF-8; empty if Django could not read it."""
+    try:
+        kind, parameters = parse_header_parameters(content_type)
+    except (ValueError, LookupError, TypeError):  # an unknown encoding, or parts in no order (RFC 2231)
+        return ""
+    if "charset" not in parameters:
+        return content_type
+    header = Message()
+    header["Content-Type"] = kind
+    if "boundary" in parameters:
+        header.set_param("boundary", parameters["boundary"])
+    return str(header["Content-Type"])
 
 
 class Handler(WSGIHandler):

@@ -2,6 +2,7 @@
 
 import ast
 import os
+import pkgutil
 import re
 import subprocess
 import sys
@@ -419,6 +420,35 @@ def test_nothing_private_of_anybody_else_is_used() -> None:
         for name in private_names_used(ast.parse(path.read_text()))
         if name.startswith("_") and not name.endswith("__") and name not in allowed
     ]
+    assert wrong == []
+
+
+def foreign_bases(tree: ast.AST) -> Iterator[tuple[ast.ClassDef, type]]:
+    """The classes of a module, each with a class of a library that it derives from."""
+    origins: dict[str, str] = {}
+    for node in ast.walk(tree):
+        match node:
+            case ast.Import(names=names):
+                origins |= {each.asname or each.name: each.name for each in names}
+            case ast.ImportFrom(module=str(module), names=names):
+                origins |= {each.asname or each.name: f"{module}.{each.name}" for each in names}
+    for node in ast.walk(tree):
+        for base in node.bases if isinstance(node, ast.ClassDef) else ():
+            name, dot, attribute = ast.unparse(base).partition("[")[0].partition(".")
+            if name in origins and origins[name].split(".")[0] not in LAYERS:
+                yield node, pkgutil.resolve_name(f"{origins[name]}{dot}{attribute}")
+
+
+def test_nothing_private_of_anybody_else_is_replaced() -> None:
+    """A class of ours has no private name that its base in a library has as well."""
+    looked_at, wrong = 0, []
+    for module, path in modules():
+        for node, base in foreign_bases(ast.parse(path.read_text())):
+            looked_at += 1
+            own = [each.name for each in node.body if isinstance(each, ast.FunctionDef)]
+            private = [name for name in own if name.startswith("_") and not name.endswith("__")]
+            wrong += [f"{module}: {node.name}.{name}" for name in private if hasattr(base, name)]
+    assert looked_at > 100
     assert wrong == []
 
 

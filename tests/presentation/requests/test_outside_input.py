@@ -208,6 +208,7 @@ UNREADABLE = (
     "multipart/form-data; boundary*=nonsense'x'%41",
     "text/plain; charset=undefined; a*=undefined''%41",
     ";;;=;*=''",
+    "text/plain; charset*; charset*0=a",
 )
 
 
@@ -436,6 +437,7 @@ CODECS = sorted({module.name for module in pkgutil.iter_modules(encodings_path)}
     st.text(st.characters(min_codepoint=32, max_codepoint=255)),
 )
 @example("", "idna", "%C0")
+@example("", "", "charset*; charset*0=a")
 def test_whatever_is_said_of_the_media_type_the_request_is_read(front: str, codec: str, value: str) -> None:
     for content_type in (
         front,
