@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from datetime import datetime
 from email.mime.image import MIMEImage
+from email.mime.multipart import MIMEMultipart
 from email.utils import format_datetime
 from functools import partial
 from typing import Any
@@ -96,31 +97,28 @@ def _send(email: OutgoingEmail, connection: _Connection, clock: Clock) -> Failur
     return failure
 
 
-class WithLogo(EmailMultiAlternatives):
-    """An e-mail whose HTML shows the attached logo."""
-
-    def message(self, **options: Any) -> Any:
-        made = super().message(**options)
-        made.set_type("multipart/related")  # RFC 2387
-        return made
-
-
 def _message(email: OutgoingEmail, letter: Letter) -> EmailMultiAlternatives:
     """The same message in each try, so that mailboxes recognise a second copy (RFC 5322 §3.6.4)."""
     host = urlsplit(settings.BASE_URL).hostname
     headers = {"Message-ID": f"<{email.id}@{host}>", "Date": format_datetime(email.created_at)}
-    has_logo = settings.OPERATOR.logo and LOGO in letter.html
-    message = (WithLogo if has_logo else EmailMultiAlternatives)(
-        subject=letter.subject, body=letter.text, to=[letter.to], headers=headers
-    )
+    kind = _WithLogo if settings.OPERATOR.logo and LOGO in letter.html else EmailMultiAlternatives
+    message = kind(subject=letter.subject, body=letter.text, to=[letter.to], headers=headers)
     if letter.html:
         message.attach_alternative(letter.html, "text/html")
-    if has_logo:
-        # Within the e-mail, because fetching a picture would tell who reads it, and when.
+    return message
+
+
+class _WithLogo(EmailMultiAlternatives):
+    """An e-mail that contains the operator's logo: fetching it would tell who reads the e-mail, and when."""
+
+    def message(self, **options: Any) -> Any:
+        """Places the logo beside the HTML that shows it (RFC 2387)."""
         logo = MIMEImage(settings.OPERATOR.logo, _subtype=settings.OPERATOR.logo_type.removeprefix("image/"))
         logo["Content-ID"], logo["Content-Disposition"] = "<operator-logo>", "inline"
-        message.attach(logo)
-    return message
+        whole: Any = super().message(**options)
+        text, html = whole.get_payload()
+        whole.set_payload([text, MIMEMultipart("related", _subparts=[html, logo])])
+        return whole
 
 
 DEADLINE = 20.0  # seconds for connecting, and for one e-mail; EMAIL_TIMEOUT limits single answers

@@ -75,12 +75,14 @@ def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothin
     settings.OPERATOR = replace(settings.OPERATOR, colour="#7a1f5c", logo=PNG)
     client.post(reverse("wallet_sign_in", args=[errand.id]))
     letter = smtp.newest()
-    assert letter.get_content_type() == "multipart/related"
+    text_part, shown = letter.iter_parts()
+    assert letter.get_content_type() == "multipart/alternative"
+    assert (text_part.get_content_type(), shown.get_content_type()) == ("text/plain", "multipart/related")
     html_part = letter.get_body(("html",)).get_content()
     assert "#7a1f5c" in html_part
     assert re.findall(r"(?:src|background)=\"([^\"]*)", html_part) == ["cid:operator-logo"]
     assert not re.search(r"url\(|@import|<link", html_part)
-    [image] = [part for part in letter.walk() if part.get_content_maintype() == "image"]
+    _, image = shown.iter_parts()
     assert (image.get_content_type(), image["Content-ID"]) == ("image/png", "<operator-logo>")
     assert (image.get_content_disposition(), image.get_filename()) == ("inline", None)
     assert image.get_content() == PNG
