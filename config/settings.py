@@ -271,18 +271,22 @@ if _email_url and not _sandbox and not _email.get("EMAIL_HOST"):
     raise ImproperlyConfigured("EMAIL_URL must name the mail server, as smtp+tls://user:password@host:587.")
 # Only `manage.py worker` calls the mail server, except in a sandbox, which is one process.
 EMAILS_SENT_AT_ONCE = _sandbox
-_mail_server = _email["EMAIL_BACKEND"].replace("django.core.mail.backends.smtp", "infra.mail.sending")
-EMAIL_BACKEND = "sandbox.mailbox.EmailBackend" if _sandbox else _mail_server
+# These settings are our own, for `infra.mail`: Django 6.1 replaces EMAIL_BACKEND, EMAIL_HOST and so on by
+# MAILERS, which Django 5.2 does not have.
+_mail_backend = _email["EMAIL_BACKEND"].replace("django.core.mail.backends.smtp", "infra.mail.sending")
+MAIL_BACKEND = "sandbox.mailbox.EmailBackend" if _sandbox else _mail_backend
 # Sandbox only: sends e-mails to developers who register their own application. With EMAIL_URL the e-mails are
 # really sent, so developers prove their address; otherwise the page shows the e-mail.
-DEVELOPER_EMAIL_BACKEND = _mail_server if _sandbox and variables.secret("EMAIL_URL") else ""
-EMAIL_HOST = _email.get("EMAIL_HOST") or "localhost"
-EMAIL_PORT = _email.get("EMAIL_PORT") or 25
-EMAIL_HOST_USER = _email.get("EMAIL_HOST_USER") or ""
-EMAIL_HOST_PASSWORD = _email.get("EMAIL_HOST_PASSWORD") or ""
-EMAIL_USE_TLS = _email.get("EMAIL_USE_TLS", False)
-EMAIL_USE_SSL = _email.get("EMAIL_USE_SSL", False)
-EMAIL_TIMEOUT = 10
+DEVELOPER_EMAIL_BACKEND = _mail_backend if _sandbox and variables.secret("EMAIL_URL") else ""
+MAIL_SERVER: dict[str, Any] = {  # arguments of Django's SMTP backend
+    "host": _email.get("EMAIL_HOST") or "localhost",
+    "port": _email.get("EMAIL_PORT") or 25,
+    "username": _email.get("EMAIL_HOST_USER") or "",
+    "password": _email.get("EMAIL_HOST_PASSWORD") or "",
+    "use_tls": _email.get("EMAIL_USE_TLS", False),
+    "use_ssl": _email.get("EMAIL_USE_SSL", False),
+    "timeout": 10,  # seconds for each answer of the server
+}
 DEFAULT_FROM_EMAIL = _required("DEFAULT_FROM_EMAIL", sandbox="Wallet <wallet@localhost>")
 if DEFAULT_FROM_EMAIL and (
     set(DEFAULT_FROM_EMAIL) & {"\r", "\n"}

@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 from django.conf import settings
-from django.core.mail import get_connection
 from django.db import connection, transaction
 
 from infra import runs
 from infra.database import clocks
 from infra.doctor import LATE, Check, State, graded
+from infra.mail import sending
 from infra.mail.metrics import ended_emails
 from infra.models import LastRun
 from infra.outbound.targets import parse
@@ -101,7 +101,7 @@ def audit_record(now: datetime) -> tuple[State, str]:
 
 def mail(now: datetime) -> tuple[State, str]:
     """Connects to the mail server, and sends nothing."""
-    with get_connection():
+    with sending.new_backend():
         ended = ended_emails()
     refused = ended.get("refused", 0)
     state = State.SOON if refused > max(5, 0.05 * sum(ended.values())) else State.OK

@@ -51,6 +51,12 @@ def _send_due() -> None:
         send()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _emails_in_memory() -> None:
+    """E-mails of tests go into `django.core.mail.outbox`, which pytest-django empties before each."""
+    settings.MAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+
+
 @pytest.fixture(autouse=True)
 def _emails_sent_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     leave = transaction.Atomic.__exit__

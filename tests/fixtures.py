@@ -310,13 +310,13 @@ def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
     from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 
     settings.BASE_URL = live_server.url
-    settings.EMAIL_BACKEND = "sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
+    settings.MAIL_BACKEND = "sandbox.mailbox.EmailBackend"  # the page shows the code, as in the sandbox
     for published in (*PUBLISHED_DOCUMENTS.values(), *PUBLISHED_FAMILIES.values()):
         published.refresh()
     return live_server
 
 
-from tests.emails import _emails_sent_at_once  # noqa: E402, F401
+from tests.emails import _emails_in_memory, _emails_sent_at_once  # noqa: E402, F401
 from tests.people import acme_bank, alice, bob, corner_shop, holder, sign_in, signing_key  # noqa: E402, F401
 from tests.savings import _quick_passwords, _static_files_found_once  # noqa: E402, F401
 from tests.softhsm import server, token  # noqa: E402, F401

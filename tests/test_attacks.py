@@ -246,7 +246,7 @@ def written(
 def test_a_recipient_that_the_mail_server_names_in_its_refusal_is_not_logged(
     client: Client, acme_bank: RelyingParty, settings: Any, written: Callable[[], str]
 ) -> None:
-    settings.EMAIL_BACKEND = f"{__name__}.RefusingBackend"
+    settings.MAIL_BACKEND = f"{__name__}.RefusingBackend"
     sign_in_page = ask(client, acme_bank)
 
     assert client.post(sign_in_page).status_code == 303

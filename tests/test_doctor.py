@@ -37,6 +37,7 @@ from presentation.relying_parties.authentication import client_secrets
 from tests.infra.audit.test_commands import tamper
 from tests.ports import free_port
 from tests.presentation.far_ends import answers, far_end
+from tests.wallet import mail_server
 from tests.wallet.test_identity_verification import attempt_in
 from wallet import diagnosis as of_wallet
 from wallet.credential.trust_policy import TrustPolicy
@@ -343,8 +344,7 @@ def test_a_changed_audit_record_is_found() -> None:
 
 
 def test_a_mail_server_that_is_away_is_found(settings: Any) -> None:
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    mail_server.point_at(settings, port=free_port())
     assert found("mail").seen == "This check fails: ConnectionRefusedError."
 
 

@@ -228,6 +228,7 @@ OF_DJANGO = {
     "infra.management.commands.migrate",
     "infra.management.commands.record_backup",
     "infra.management.commands.reset_second_factor",
+    "infra.management.commands.sendtestemail",
     "infra.management.commands.sign_audit_record",
     "infra.management.commands.verify_audit_record",
     "infra.templatetags.moments",

@@ -33,7 +33,7 @@ _CLAIM = """
 
 @dataclass(frozen=True, repr=False)
 class Letter:
-    """The content of an e-mail. backend: Django's e-mail backend for it, if not EMAIL_BACKEND."""
+    """The content of an e-mail. backend: Django's e-mail backend for it, if not MAIL_BACKEND."""
 
     to: str
     subject: str

@@ -13,8 +13,10 @@ from urllib.parse import urlsplit
 
 import structlog
 from django.conf import settings
-from django.core.mail import EmailMessage, EmailMultiAlternatives, get_connection
+from django.core.mail import EmailMessage, EmailMultiAlternatives
 from django.core.mail.backends import smtp as django_smtp
+from django.core.mail.backends.base import BaseEmailBackend
+from django.utils.module_loading import import_string
 
 from infra import jobs
 from infra.in_time import in_time
@@ -48,6 +50,12 @@ def send_one(email: uuid.UUID, *, clock: Clock) -> None:
             _send(claimed, connection, clock)
 
 
+def new_backend(name: str = "") -> BaseEmailBackend:
+    """A new e-mail backend: the one with this dotted name, by default MAIL_BACKEND."""
+    backend: BaseEmailBackend = import_string(name or settings.MAIL_BACKEND)()
+    return backend
+
+
 class _Connection:
     """A connection to the mail server that is opened when it is needed and used for several e-mails."""
 
@@ -59,7 +67,7 @@ class _Connection:
         """Raises OSError unless the mail server has accepted the e-mail."""
         if self._backend is None or self._name != backend or self._used >= MOST_OVER_ONE_CONNECTION:
             self.close()
-            self._backend, self._name, self._used = get_connection(backend or None), backend, 0
+            self._backend, self._name, self._used = new_backend(backend), backend, 0
         self._used += 1
         try:
             self._backend.open()
@@ -121,11 +129,16 @@ class _WithLogo(EmailMultiAlternatives):
         return whole
 
 
-DEADLINE = 20.0  # seconds for connecting, and for one e-mail; EMAIL_TIMEOUT limits single answers
+DEADLINE = 20.0  # seconds for connecting, and for one e-mail; MAIL_SERVER limits single answers
 
 
 class EmailBackend(django_smtp.EmailBackend):
-    """Django's SMTP backend, which no server holds up by answering a little now and then."""
+    """Django's SMTP backend for MAIL_SERVER, which no server holds up by answering a little now and then."""
+
+    def __init__(self) -> None:
+        # Django 6.1 passes each backend the name of its entry in MAILERS. Without a name, a backend completes
+        # its arguments from the settings EMAIL_…, which are deprecated. Django 5.2 ignores the name.
+        super().__init__(alias="default", **settings.MAIL_SERVER)
 
     def open(self) -> bool | None:
         return in_time(super().open, DEADLINE)

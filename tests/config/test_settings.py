@@ -277,7 +277,7 @@ def test_every_secret_may_come_from_a_file(tmp_path: Path) -> None:
         "SECRET_KEY_FALLBACKS": "f0123456789" * 5,
     }
     said = "s = settings; print(s.SECRET_KEY, s.SECRET_KEY_FALLBACKS, s.KEY_SEALING_KEYS, s.METRICS_TOKEN,"
-    code = f"{said} s.DATABASES, s.EMAIL_HOST, s.EMAIL_PORT)"
+    code = f"{said} s.DATABASES, s.MAIL_SERVER)"
     plain = start(environment, code)
     for name in (*names, "METRICS_TOKEN", "SECRET_KEY_FALLBACKS"):
         (tmp_path / name).write_text(f"{environment.pop(name)}\n")
@@ -377,7 +377,7 @@ def test_production_has_no_sandbox_pages_and_no_debug() -> None:
         "from django.urls import resolve, Resolver404\n"
         "assert not settings.DEBUG\n"
         "assert not [app for app in settings.INSTALLED_APPS if 'sandbox' in app]\n"
-        "assert settings.EMAIL_BACKEND == 'infra.mail.sending.EmailBackend'\n"
+        "assert settings.MAIL_BACKEND == 'infra.mail.sending.EmailBackend'\n"
         "for path in ('/playground/', '/sandbox/mailbox/', '/sandbox/holder', '/sandbox/relying-parties/'):\n"
         "    try: resolve(path); raise SystemExit(path)\n"
         "    except Resolver404: pass\n"

@@ -38,7 +38,7 @@ def server(settings: Any) -> Iterator[MailServer]:
 def write(count: int, settings: Any, *, urgent: bool = False) -> None:
     for number in range(count):
         to = f"{'code' if urgent else 'notice'}{number}@example.org"
-        letter = Letter(to=to, subject="s", text="t", backend=settings.EMAIL_BACKEND)
+        letter = Letter(to=to, subject="s", text="t", backend=settings.MAIL_BACKEND)
         outbox.put(letter, purpose="notice", urgent=urgent)
 
 
@@ -75,8 +75,7 @@ def test_a_claim_waits_for_no_lock(settings: Any) -> None:
 
 def start(settings: Any, folder: Path) -> subprocess.Popen[str]:
     surroundings = environment(settings, folder) | {"LOG_LEVEL": "WARNING"}
-    host = f"{settings.EMAIL_HOST}:{settings.EMAIL_PORT}"
-    surroundings["EMAIL_URL"] = f"smtp://{host}"
+    surroundings["EMAIL_URL"] = "smtp://{host}:{port}".format(**settings.MAIL_SERVER)
     command = [sys.executable, "manage.py", "worker", "--jobs", "urgent_emails", "emails"]
     return subprocess.Popen(command, cwd=ROOT, env=surroundings, stderr=subprocess.PIPE, text=True)
 

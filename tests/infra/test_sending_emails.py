@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import structlog
-from django.core.management import CommandError
+from django.core.management import CommandError, call_command
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -146,8 +146,7 @@ def test_a_server_that_ends_the_connection_at_the_end_changes_nothing(server: Ma
 
 
 def test_while_no_server_can_be_reached_one_email_is_tried_and_all_wait(settings: Any) -> None:
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    mail_server.point_at(settings, port=free_port())
     first, second = write(), write("other@example.org")
 
     assert send() == Sent(0, 1, down=True)
@@ -187,12 +186,30 @@ def test_an_urgent_email_whose_row_fails_does_not_stop_those_that_can_wait(serve
     assert [envelope.rcpt_tos for envelope in server.envelopes] == [["other@example.org"]]
 
 
+# --- The operators' test e-mail -----------------------------------------------------------------------------
+
+
+def test_the_test_email_of_operators_is_sent_at_once(server: MailServer) -> None:
+    call_command("sendtestemail", "one@example.org", "two@example.org")
+
+    [envelope] = server.envelopes
+    assert envelope.rcpt_tos == ["one@example.org", "two@example.org"]
+    assert server.newest()["Subject"].startswith("Test e-mail from ")
+
+
+def test_the_operators_read_why_their_test_email_was_not_sent(server: MailServer) -> None:
+    server.refusing = "550 5.1.1 no such user"
+
+    with pytest.raises(CommandError, match=r"550 for the recipient \(.*5\.1\.1 no such user"):
+        call_command("sendtestemail", "nobody@example.org")
+
+
 # --- Silent and slow servers --------------------------------------------------------------------------------
 
 
 @contextmanager
-def far_end(answer: Callable[[socket.socket], object], settings: Any) -> Iterator[None]:
-    """A mail server whose connections `answer` gets, each in a thread."""
+def far_end(answer: Callable[[socket.socket], object], settings: Any, **more: Any) -> Iterator[None]:
+    """A mail server whose connections `answer` gets, each in a thread. more: of MAIL_SERVER."""
     taken: list[socket.socket] = []
     with socket.create_server(("127.0.0.1", 0)) as listener:
 
@@ -207,8 +224,7 @@ def far_end(answer: Callable[[socket.socket], object], settings: Any) -> Iterato
                     threading.Thread(target=converse, args=(taken[-1],), daemon=True).start()
 
         threading.Thread(target=serve, daemon=True).start()
-        settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-        settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", listener.getsockname()[1]
+        mail_server.point_at(settings, port=listener.getsockname()[1], **more)
         try:
             yield
         finally:
@@ -244,8 +260,7 @@ def test_no_server_holds_a_sender_beyond_the_deadline_however_often_it_says_some
     answer: Callable[[socket.socket], object], over_tls: bool, settings: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(sending, "DEADLINE", 0.3)
-    settings.EMAIL_USE_SSL = over_tls
-    with far_end(answer, settings):
+    with far_end(answer, settings, use_ssl=over_tls):
         email = write()
         assert send() == Sent(0, 1, down=True)
     assert state(email) == (State.WAITING, "the mail server does not answer")
@@ -293,9 +308,8 @@ def test_a_server_that_is_slow_within_tls_is_given_up_as_well(
             within_tls.set()
             dripping(wrapped)
 
-    with far_end(answer, settings):
-        settings.EMAIL_HOST = "localhost"
-        settings.EMAIL_USE_SSL, settings.EMAIL_USE_TLS = over_tls == "ssl", over_tls == "tls"
+    encryption = {"use_ssl": over_tls == "ssl", "use_tls": over_tls == "tls"}
+    with far_end(answer, settings, host="localhost", **encryption):
         email = write()
         assert send() == Sent(0, 1, down=True)
     assert within_tls.is_set()

@@ -203,8 +203,7 @@ def test_after_a_day_it_is_no_news_any_more(holder: Client, acme_bank: RelyingPa
 def test_a_mail_server_that_is_away_is_tried_again_and_harms_no_answer(
     holder: Client, acme_bank: RelyingParty, settings: Any
 ) -> None:
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", free_port()
+    mail_server.point_at(settings, port=free_port())
     answer(holder, acme_bank)
     assert [send(), send()] == [1, 0]
     with mail_server.running(settings) as server:

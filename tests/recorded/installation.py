@@ -113,7 +113,7 @@ class Installation:
         # A fast hasher, because these tests do not cover password hashing.
         settings.PASSWORD_HASHERS = ["django.contrib.auth.hashers.MD5PasswordHasher"]
         if not self.sandbox:
-            settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+            settings.MAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
             settings.EMAILS_SENT_AT_ONCE = True  # in place of the process that sends them
             mail.outbox = []
         self._prepare()

@@ -428,7 +428,7 @@ def letter_link() -> str:
 
 def test_failing_emails_count_for_their_client_address(db: None, settings: Any) -> None:
     with mail_server.running(settings) as server:
-        settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
+        settings.DEVELOPER_EMAIL_BACKEND = settings.MAIL_BACKEND
         server.refusing = "550 no such user"
         before = developer_sign_in.LETTERS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
         for _ in range(3):
@@ -440,7 +440,7 @@ def test_failing_emails_count_for_their_client_address(db: None, settings: Any) 
 
 def test_an_email_that_the_mail_server_accepted_without_a_reply_is_counted(db: None, settings: Any) -> None:
     with mail_server.running(settings) as server:
-        settings.DEVELOPER_EMAIL_BACKEND = settings.EMAIL_BACKEND
+        settings.DEVELOPER_EMAIL_BACKEND = settings.MAIL_BACKEND
         server.hanging_up_at = "DATA"
         statuses = [ask_from("192.0.2.66") for _ in range(6)]
 

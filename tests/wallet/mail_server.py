@@ -61,14 +61,19 @@ class MailServer:
         return message_from_bytes(content, policy=default)  # type: ignore[return-value]
 
 
+def point_at(settings: Any, *, port: int, **more: Any) -> None:
+    """Has the service send its e-mails to this port on loopback; more: other members of MAIL_SERVER."""
+    settings.MAIL_BACKEND = "infra.mail.sending.EmailBackend"
+    settings.MAIL_SERVER = settings.MAIL_SERVER | {"host": "127.0.0.1", "port": port} | more
+
+
 @contextmanager
 def running(settings: Any) -> Iterator[MailServer]:
     """A running mail server, configured as the service's."""
     mail_server, port = MailServer(), free_port()
     controller = Controller(mail_server, hostname="127.0.0.1", port=port, ready_timeout=60)
     controller.start()
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", port
+    point_at(settings, port=port)
     try:
         yield mail_server
     finally:

@@ -12,6 +12,7 @@ from django.urls import reverse
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, make_errand
 from wallet.account import user_agents
 from wallet.account.user_agents import UserAgent, parse
@@ -264,8 +265,7 @@ def test_the_sign_in_succeeds_while_the_mail_server_is_away(client, nora, now, s
     errand = make_errand(client, now=now)
     client.post(reverse("wallet_sign_in", args=[errand.id]))
     code = code_in(mail.outbox[-1].body)
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # nothing listens there
+    mail_server.point_at(settings, port=1)  # nothing listens there
     response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
     assert (response.status_code, response["Location"]) == (303, errand.return_to)
     assert is_signed_in(client)

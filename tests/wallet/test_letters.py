@@ -118,7 +118,7 @@ def test_emails_use_the_translation_catalogue(client, errand, now):
 
 @pytest.fixture
 def mailbox(settings):
-    settings.EMAIL_BACKEND = MAILBOX
+    settings.MAIL_BACKEND = MAILBOX
 
 
 def test_the_code_page_shows_the_code_in_the_sandbox(client, errand, mailbox):
@@ -158,7 +158,7 @@ def test_another_browser_does_not_see_the_code(client, errand, mailbox):
 
 def test_the_mailbox_shows_the_emails_to_addresses_of_this_browser(client, errand, nora, sign_in, mailbox):
     client.post(reverse("wallet_sign_in", args=[errand.id]))
-    mail.send_mail("For Bob", "Nothing for Nora.", None, [BOB])
+    EmailBackend().send_messages([mail.EmailMessage("For Bob", "Nothing for Nora.", to=[BOB])])
     response = client.get(reverse("sandbox_mailbox"))
     text = response.content.decode()
     assert code_in(Letter.objects.get(recipient=NORA).text) in text
@@ -171,7 +171,7 @@ def test_the_mailbox_shows_the_emails_to_addresses_of_this_browser(client, erran
 
 
 def test_emails_are_shown_as_text(client, errand, mailbox):
-    mail.send_mail("<b>Hi</b>", "<script>alert(1)</script>", None, [NORA])
+    EmailBackend().send_messages([mail.EmailMessage("<b>Hi</b>", "<script>alert(1)</script>", to=[NORA])])
     text = client.get(reverse("sandbox_mailbox")).content.decode()
     assert "<b>Hi" not in text
     assert "<script>alert" not in text
@@ -182,7 +182,7 @@ def test_the_mailbox_deletes_the_oldest_emails(db, mailbox):
     Letter.objects.bulk_create(
         Letter(recipient=NORA, subject=str(n), text="", sent_at=now) for n in range(KEPT + 20)
     )
-    mail.send_mail("newest", "text", None, [NORA, BOB])
+    EmailBackend().send_messages([mail.EmailMessage("newest", "text", to=[NORA, BOB])])
     assert Letter.objects.count() == KEPT
     assert Letter.objects.filter(subject="newest").count() == 2
 

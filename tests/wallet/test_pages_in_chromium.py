@@ -51,7 +51,7 @@ def look(page: Any, name: str, heading: str, *, narrow: bool = True) -> None:
 @pytest.fixture
 def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
     """Opens a page of an errand of this browser; e-mails go to the sandbox's mailbox."""
-    settings.EMAIL_BACKEND = "sandbox.mailbox.EmailBackend"
+    settings.MAIL_BACKEND = "sandbox.mailbox.EmailBackend"
     page.context.add_cookies(
         [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
     )

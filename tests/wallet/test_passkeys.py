@@ -16,6 +16,7 @@ from django.utils import timezone
 from infra import base64url
 from infra.sealing import sha256_hex
 from tests.people import ALICE, BOB, NORA
+from tests.wallet import mail_server
 from tests.wallet.authenticator import BACKED_UP, CAN_BACK_UP, PRESENT, VERIFIED, Authenticator
 from tests.wallet.conftest import make_errand, masked, together
 from wallet.account.closing import closures
@@ -93,8 +94,7 @@ def test_the_holder_gets_an_email_when_a_passkey_is_added_or_removed(holder, aut
 def test_the_passkey_is_added_even_if_the_email_cannot_be_sent(
     client, alice, sign_in, authenticator, settings
 ):
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_HOST, settings.EMAIL_PORT = "127.0.0.1", 1  # nothing listens there
+    mail_server.point_at(settings, port=1)  # nothing listens there
     sign_in(alice)
     assert add(client, authenticator).status_code == 303
     assert Passkey.objects.count() == 1

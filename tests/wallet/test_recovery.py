@@ -526,8 +526,7 @@ def test_while_one_of_the_emails_waits_to_be_sent_nothing_moves(waiting, now, se
 
 
 def test_while_the_mail_server_cannot_be_reached_nothing_moves(waiting, now, settings):
-    settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-    settings.EMAIL_PORT = 1  # nobody listens there
+    mail_server.point_at(settings, port=1)  # nobody listens there
     wait(now, 8)
     assert (Recovery.objects.get().state, Recovery.objects.get().notices) == ("waiting", 0)
 

@@ -283,12 +283,11 @@ def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, stat
 def broken_mail(request, settings):
     """A mail server that refuses e-mail after this is called."""
     with mail_server.running(settings) as server:
-        port = settings.EMAIL_PORT
-        settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+        port = settings.MAIL_SERVER["port"]
+        settings.MAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
 
         def broken():
-            settings.EMAIL_BACKEND = "infra.mail.sending.EmailBackend"
-            settings.EMAIL_PORT = 1 if request.param == "a closed port" else port
+            mail_server.point_at(settings, port=1 if request.param == "a closed port" else port)
             server.refusing = "452 mailbox full" if request.param == "a full mailbox" else "550 no such user"
 
         yield broken

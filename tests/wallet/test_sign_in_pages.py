@@ -193,7 +193,7 @@ def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
         assert "Check that <strong>nora@example.org</strong> is right" in text
         assert "refresh" not in text
     Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
-    settings.EMAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
+    settings.MAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
     assert client.post(page("wallet_sign_in", errand)).status_code == 303
     assert link or "We have sent an e-mail" in client.get(address).content.decode()
 
