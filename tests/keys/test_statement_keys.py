@@ -99,6 +99,7 @@ def test_the_steps_of_one_kind_move_no_key_of_the_other(
     assert str(in_state(State.ACTIVE, StatementKey)) not in both[SigningKey].values()
 
 
+@pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_instances_that_rotate_at_once_make_one_key_for_statements(at_once: Any, now: datetime) -> None:
     at_once(*[lambda: due_steps.rotate(now=now, kind=StatementKey)] * 4)
