@@ -80,8 +80,10 @@ def _checked_application() -> Application:
     """The application; prints one sentence and exits if the settings or the database are wrong."""
     try:
         django.setup(set_prefix=False)
-        # The checks that every command runs first. Without them gunicorn would start with faulty settings.
-        errors = [found.msg for found in run_checks() if found.is_serious() and not found.is_silenced()]
+        # The checks that every command runs first. Without them gunicorn would start with faulty settings. By
+        # default some ask the database since Django 6.1, and it may be away.
+        found = run_checks(databases=[])
+        errors = [each.msg for each in found if each.is_serious() and not each.is_silenced()]
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
         # Imported here, because Django has to be set up first.

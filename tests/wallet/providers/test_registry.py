@@ -81,7 +81,7 @@ def test_only_providers_that_are_set_to_verify_the_details_are_offered(settings)
         ({"in_person": {"assurance": "a b c"}}, "in_person.assurance must be a trust framework"),
     ],
 )
-def test_check_refuses_what_would_fail_a_person_later(settings, configured, sentence):
+def test_check_refuses_what_would_fail_a_person_later(db, settings, configured, sentence):
     settings.IDENTITY_PROVIDERS = configured
     with pytest.raises(SystemCheckError, match=sentence) as refused:
         call_command("check", stdout=StringIO(), stderr=StringIO())
@@ -89,6 +89,6 @@ def test_check_refuses_what_would_fail_a_person_later(settings, configured, sent
     assert "secret-value" not in str(refused.value)
 
 
-def test_check_passes_what_is_right(settings):
+def test_check_passes_what_is_right(db, settings):
     settings.IDENTITY_PROVIDERS = {"in_person": {"place": "12 Main Street"}, "strong": {"type": STRONG}}
     call_command("check", stdout=StringIO(), stderr=StringIO())
