@@ -81,10 +81,18 @@ format: $(VENV)/development ## let ruff format and sort
 	$(VENV)/bin/ruff format .
 	$(VENV)/bin/ruff check --fix .
 
-lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.txt
+# Resolves one of requirements/*.in for a version of Python into a folder. The other sets keep the versions that the
+# service has.
+define resolve
+var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-url --no-header --python-version $(2) \
+  $(if $(filter-out production,$(1)),--constraints $(3)/production.txt) --output-file $(3)/$(1).txt requirements/$(1).in
+
+endef
+SETS := production sandbox hsm development
+lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.txt, for both releases of Django
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
-	for set in production sandbox hsm development; do var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes \
-	  --no-emit-index-url --no-header --python-version 3.11 requirements/$$set.in -o requirements/$$set.txt || exit 1; done
+	$(foreach set,$(SETS),$(call resolve,$(set),3.11,requirements))
+	$(foreach set,$(SETS),$(call resolve,$(set),3.12,requirements/django-6.1))
 
 texts: $(VENV)/development ## extract the texts for people anew and compile their translations (needs gettext)
 	$(PY) -m tools.texts

@@ -336,6 +336,15 @@ def test_lock_files_carry_no_address() -> None:
         assert "find-links" not in text, name
 
 
+@pytest.mark.parametrize(("folder", "series"), [("requirements", "5.2"), ("requirements/django-6.1", "6.1")])
+@pytest.mark.parametrize("name", ["production", "development"])
+def test_each_folder_of_lock_files_is_for_one_release_of_django(folder: str, series: str, name: str) -> None:
+    """`make lock` gets there by a version of Python, and so would anything else with another Django."""
+    pinned = re.findall(r"^django==(\d+\.\d+)", (ROOT / folder / f"{name}.txt").read_text(), re.MULTILINE)
+
+    assert pinned == [series]
+
+
 def test_no_file_contains_conflict_markers() -> None:
     """A lock file with conflict markers fails only where the packages are not installed yet."""
     found = subprocess.run(["git", "grep", "-lE", "^(<{7}|>{7}) "], cwd=ROOT, capture_output=True, text=True)
