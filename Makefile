@@ -1,6 +1,9 @@
 # Start with `make sandbox` and `make test`; `make help` lists the other commands.
 VENV := .venv
 PY := $(VENV)/bin/python
+PYTHON := python3
+# The folder of the locked packages. `.ci/django-6.1` sets these three, to try the service on Django 6.1.
+LOCKED := requirements
 PORT ?= 8000
 export PORT
 
@@ -9,16 +12,16 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in two processes more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
-.PHONY: help sandbox install test test-postgresql test-sqlite containers quick lint format lock bench drill screenshots texts fuzz mutants ledger clients sbom clean
+.PHONY: help sandbox install test test-postgresql test-sqlite containers quick presentations lint format lock bench drill screenshots texts fuzz mutants ledger clients sbom clean
 
-# Installs one of requirements/*.txt. pip prints nothing for minutes, so this prints what it does and how long it takes.
+# Installs one of the locked files. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
 takes_sandbox := a few seconds
 takes_development := one to three minutes
 define install
-@echo "Installing $$(grep -c '^[a-z0-9].*==' requirements/$(1).txt) packages of requirements/$(1).txt into $(VENV), each checked against its hash."
+@echo "Installing $$(grep -c '^[a-z0-9].*==' $(LOCKED)/$(1).txt) packages of $(LOCKED)/$(1).txt into $(VENV), each checked against its hash."
 @echo "This takes $(takes_$(1)), and happens only once …"
-@began=$$(date +%s); $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/$(1).txt \
+@began=$$(date +%s); $(PY) -m pip install --quiet --disable-pip-version-check --require-hashes -r $(LOCKED)/$(1).txt \
   || { echo "The packages could not be installed; pip says why above. Try again with the same command."; exit 1; }; \
   echo "Installed in $$(($$(date +%s) - began)) seconds."
 @touch $(VENV)/$(1)
@@ -27,13 +30,13 @@ endef
 help:
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
 
-$(VENV)/production: requirements/production.txt
-	@python3 -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
-	@test -x $(PY) || { echo "Making a virtual environment in $(VENV) …"; python3 -m venv $(VENV); } \
+$(VENV)/production: $(LOCKED)/production.txt
+	@$(PYTHON) -c 'import sys; sys.exit("Python 3.11 or newer is needed, this is " + sys.version) if sys.version_info < (3, 11) else None'
+	@test -x $(PY) || { echo "Making a virtual environment in $(VENV) …"; $(PYTHON) -m venv $(VENV); } \
 	  || { echo "python3 cannot make a virtual environment; on Debian: apt-get install python3-venv"; exit 1; }
 	$(call install,production)
 
-$(VENV)/sandbox $(VENV)/development: $(VENV)/%: requirements/%.txt | $(VENV)/production
+$(VENV)/sandbox $(VENV)/development: $(VENV)/%: $(LOCKED)/%.txt | $(VENV)/production
 	$(call install,$*)
 
 PACKAGES := tests/node/node_modules tools/benchmarks/node/node_modules
@@ -61,6 +64,11 @@ test-sqlite: QUICK := sqlite
 test-sqlite quick: install
 	QUICK=$(or $(QUICK),1) DATABASE_URL=sqlite:///$${TMPDIR:-/tmp}/presentation-tests.sqlite3 $(PYTEST)
 quick: ## what to run while editing, within a minute: SQLite in memory, no browsers, no other programs
+
+# Requests from their first to their last step, the statements for them, the consent pages, and keys that rotate.
+presentations: install
+	$(PYTEST) tests/presentation/requests tests/presentation/test_fast_path.py tests/consent \
+	  tests/keys/test_rotation.py tests/keys/test_rotation_races.py
 
 ESLINT := tests/node/node_modules/.bin/eslint
 # mypy and makemigrations read the settings.
