@@ -8,8 +8,9 @@ import json
 import re
 import sys
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 from uuid import NAMESPACE_URL, uuid5
@@ -20,8 +21,10 @@ from cyclonedx.output.json import JsonV1Dot6
 from packageurl import PackageURL
 
 ROOT = Path(__file__).resolve().parent.parent
-# The locked files, and whether every installation has their packages.
-LOCKED = {"production": ComponentScope.REQUIRED, "hsm": ComponentScope.OPTIONAL}
+# The folders of the locked files: with Django 5.2 and with Django 6.1.
+DEFAULT, DJANGO_6_1 = (ROOT / "requirements" / name for name in ("", "django-6.1"))
+# Their sets, and whether every installation has the packages of each.
+SETS = {"production": ComponentScope.REQUIRED, "hsm": ComponentScope.OPTIONAL}
 _PINNED = re.compile(r"^([a-z0-9][a-z0-9._-]*)(?:\[[^\]]*\])?==([^ ;\\]+)")
 _VIA = re.compile(r"^ +#(?: via|  ) +(\S.*)$")
 
@@ -44,14 +47,14 @@ def packages(text: str) -> Iterator[Package]:
             yield Package(pinned[1], pinned[2], tuple(needed_by))
 
 
-def of_the_service() -> Bom:
-    """The service with the packages of its locked requirements, and which needs which."""
+def of_the_service(folder: Path = DEFAULT) -> Bom:
+    """The service with the packages that are locked in this folder, and which needs which."""
     version = _client()["version"]
     bom, service = _document("presentation", version, ComponentType.APPLICATION)
     components: dict[str, Component] = {}
     needed_by: dict[str, set[str]] = {}
-    for name, scope in LOCKED.items():
-        for package in packages((ROOT / "requirements" / f"{name}.txt").read_text()):
+    for name, scope in SETS.items():
+        for package in packages((folder / f"{name}.txt").read_text()):
             components.setdefault(package.name, _from_pypi(package.name, package.version, scope))
             needed_by.setdefault(package.name, set()).update(package.needed_by)
     bom.components.update(components.values())
@@ -80,8 +83,9 @@ def of_the_node_client() -> Bom:
     return bom
 
 
-DOCUMENTS = {
+DOCUMENTS: dict[str, Callable[[], Bom]] = {
     "service.cdx.json": of_the_service,
+    "service-django-6.1.cdx.json": partial(of_the_service, DJANGO_6_1),
     "client-python.cdx.json": of_the_python_client,
     "client-node.cdx.json": of_the_node_client,
 }
