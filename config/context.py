@@ -8,7 +8,6 @@ from django.utils.http import url_has_allowed_host_and_scheme
 
 from consent.views import MORE_TIME
 from infra.served import language_of
-from wallet.decorators import TRY_AGAIN
 from wallet.sign_in.sessions import closes_at
 
 
@@ -22,7 +21,6 @@ def environment(request: HttpRequest) -> dict[str, object]:
     `operator`: whose service this is, see `config.operator`.
     `wallet_closes_at`: when the wallet of the signed-in holder closes, if it is about to
     (`wallet.sign_in.sessions`).
-    `try_again`: True if the page is shown because its form was refused (`views.csrf_failure`).
     `more_time`: True if the page is shown because the person was given more time.
     """
     return {
@@ -32,7 +30,6 @@ def environment(request: HttpRequest) -> dict[str, object]:
         "page_path": request.path,
         "this_page": _this_page(request),
         "operator": settings.OPERATOR,
-        "try_again": request.method == "GET" and TRY_AGAIN in request.GET,
         "more_time": MORE_TIME in request.GET,
     }
 

@@ -22,6 +22,7 @@ from config.counts.counting import Counter, Histogram
 from infra import content_policy, languages, log_context
 from infra.served import ServedRequest, noting
 from presentation.machine_errors import is_marked
+from wallet.identity.arriving_bodies import expect_no_body
 
 log = structlog.get_logger(__name__)
 GetResponse = Callable[[HttpRequest], HttpResponse]
@@ -93,6 +94,8 @@ class EveryRequest:
         """Endpoints for machines (`machine_errors.for_machines`) answer in English."""
         if is_marked(view):
             activate(settings.LANGUAGE_CODE)
+        if getattr(view, "leaves_the_body_unread", False):
+            expect_no_body(request)
 
     def _add_headers(self, request: HttpRequest, response: HttpResponse) -> None:
         """Sets what the view has not set."""

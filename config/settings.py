@@ -158,7 +158,7 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "config.middleware.EveryRequest",
     "config.middleware.Entrance",
-    "django.middleware.csrf.CsrfViewMiddleware",
+    "config.cross_site.CrossSiteCheck",
     *(["sandbox.desk.recording.Recording"] if _sandbox else []),
 ]
 ROOT_URLCONF = "config.urls"
@@ -329,7 +329,7 @@ SECURE_HSTS_SECONDS = 31_536_000 if _https else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = variables.switch("SECURE_HSTS_INCLUDE_SUBDOMAINS", default=False)
 SILENCED_SYSTEM_CHECKS = [
     # Django looks for its own names in MIDDLEWARE. `config.middleware` has them inside, or does their work.
-    *("admin.E408", "admin.E409", "admin.E410", "security.W001", "security.W002"),
+    *("admin.E408", "admin.E409", "admin.E410", "security.W001", "security.W002", "security.W003"),
 ]
 DATA_UPLOAD_MAX_MEMORY_SIZE = 262_144
 DATA_UPLOAD_MAX_NUMBER_FIELDS = 2000  # the admin's form of a relying party may have hundreds of addresses

@@ -29,29 +29,9 @@ from infra.database.outages import means_away
 from infra.reading import only_read
 from infra.served import reference_of
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
-from wallet.decorators import TRY_AGAIN, see_other
+from wallet.decorators import see_other
 from wallet.sign_in import sessions
 from wallet.sign_in.views import HOME
-
-# The page that shows a holder's form, by the URL that the form is posted to. These pages can be opened at any
-# time and show the next step. Pages with other forms are left out: people may have typed long text there.
-_SAME_PAGE = (
-    *("consent_invalidate", "delivery", "resume", "sandbox_identity", "wallet_code", "wallet_front_door"),
-    *("wallet_identity_in_person", "wallet_link", "wallet_sign_in", "wallet_switch"),
-    *("wallet_close", "wallet_email_change_undo", "wallet_recovery_stop"),
-)
-PAGE_OF_FORM = {name: name for name in _SAME_PAGE} | {
-    "wallet_browsers_end": "wallet_security",
-    "wallet_browsers_end_all": "wallet_security",
-    "wallet_errand_sign_out": "wallet_identity",
-    "wallet_close_keep": "wallet_close",
-    "wallet_identity_cancel": "wallet_identity",
-    "wallet_identity_start": "wallet_identity",
-    "wallet_own_identity": HOME,
-    "wallet_share_emails": "consent_history",
-    "wallet_sign_out": HOME,
-}
-_WITHOUT_ARGUMENTS = (HOME, "consent_history", "wallet_security")
 
 WELL_KNOWN = "/.well-known/"
 LONGEST_PATH = 9000  # an authorization request and its path
@@ -118,17 +98,14 @@ def forbidden(request: HttpRequest, exception: Exception | None = None) -> HttpR
 
 
 def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
-    """Refuses a form with a wrong CSRF token: redirects to the page of the form, or answers 403.
+    """403: Django's check refuses a form of the admin, for example if another tab has changed its token."""
+    page = page_of_form(request) or reverse("admin:index")
+    return _error_page(request, "admin/403_csrf.html", 403, again=page)
 
-    Every sign-in, sign-out and decision changes the token, so most of these forms come from another tab. The
-    page then shows the current state. Other sites can post here, too; only our own forms are redirected.
-    """
-    match = request.resolver_match
-    if match and match.url_name == "language" and _is_own(request):
-        return choose_language(request)  # it changes nothing else
-    if page := _page_to_return_to(request):
-        return HttpResponseRedirect(page, status=303, headers={"Cache-Control": "no-store"})
-    return _error_page(request, "403_csrf.html", 403, again=page_of_form(request) or reverse("home"))
+
+def cross_site(request: HttpRequest) -> HttpResponse:
+    """403: the browser does not say that a page of this service sent the form (`config.cross_site`)."""
+    return _error_page(request, "403_cross_site.html", 403, again=page_of_form(request) or reverse("home"))
 
 
 def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
@@ -182,24 +159,6 @@ def _error_page(request: HttpRequest, template: str, status: int, **context: str
     response = render(request, template, context, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response
-
-
-def _page_to_return_to(request: HttpRequest) -> str:
-    """The URL of the page of a holder's form, if the form came from there; otherwise empty."""
-    match = request.resolver_match
-    page = PAGE_OF_FORM.get(match.url_name or "") if match else None
-    if match is None or page is None or not _is_own(request):
-        return ""
-    # Without cookies the form would fail again each time.
-    if settings.CSRF_COOKIE_NAME not in request.COOKIES:
-        return ""
-    kwargs = {} if page in _WITHOUT_ARGUMENTS else match.kwargs
-    return reverse(page, kwargs=kwargs, query={TRY_AGAIN: 1})
-
-
-def _is_own(request: HttpRequest) -> bool:
-    """Whether the browser says (`Origin`) that the form was on a page of this service."""
-    return request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
 
 
 def _address(name: str) -> str:

@@ -1,7 +1,7 @@
 """The WSGI application: serves published documents directly, and everything else through Django.
 
 Relying parties poll the documents, which are prepared bytes. They need nothing of what Django does for a
-request, such as sessions, the CSRF check, the check of the host, and the request log.
+request, such as sessions, the cross-site check, the check of the host, and the request log.
 """
 
 import os

@@ -146,5 +146,5 @@ def rendered(request: HttpRequest, question: Question, *, signed_in_email: str, 
     if request.path != own_address:
         context |= {"page_path": own_address, "this_page": own_address}
         # The query there is that of the relying party, and reports nothing about a form of this page.
-        context |= {"try_again": False, "more_time": False}
+        context |= {"more_time": False}
     return render_to_string(TEMPLATE, context, request)

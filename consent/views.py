@@ -15,7 +15,7 @@ from consent import decisions, question_page, switches
 from consent.decisions import Paths, Sharing
 from consent.models import Consent
 from consent.question_page import REVIEW_CSP, Question
-from infra import browser, content_policy, log_context
+from infra import content_policy, log_context
 from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
@@ -27,6 +27,7 @@ from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED, problem
 from wallet.sign_in import sessions
 
+PAGE = "page"  # the field of every form that has the address of its page
 MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it
 SHARE, BY_CODE = "share", "code"
 DECISIONS = {SHARE: Consent.Decision.GRANTED, "decline": Consent.Decision.DECLINED}
@@ -112,12 +113,14 @@ def read_choice(
     """What a submitted form of the consent page says; called by the view at `return_to`.
 
     Otherwise the response for the browser: a page that says why nothing is decided, or a redirect after the
-    sign-out. Rotating the CSRF token keeps the back button from showing the page from the browser's memory.
-    Raises `CodeWantedError` if the holder has to confirm with a code first.
+    sign-out, or to the present question if the form is on the page of another one, such as that of a holder
+    who was signed in before. Raises `CodeWantedError` if the holder has to confirm with a code first.
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")
-    browser.renew_form_token(request)
+    own_address = path_with_id("consent_review", consent.id)
+    if request.POST.get(PAGE, own_address) != own_address:
+        return _onwards(consent)
     chosen = request.POST.get("decision", "")
     if chosen == NOT_ME:
         onwards = _onwards(consent, f"?{NOT_ME}=1")

@@ -34,11 +34,6 @@ def remember(response: HttpResponse, secret: str) -> None:
     set_cookie(response, settings.BROWSER_COOKIE_NAME, secret, lifetime=KEPT)
 
 
-def renew_form_token(request: HttpRequest) -> None:
-    """Ends the CSRF token of this browser: Django's `rotate_token`, which draws each character by itself."""
-    request.META.update({"CSRF_COOKIE": secrets.token_hex(16), "CSRF_COOKIE_NEEDS_UPDATE": True})
-
-
 def set_cookie(response: HttpResponse, name: str, value: str, *, lifetime: timedelta) -> None:
     """Sets a cookie that scripts cannot read and that forms on other sites do not send."""
     response.set_cookie(

@@ -12,6 +12,6 @@ View = TypeVar("View", bound=Callable[..., object])
 def only_read(view: View) -> View:
     """The view, which answers other methods with 405 and `Allow`.
 
-    Exempt from the CSRF check, which would run first and refuse them with a misleading page.
+    Exempt from the cross-site check, which would run first and refuse them with a misleading page.
     """
     return csrf_exempt(require_safe(view))

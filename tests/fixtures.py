@@ -263,6 +263,29 @@ def logged() -> Iterator[list[dict[str, Any]]]:
         yield events
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _forms_of_our_own_pages() -> Iterator[None]:
+    """Test clients say what browsers say of forms on our pages; with `enforce_csrf_checks`, nothing."""
+    from django.test import Client
+
+    made = Client.__init__
+
+    def begin(
+        self: Any,
+        enforce_csrf_checks: bool = False,
+        raise_request_exception: bool = True,
+        *,
+        headers: dict[str, str] | None = None,
+        **defaults: Any,
+    ) -> None:
+        said = {} if enforce_csrf_checks else {"Sec-Fetch-Site": "same-origin"}
+        made(self, enforce_csrf_checks, raise_request_exception, headers=said | (headers or {}), **defaults)
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Client, "__init__", begin)
+        yield
+
+
 @pytest.fixture(autouse=True)
 def _no_remembered_key() -> None:
     """Clears the caches of keys, which would outlive the test's database."""

@@ -90,7 +90,7 @@ class Browser:
                 path,
                 urlencode(form),  # as browsers send it
                 content_type="application/x-www-form-urlencoded",
-                headers=known | {"origin": self.origin},
+                headers=known | {"origin": self.origin, "sec-fetch-site": "same-origin"},
             )
         status, headers = 0, {}
 
@@ -114,8 +114,8 @@ def flow(browser: Browser, request: dict[str, str]) -> str:
     """The two requests of a signed-in holder who shares; returns the final redirect's address."""
     status, _headers, page = browser.send(f"{AUTHORIZE}?{urlencode(request)}")
     assert status == 200, status
-    form = {"csrfmiddlewaretoken": re.findall('name="csrfmiddlewaretoken" value="([^"]+)"', page)[0]}
-    status, headers, _body = browser.send(DECISION.findall(page)[0], form | {"decision": "share"})
+    form = {"page": re.findall('name="page" value="([^"]+)"', page)[0], "decision": "share"}
+    status, headers, _body = browser.send(DECISION.findall(page)[0], form)
     assert status == 303, status
     return headers["Location"]
 

@@ -61,12 +61,10 @@ class Visitor:
         """Open the page with the form, then send it as a browser would."""
         answer, page = self.ask("GET", path)
         assert answer.status == 200, page
-        token = TOKEN.search(page)
-        assert token
-        body = urlencode({"csrfmiddlewaretoken": token[1], **fields})
-        origin = f"https://{self.name}"
-        form = {"Content-Type": "application/x-www-form-urlencoded", "Origin": origin}
-        return self.ask("POST", path, body, **form, Referer=f"{origin}{path}")
+        token, origin = TOKEN.search(page), f"https://{self.name}"  # only forms of the admin have a token
+        body = urlencode(({"csrfmiddlewaretoken": token[1]} if token else {}) | fields)
+        form = {"Content-Type": "application/x-www-form-urlencoded", "Sec-Fetch-Site": "same-origin"}
+        return self.ask("POST", path, body, **form, Origin=origin, Referer=f"{origin}{path}")
 
 
 @contextmanager
@@ -193,6 +191,29 @@ def test_a_form_of_another_origin_is_still_refused(port: int, origin: str) -> No
     answer, _page = visitor.ask("POST", "/admin/login/", body, **form)
 
     assert answer.status == 403
+
+
+@pytest.mark.parametrize(
+    ("said", "status"),
+    [
+        ({"Sec-Fetch-Site": "same-origin"}, 422),
+        ({"Origin": "{base}"}, 422),
+        ({"Origin": "https://evil.example"}, 403),
+        ({"Origin": f"https://{HOST}"}, 403),
+        ({"Origin": "{base}", "Sec-Fetch-Site": "same-site"}, 403),
+        ({"Origin": "{base}", "Sec-Fetch-Site": ""}, 403),
+        ({"Origin": "{base}", "Sec_Fetch_Site": "same-origin", "Sec-Fetch-Site": "none"}, 403),
+        ({}, 403),
+    ],
+)
+def test_what_a_browser_says_of_a_holders_form_arrives_through_nginx(
+    port: int, said: dict[str, str], status: int
+) -> None:
+    headers = {"Content-Type": "application/x-www-form-urlencoded"}
+    headers |= {name: value.format(base=f"https://{HOST}:{port}") for name, value in said.items()}
+    visitor = Visitor(port, f"{HOST}:{port}")
+    answer, _page = visitor.ask("POST", "/wallet/sign-in/", urlencode({"email": "no address"}), **headers)
+    assert answer.status == status
 
 
 @pytest.mark.parametrize("name", ["evil.example", f"{HOST}.evil.example", f"{HOST}@evil.example", "[::1]"])

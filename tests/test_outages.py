@@ -47,6 +47,7 @@ class Service:
         connection = HTTPConnection("127.0.0.1", self.site.port, timeout=30)
         cookies = "; ".join(f"{name}={value}" for name, value in self.facts["cookies"][0].items())
         base = {"Host": HOST, "X-Forwarded-Proto": "https", "Cookie": cookies, "Origin": ORIGIN}
+        base["Sec-Fetch-Site"] = "same-origin"
         if body:
             base["Content-Type"] = "application/x-www-form-urlencoded"
         named = {name.replace("_", "-"): value for name, value in headers.items()}

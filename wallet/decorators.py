@@ -19,8 +19,6 @@ from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.sign_in import sessions
 
-# The query parameter of a page that is shown again because its form had no valid CSRF token.
-TRY_AGAIN = "try_again"
 # The query parameter after a holder said on the consent page that the wallet is not theirs.
 NOT_ME = "not_me"
 

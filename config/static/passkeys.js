@@ -11,8 +11,9 @@ const able =
 let waiting = null; // aborts the request that browsers show in a field
 
 async function options(form) {
-  const token = form.querySelector("[name=csrfmiddlewaretoken]").value;
-  const response = await fetch(form.dataset.options, { method: "POST", headers: { "X-CSRFToken": token } });
+  const token = form.elements.csrfmiddlewaretoken; // only the forms of the admin have one
+  const headers = token ? { "X-CSRFToken": token.value } : {};
+  const response = await fetch(form.dataset.options, { method: "POST", headers });
   if (!response.ok) throw new Error(`The options were refused with ${response.status}.`);
   return response.json();
 }

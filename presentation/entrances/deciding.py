@@ -1,12 +1,8 @@
 """Stages at the address of an interaction: its rows are read, and the form of the consent page acts."""
 
-from contextlib import suppress
-
 from django.http import HttpRequest, HttpResponse
-from django.urls import reverse
 
 from consent import views as consent_page
-from consent.models import Consent
 from consent.views import MORE_TIME, SHARE, CodeWantedError, on_to
 from infra import browser
 from infra.paths import path_with_id
@@ -15,7 +11,7 @@ from presentation.entrances.sending import redirect_to
 from presentation.fast_path.reading import read_interaction
 from presentation.requests import answers, interactions, more_time
 from presentation.requests.interactions import InteractionGoneError
-from wallet.decorators import NOT_ME, TRY_AGAIN, page_of
+from wallet.decorators import NOT_ME, page_of
 from wallet.sign_in import sessions
 
 
@@ -39,14 +35,6 @@ def recall_interaction(context: ResumeContext) -> None:
         registered_uris=context.rows.registered_uris,
         now=context.now,
     )
-
-
-def show_form_problem(context: ResumeContext) -> HttpResponse | None:
-    """Leads back to the consent page after a form without a decision; it also shows one made meanwhile."""
-    consent_id = context.opened.row.consent_id
-    if TRY_AGAIN not in context.request.GET or consent_id is None:
-        return None
-    return on_to(reverse("consent_review", args=[consent_id], query={TRY_AGAIN: 1}))
 
 
 def give_more_time(context: ResumeContext) -> HttpResponse | None:
@@ -98,24 +86,16 @@ def store_choice(context: ResumeContext) -> HttpResponse | None:
     return consent_page.store_choice(context.request, consent, session, choice, now=context.now)
 
 
-def decide_late(context: ResumeContext, gone: InteractionGoneError) -> HttpResponse | None:
-    """Acts on a form that came after the end of its interaction, as far as it still counts.
+def sign_out_late(context: ResumeContext, gone: InteractionGoneError) -> HttpResponse | None:
+    """Signs the holder out if they say "Not me", in any browser, also after the end of the interaction.
 
-    "Not me" signs the holder out in any browser. In the browser that began, a decision shows what was decided
-    already. A question that is still open stays undecided, because no answer would follow.
+    No other decision counts any more.
     """
-    row, session, decision = gone.interaction, context.session, _decision(context.request)
-    if session is None or row is None or row.consent is None or decision in ("", MORE_TIME):
+    row, session = gone.interaction, context.session
+    if session is None or row is None or row.consent is None or _decision(context.request) != NOT_ME:
         return None
-    decided = gone.own and row.consent.decision != Consent.Decision.ASKED
-    if not (decided or decision == NOT_ME):
-        return None
-    with suppress(CodeWantedError):  # too late for a code as well
-        choice = consent_page.read_choice(context.request, row.consent, session, now=context.now)
-        if isinstance(choice, HttpResponse):
-            return choice
-        return consent_page.store_choice(context.request, row.consent, session, choice, now=context.now)
-    return None
+    answer = consent_page.read_choice(context.request, row.consent, session, now=context.now)
+    return answer if isinstance(answer, HttpResponse) else None
 
 
 def _decision(request: HttpRequest) -> str:

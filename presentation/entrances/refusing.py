@@ -12,7 +12,7 @@ from infra.served import noting
 from infra.waiting import NoThreadFreeError
 from presentation import error_pages
 from presentation.entrances.context import AuthorizeContext, Context, ResumeContext
-from presentation.entrances.deciding import decide_late
+from presentation.entrances.deciding import sign_out_late
 from presentation.entrances.sending import after_delivery, redirect_onward, redirect_to, refuse
 from presentation.errors import (
     AccessDeniedError,
@@ -72,7 +72,7 @@ def at_interaction(context: Context, refusal: Exception) -> HttpResponse:
     if isinstance(refusal, UntrustedRequestError):
         return error_pages.untrusted(context.request, refusal)
     if isinstance(refusal, InteractionGoneError):
-        late = decide_late(context, refusal) if isinstance(context, ResumeContext) else None
+        late = sign_out_late(context, refusal) if isinstance(context, ResumeContext) else None
         return late or refuse_expired(refusal) or gone(context.request, refusal)
     raise refusal
 

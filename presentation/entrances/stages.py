@@ -38,7 +38,6 @@ RESUME = (
     deciding.read_rows,
     going_on.find_session,
     deciding.recall_interaction,
-    deciding.show_form_problem,
     going_on.find_next_step,
     going_on.refuse_after_no,
     going_on.send_answer,

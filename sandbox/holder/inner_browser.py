@@ -1,6 +1,6 @@
 """A browser inside this process: calls our own views like a request from outside, and keeps cookies.
 
-It is for the holder in `driving`. No middleware runs, so nothing is logged twice and no CSRF token is needed.
+It is for the holder in `driving`. No middleware runs, so nothing is logged twice, and no form is refused.
 The developer’s desk gets its steps under the reference of the call.
 Limits count its requests by the client address that it is given. Limits for strangers do not count them: the
 caller's calls are counted already.

@@ -42,7 +42,7 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     lately = PickedOutcome.objects.filter(verification=verification, picked_at__gte=verification.changed_at)
     if verification.state != State.STARTED or lately.exists():  # since the person last began
         return see_other("wallet_identity_return", verification_id)
-    form = OutcomeForm(request.POST or None)
+    form = OutcomeForm(request.POST if request.method == "POST" else None)
     facts = {"form": form, "outcomes": OUTCOMES, "verification": verification}
     facts |= {"errand": verification.errand, "signed_in_as": session.wallet.email}
     if form.is_valid():

@@ -1,6 +1,6 @@
 """The playground's endpoints: its response URI, and the one from which its page reads a posted answer, once.
 
-Neither reads a cookie, so both are exempt from CSRF protection.
+Neither reads a cookie, so both are exempt from the cross-site check.
 """
 
 from django.conf import settings

@@ -9,7 +9,6 @@ from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError
 from django.http import Http404, HttpRequest, HttpResponse
-from django.middleware.csrf import rotate_token
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
@@ -71,7 +70,6 @@ def link(request: HttpRequest, token: str) -> HttpResponse:
         return render(request, "developer/link_gone.html", status=410)
     response = see_other(HOME if self_registrations.registered_by(email).exists() else "self_service_new")
     developer_sign_in.remember(response, email, browser_digest=browser.digest(request) or "")
-    rotate_token(request)
     return response
 
 
@@ -80,7 +78,6 @@ def sign_out(request: HttpRequest) -> HttpResponse:
     """Sign this browser out."""
     response = see_other(HOME)
     developer_sign_in.forget(response)
-    rotate_token(request)
     return response
 
 

@@ -224,11 +224,11 @@ def test_the_log_never_says_the_path_because_links_carry_their_secrets(
     monkeypatch.setattr("wallet.sign_in.views.links.errand_for", None)  # so that opening the link fails
     secret = "s" * 22
 
-    Client(enforce_csrf_checks=True).post(f"/wallet/link/{secret}/")
+    Client(enforce_csrf_checks=True).post(f"/admin/{secret}/")
     Client(raise_request_exception=False).get(f"/wallet/link/{secret}/")
     for referer in (f"https://x.example/{secret}", f"https://x.example?{secret}"):
         browser = Client(enforce_csrf_checks=True, headers={"Referer": referer})
-        browser.post(f"/wallet/link/{secret}/", secure=True)
+        browser.post(f"/admin/{secret}/", secure=True)
 
     written = capsys.readouterr().err
     assert "Forbidden (CSRF cookie not set.): (path)" in written

@@ -116,7 +116,7 @@ def test_only_a_form_that_is_sent_takes_something_back(holder, alice) -> None:
     assert status_of(entry) == VALID
 
 
-def test_a_form_without_its_token_takes_nothing_back(alice, sign_in) -> None:
+def test_a_form_of_another_site_takes_nothing_back(alice, sign_in) -> None:
     client = Client(enforce_csrf_checks=True)
     sign_in(alice, browser=client)
     consent, entry = shared(alice)

@@ -49,7 +49,6 @@ HOSTILE = (
     "مصرف",
 )
 CHANGING = re.compile('data-seconds="[0-9]+"|<time.*?</time>|[0-9A-F]{8}')  # the last is an error’s reference
-FORM_TOKEN = re.compile('name="csrfmiddlewaretoken" value="([^"]+)"')
 
 texts = st.sampled_from(HOSTILE) | st.text(
     st.characters(exclude_categories=["Cs", "Cc", "Cf", "Co", "Cn"]), min_size=1, max_size=60
@@ -129,11 +128,10 @@ def request_for_page(language: str, question: Question) -> HttpRequest:
 def page_of(
     question: Question, *, language: str = "en-gb", email: str = "ada@example.org", **more: Any
 ) -> str:
-    """The page, without its form token."""
+    """The page."""
     request = request_for_page(language, question)
     with override(language), stopped_clock():
-        page = rendered(request, question, signed_in_email=email, **{"asks_passkey": False, **more})
-    return FORM_TOKEN.sub("", page)
+        return rendered(request, question, signed_in_email=email, **{"asks_passkey": False, **more})
 
 
 @contextmanager
@@ -324,9 +322,7 @@ def _of(part: str, page: str) -> list[str]:
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
-@pytest.mark.parametrize(
-    "asked", ["the first time", "again", "a payment", "after a refused form", "a passkey"]
-)
+@pytest.mark.parametrize("asked", ["the first time", "again", "a payment", "a passkey"])
 def test_through_the_whole_service_the_page_is_the_same(
     holder: Client, alice: Wallet, language: str, asked: str
 ) -> None:
@@ -338,13 +334,13 @@ def test_through_the_whole_service_the_page_is_the_same(
     if asked == "a passkey":
         more["fresh_since"] = timezone.now() + timedelta(days=1)
     consent = put(alice, **more)
-    address = f"/consent/{consent.id}/" + ("?try_again=1" if asked == "after a refused form" else "")
+    address = f"/consent/{consent.id}/"
 
     pages = []
     empty_cache()
     for _ in range(2):
         page = holder.get(address)
-        text = CHANGING.sub("", FORM_TOKEN.sub("", page.content.decode()))
+        text = CHANGING.sub("", page.content.decode())
         pages.append((text, page.headers["Content-Language"], page.headers["Content-Security-Policy"]))
 
     assert pages[0] == pages[1]
@@ -358,7 +354,7 @@ def test_every_page_is_the_same_with_the_fragments_of_other_pages_and_without(
         holder.cookies[django_settings.LANGUAGE_COOKIE_NAME] = language
         page = holder.get(address).content.decode()
         assert "</footer>" in page
-        return CHANGING.sub("", FORM_TOKEN.sub("", page))
+        return CHANGING.sub("", page)
 
     pages = (f"/consent/{put(alice).id}/", "/wallet/history/", "/what-is-kept/", "/nowhere/", "/developer/")
     visits = [(page, language) for page in pages for language in LANGUAGES]
@@ -370,13 +366,9 @@ def test_every_page_is_the_same_with_the_fragments_of_other_pages_and_without(
     assert [shown(*visit) for visit in visits] == alone
 
 
-def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(holder: Client, alice: Wallet) -> None:
-    address = f"/consent/{put(alice).id}/"
-    ordinary = holder.get(address).content.decode()
-    assert "Please try that again." not in ordinary
+def test_a_wallet_that_closes_is_told(holder: Client, alice: Wallet) -> None:
+    ordinary = holder.get(f"/consent/{put(alice).id}/").content.decode()
     assert "Your wallet closes on" not in ordinary
-
-    assert "Please try that again." in holder.get(f"{address}?try_again=1").content.decode()
 
     question = question_with()
     request = request_for_page("en-gb", question)
@@ -385,11 +377,9 @@ def test_a_form_that_was_refused_and_a_wallet_that_closes_are_told(holder: Clien
     assert "Your wallet closes on" in page
 
 
-@pytest.mark.parametrize("name", ["try_again", "more_time"])
-def test_a_relying_party_cannot_make_the_page_say_what_happened_before(name: str) -> None:
-    request = RequestFactory().get("/verifiable-credentials/v1/presentation/authorize", {name: "1"})
+def test_a_relying_party_cannot_make_the_page_say_what_happened_before() -> None:
+    request = RequestFactory().get("/verifiable-credentials/v1/presentation/authorize", {"more_time": "1"})
     page = rendered(request, question_with(), signed_in_email="x", asks_passkey=False)
-    assert "Please try that again." not in page
     assert re.search(
         '<p class="notice notice-good" role="status" tabindex="-1" hidden>You have more time', page
     )
@@ -411,7 +401,7 @@ class Person:
         page = response.content.decode()
         names = {value for value in values_on(response) if value not in ("Yes", "No", "United Kingdom")}
         assert len(names) == 4  # the two names, the date of birth and the address
-        self.own |= {*names, *FORM_TOKEN.findall(page), str(consent.id), consent.return_to}
+        self.own |= {*names, str(consent.id), consent.return_to}
         return page
 
 
@@ -485,11 +475,11 @@ def test_nothing_of_a_person_is_cached(
             adding_up = put(person.wallet, claims=[("age_equal_or_over", str(age)) for age in range(30, 45)])
             addresses = ["/wallet/", "/wallet/history/", "/wallet/security/", "/wallet/data/"]
             addresses += [f"/consent/{asked.id}/" for asked in (paid, adding_up)]
-            pages = [person.browser.get(f"{address}?try_again=1").content.decode() for address in addresses]
+            pages = [person.browser.get(address).content.decode() for address in addresses]
             if language == "en-gb":
                 pages.append(person.see_a_question())
             for page in pages:
-                person.own |= {*FORM_TOKEN.findall(page), *re.findall("<time.*?</time>", page)}
+                person.own |= set(re.findall("<time.*?</time>", page))
                 person.own |= set(re.findall('data-seconds="[0-9]+"|class="notice adds-up">[^<]*', page))
             person.own |= {str(paid.id), str(adding_up.id), "12,500.00", "DE89 3704", "Invoice 2026"}
 

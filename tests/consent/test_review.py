@@ -91,6 +91,16 @@ def test_nothing_is_decided_at_the_address_of_the_page(
     assert decision_of(consent) == "asked"
 
 
+def test_every_form_that_answers_names_its_page(holder, alice) -> None:
+    """In another tab somebody else may be asked meanwhile, or the question may be another one."""
+    consent = put(alice)
+    page = holder.get(address(consent)).content.decode()
+    forms = re.findall(f'<form method="post" action="{consent.return_to}".*?</form>', page, re.DOTALL)
+    assert len(forms) >= 3
+    for form in forms:
+        assert f'<input type="hidden" name="page" value="{address(consent)}">' in form
+
+
 def test_every_form_of_the_page_is_sent_to_where_the_answer_is_acted_on(holder, alice) -> None:
     decided = put(alice)
     decisions.grant(decided.id, alice, now=timezone.now())

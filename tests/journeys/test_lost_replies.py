@@ -51,12 +51,6 @@ def asked(mortal: WarmSite) -> tuple[str, dict[str, str]]:
         return f"/consent/{Consent.objects.get().id}/", dict(browser.cookies)
 
 
-def token_of(page: Answer) -> str:
-    found = re.search(rb'name="csrfmiddlewaretoken" value="([^"]+)"', page.body)
-    assert found
-    return found[1].decode()
-
-
 def text_of(page: Answer) -> str:
     main = re.search(r"<main.*</main>", page.body.decode(), re.DOTALL)
     assert main
@@ -69,7 +63,8 @@ def decide_and_lose_the_reply(
     """The address of the interaction, the form in the browser, and its cookies."""
     page, cookies = asked
     with Browser(site.port, cookies) as browser:
-        form = {"csrfmiddlewaretoken": token_of(browser.get(page)), "decision": decision}
+        assert browser.get(page).status == 200
+        form = {"page": page, "decision": decision}
         cookies = dict(browser.cookies)
         interaction_url = Consent.objects.get().return_to
         with pytest.raises(ConnectionError):
@@ -183,8 +178,8 @@ def lose(local: WarmSite, receiver: Receiver) -> Any:
         direct = {"response_mode": "direct_post", "response_uri": receiver.uri, "redirect_uri": None}
         url = party.authorize_url(login_hint=email, **direct)
         with Browser(local.port, cookies, host=LOCALHOST) as browser:
-            page = browser.get(url.removeprefix(f"https://{LOCALHOST}"))
-            form = {"csrfmiddlewaretoken": token_of(page), "decision": decision}
+            assert browser.get(url.removeprefix(f"https://{LOCALHOST}")).status == 200
+            form = {"decision": decision}
             receiver.before = lambda: os.kill(local.worker, signal.SIGKILL)
             interaction_url, cookies = Consent.objects.get().return_to, dict(browser.cookies)
             with pytest.raises(ConnectionError):
@@ -226,11 +221,11 @@ def test_killed_while_it_posts_the_answer_the_page_does_not_claim_anything_and_n
 def test_the_holder_can_send_the_very_same_answer_again_on_purpose(lose: Any) -> None:
     lost = lose("share")
     the_killed_worker_could_be_done()
-    page = lost.reloaded("get")
+    assert b'value="again"' in lost.reloaded("get").body
 
     with lost.browser() as browser:
-        form = {"csrfmiddlewaretoken": token_of(page), "choice": "again"}
-        done = browser.get(browser.post(f"{lost.interaction_url}delivery/", form).location or "")
+        again = browser.post(f"{lost.interaction_url}delivery/", {"choice": "again"})
+        done = browser.get(again.location or "")
 
     assert "Acme Bank has your answer." in text_of(done)
     assert len(lost.receiver.posted) == 2

@@ -27,6 +27,7 @@ USUAL = (
     "X-Content-Type-Options",
     "X-Frame-Options",
 )
+OF_FORMS = ("Origin", "Sec-Fetch-Site")  # what browsers say of each form
 # Samples that the service counts: they say how long requests took, and how many scenarios came before.
 _COUNTED = re.compile(
     r"^(http_request_duration_seconds|authorization_|sign_ins|consent_questions)\w*\{.*\n", re.MULTILINE
@@ -52,7 +53,7 @@ def request_lines(
     said += formatter.pairs(query, "?") if query else []
     said += [f"  Cookie: {', '.join(sorted(plain(name) for name in cookies))}"] if cookies else []
     said += [f"  Content-Type: {content_type}"] if content_type not in ("", FORM) else []
-    said += [f"  {name}: {_sent_header(name, value, masks)}" for name, value in own if name != "Origin"]
+    said += [f"  {name}: {_sent_header(name, value, masks)}" for name, value in own if name not in OF_FORMS]
     return said + (formatter.sent(wire.body, content_type) if wire.body else [])
 
 

@@ -118,11 +118,13 @@ class Browser:
         return self.send("GET", path + (f"?{encoded(query)}" if query else ""), **headers)
 
     def post(self, path: str, form: Pairs | dict[str, Any] = (), **headers: str) -> Reply:
-        """A form as a browser sends it, with its CSRF token."""
-        secret = self.cookies.setdefault(self.service.csrf_cookie, "a" * 32)
+        """A form as a browser sends it; in the admin with its CSRF token."""
         pairs = list(form.items() if isinstance(form, dict) else form)
-        headers = {"Origin": self.service.base_url} | headers
-        return self.send("POST", path, encoded([*pairs, ("csrfmiddlewaretoken", secret)]), FORM, **headers)
+        if path.startswith("/admin/"):
+            secret = self.cookies.setdefault(self.service.csrf_cookie, "a" * 32)
+            pairs.append(("csrfmiddlewaretoken", secret))
+        headers = {"Origin": self.service.base_url, "Sec_Fetch_Site": "same-origin"} | headers
+        return self.send("POST", path, encoded(pairs), FORM, **headers)
 
     def submit(self, path: str, form: Pairs | dict[str, Any], **headers: str) -> Reply:
         """A form as a machine sends it."""

@@ -206,7 +206,7 @@ def test_the_id_on_the_page_is_not_the_digest_or_the_secret(alice, now):
     row = HolderSession.objects.get()
     assert str(row.public_id) in text
     assert row.digest not in text
-    assert all(morsel.value not in text for name, morsel in here.cookies.items() if "csrf" not in name)
+    assert all(morsel.value not in text for name, morsel in here.cookies.items())
 
 
 @pytest.mark.parametrize("address", ["wallet_browsers_end_all", "wallet_browsers_end"])

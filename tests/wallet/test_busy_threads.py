@@ -1,7 +1,6 @@
 """gunicorn with four threads, of which pictures occupy as many as they may: everything else is answered."""
 
 import os
-import re
 import signal
 import socket
 import struct
@@ -46,8 +45,7 @@ class Holder:
     def __init__(self, site, client, form):
         self.site, self.form = site, form
         cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in client.cookies.items())
-        self.headers = {"Host": HOST, "Cookie": cookies}
-        self.token = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', self.ask(form).text)[1]
+        self.headers = {"Host": HOST, "Cookie": cookies, "Sec-Fetch-Site": "same-origin"}
 
     def ask(self, path, body=None, **more):
         with closing(HTTPConnection("127.0.0.1", self.site.port, timeout=60)) as connection:
@@ -58,13 +56,8 @@ class Holder:
             return Answer(answer.status, answer.headers["Retry-After"], answer.read().decode())
 
     def upload(self, front):
-        fields = TYPED_BY_NORA | {
-            "csrfmiddlewaretoken": self.token,
-            "front": file(front),
-            "face": file(front),
-        }
-        body = encode_multipart(BOUNDARY, fields)
-        return self.ask(self.form, body, **{"Content-Type": MULTIPART_CONTENT, "Origin": f"http://{HOST}"})
+        body = encode_multipart(BOUNDARY, TYPED_BY_NORA | {"front": file(front), "face": file(front)})
+        return self.ask(self.form, body, **{"Content-Type": MULTIPART_CONTENT})
 
     def begin_upload(self):
         """Sends the beginning of a form, for whose end the service then waits."""

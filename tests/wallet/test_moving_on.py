@@ -336,7 +336,7 @@ def test_repeated_or_too_many_parameters_are_refused(db, told, end, query):
     assert Told.asked == 0
 
 
-def test_only_the_callback_takes_posts_and_needs_no_csrf_token(db, told):
+def test_only_the_callback_takes_posts_and_they_are_of_no_page(db, told):
     strict = Client(enforce_csrf_checks=True)
     assert strict.post(address()).status_code == 200
     assert strict.post(address(end="return/")).status_code in (403, 405)

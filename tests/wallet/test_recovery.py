@@ -9,7 +9,6 @@ import pytest
 from django.contrib.auth.models import User
 from django.core import mail
 from django.core.management import call_command
-from django.test import Client
 from django.urls import reverse
 
 from consent.models import Consent
@@ -655,13 +654,10 @@ def test_a_sign_in_to_the_old_wallet_shows_a_banner_that_stops_it(waiting, clien
     assert client.post(STOP_HERE).status_code == 410
 
 
-def test_the_banner_is_sent_with_a_token_against_forged_forms(waiting, old, sign_in):
-    strict = Client(enforce_csrf_checks=True)
-    sign_in(old, browser=strict)
-    assert strict.post(STOP_HERE).status_code == 403
-    page = strict.get(reverse("wallet_security")).content.decode()
-    (token,) = set(re.findall(r'name="csrfmiddlewaretoken" value="([^"]+)"', page.split("Stop this")[0]))
-    assert strict.post(STOP_HERE, {"csrfmiddlewaretoken": token}).status_code == 303
+def test_a_form_of_another_site_stops_nothing(waiting, old, client, sign_in):
+    sign_in(old)
+    assert client.post(STOP_HERE, headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert Recovery.objects.get().state == "waiting"
 
 
 def test_another_wallet_shows_no_banner_and_stops_nothing(waiting, client, bob, sign_in):

@@ -66,7 +66,8 @@ class Browser:
         head = self._head("POST", target)
         head += "".join(f"{name.replace('_', '-')}: {value}\r\n" for name, value in headers.items()).encode()
         head += b"Content-Type: application/x-www-form-urlencoded\r\nContent-Length: %d\r\n" % len(body)
-        return self._exchange(head + f"Origin: https://{self._host}\r\n\r\n".encode() + body)
+        head += f"Origin: https://{self._host}\r\nSec-Fetch-Site: same-origin\r\n\r\n".encode()
+        return self._exchange(head + body)
 
     def give(self, start: str, button: tuple[str, str]) -> str:
         """Go where `start` leads and press `button` on the page there; the address outside that results."""

@@ -88,17 +88,13 @@ class SigningIn(Person):
         if 'name="code"' in text:
             self._asked = self._asked or monotonic()
             if code := self.mail.code_for(self.email):
-                return self._sends(text, step, code=code)
+                return Step(step.path, {"code": code}, step.path)
             if monotonic() < self._asked + PATIENCE:
                 sleep(0.3)
                 return Step(step.path)
         elif step.fields is None and "Send me a code" in text and not self._asked:
-            return self._sends(text, step)
+            return Step(step.path, {}, step.path)
         return super()._read(answer, step, flow)
-
-    def _sends(self, page: str, step: Step, **fields: str) -> Step | None:
-        found = re.search(r'name="csrfmiddlewaretoken" value="(\w+)"', page)
-        return Step(step.path, {"csrfmiddlewaretoken": found[1], **fields}, step.path) if found else None
 
 
 class Newcomer(SigningIn):

@@ -27,7 +27,8 @@ class Browser:
         said = [("Host", HOST), ("X-Forwarded-For", self.address)]
         said += [("Cookie", cookies)] if cookies else []
         octets = body.encode("utf-8", "surrogatepass") if isinstance(body, str) else body
-        said += [("Content-Type", content_type)] if method == "POST" else []
+        if method == "POST":
+            said += [("Content-Type", content_type), ("Sec-Fetch-Site", "same-origin")]
         said += [(name.replace("_", "-"), as_header(value)) for name, value in headers.items()]
         wire = self.mutator.wire(Wire(method, target, tuple(said), octets))
         reply = self.runner.send(wire, self.scenario)
@@ -49,11 +50,10 @@ class Browser:
         return self.send("GET", path + query, **headers)
 
     def post(self, path: str, pairs: list[tuple[str, str]], **headers: str) -> Reply:
-        """Posts a form with its CSRF token, which may be mutated."""
-        secret = self.cookies.setdefault("csrf", "a" * 32)
-        return self.send(
-            "POST", path, self.mutator.form([*pairs, ("csrfmiddlewaretoken", secret)]), **headers
-        )
+        """Posts a form of one of our pages; in the admin with its CSRF token, which may be mutated."""
+        if path.startswith("/admin/"):
+            pairs = [*pairs, ("csrfmiddlewaretoken", self.cookies.setdefault("csrf", "a" * 32))]
+        return self.send("POST", path, self.mutator.form(pairs), **headers)
 
     def follow(self, reply: Reply) -> Reply:
         """Redirects within the service, until one leads to a page, or carries an answer."""

@@ -87,6 +87,7 @@ HEADERS = {
     "Referer": (
         "http://[", "https://evil.example/", "\xe9", "http://localhost:8000/admin/", "/",
     ),
+    "Sec-Fetch-Site": ("", "cross-site", "none", "\xe9", "same-origin, same-origin"),
     "X-Forwarded-For": (
         "", "\xe9", "::1, ::ffff:1.2.3.4", "fe80::1%\xe9", "1" * 1500, ",,,", "999.1.1.1", "[::1]:80",
     ),

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 import psycopg
 
@@ -146,23 +146,22 @@ def another_browser(site: Site) -> Tries:
     half = {name: value for name, value in asked.visitor.cookies.items() if "browser" not in name}
     others = {"no cookies": site.visitor(), "another holder": site.holder(4)[1], "half": site.visitor(half)}
     for who, visitor in others.items():
-        visitor.get("/wallet/sign-in/")  # brings a CSRF cookie
         for path in (asked.own_address, asked.action, f"{asked.action}leave/", f"{asked.action}delivery/"):
             reply = visitor.get(path)
             shown = "error=" in reply.location or (who != "half" and 'id="decision"' in reply.text)
             yield f"{path} with {who}", not reply.gives and not shown
-        yield f"the decision with {who}", _sent_back(asked, replace(asked, visitor=visitor).decide())
-    form = {"csrfmiddlewaretoken": asked.token, "decision": "share"}
-    for origin in ("https://evil.example", "null"):
-        yield f"a form of {origin}", asked.visitor.post(asked.action, form, Origin=origin).status == 403
-    without = asked.visitor.post(asked.action, {"decision": "share"})
-    yield "a form without its token", _sent_back(asked, without)
+        reply = replace(asked, visitor=visitor).decide()
+        yield f"the decision with {who}", reply.status >= 400 and not reply.gives
+    form = {"decision": "share", "page": asked.own_address}
+    silent = asked.visitor.ask("POST", asked.action, urlencode(form), Content_Type=FORM)
+    yield "a form of which the browser says nothing", silent.status == 403
+    for said in ("cross-site", "same-site", "none", "same-origin, same-origin", ""):
+        reply = asked.visitor.post(asked.action, form, Sec_Fetch_Site=said)  # with our own origin
+        yield f"a form that is {said}", reply.status == 403
+    for origin in ("https://evil.example", "null", site.origin.rpartition(":")[0]):
+        reply = asked.visitor.ask("POST", asked.action, urlencode(form), Content_Type=FORM, Origin=origin)
+        yield f"a form of {origin}", reply.status == 403
     yield "its own browser has to be answered", asked.decide().gives
-
-
-def _sent_back(asked: Question, reply: Reply) -> bool:
-    """Whether a form was refused, or its browser sent back to the question."""
-    return not reply.gives and (reply.status >= 400 or reply.location.startswith(f"{asked.action}?try_again"))
 
 
 def secrets_in_logs(site: Site) -> Tries:

@@ -46,10 +46,11 @@ P4 | Only selected claims are disclosed. Selecting nothing discloses nothing.
    | unselected_claims
 P5 | A browser acts only in its own interaction, which its cookie proves.
    | presentation/requests/interactions.py:recall infra/browser.py:digest wallet/errands.py
+     config/cross_site.py:CrossSiteCheck
    | interaction:; delivery: another browser; redirect task: continued; challenge: good in another; change
-     of address: the code is accepted in another; sign-in link: signs in a browser; CSRF:; single sign-on:
-     the state; identity: what a stranger's; consent page: shows the question of; consent: given from
-     another; next step: another person's; requesters: the page of another
+     of address: the code is accepted in another; sign-in link: signs in a browser; cross-site:; single
+     sign-on: the state; identity: what a stranger's; consent page: shows the question of; consent: given
+     from another; next step: another person's; requesters: the page of another
    | another_browser
 P6 | No personal value, code, key or token in a log, an error page, a list or a `repr`.
    | config/logs.py:without_personal_values config/logs.py:WithoutPath deploy/nginx.conf
@@ -85,8 +86,8 @@ P11 | The issuer stays the same. `BASE_URL` is part of every token and of every 
 P12 | A claim is disclosed only if the holder was shown it with its value and agreed.
    | consent/views.py:read_choice consent/decisions.py:grant presentation/requests/answers.py:answer
    | consent:; consent page:; next step: answered without; answer: with claims; answer: with the age;
-     answer: with a credential; CSP: pages may be framed; CSRF: a decision; payment:; prefetch:; adds up:;
-     operator: the preview
+     answer: with a credential; CSP: pages may be framed; cross-site: a decision; payment:; prefetch:; adds
+     up:; operator: the preview
    | no_agreement unselected_claims
 P13 | Two relying parties that compare tokens learn only the values that they received.
    | wallet/credential/credentials.py wallet/sd_jwt/issuance.py:issue wallet/status_lists/allocation.py

@@ -21,7 +21,6 @@ from tools.drills.mail import Mail, sender
 from tools.drills.place import HOST, Installation, installation, place
 
 FORM = re.compile(r'<form\b[^>]*\baction="([^"]+)"[^>]*id="decision".*?</form>', re.DOTALL)
-CSRF = re.compile(r'name="csrfmiddlewaretoken" value="([^"]+)"')
 _ADDRESSES = itertools.count(1)  # each browser comes from an address of its own, because limits count by it
 
 
@@ -76,34 +75,32 @@ class Visitor:
 
     def post(self, path: str, fields: Any, **headers: str) -> Reply:
         """Sends a form as a page of the service does; `fields` may be the text of its body."""
-        origin = {"Origin": f"https://{HOST}:{self.port}", "Referer": f"https://{HOST}:{self.port}{path}"}
-        kind = {"Content_Type": "application/x-www-form-urlencoded"}
+        said = {"Origin": f"https://{HOST}:{self.port}", "Referer": f"https://{HOST}:{self.port}{path}"}
+        said |= {"Sec_Fetch_Site": "same-origin", "Content_Type": "application/x-www-form-urlencoded"}
         body = fields if isinstance(fields, str) else urlencode(fields, doseq=True)
-        return self.ask("POST", path, body, **kind | origin | headers)
+        return self.ask("POST", path, body, **said | headers)
 
     def submit(self, path: str, **fields: str) -> Reply:
         """Opens the page with the form, and sends that."""
-        token = CSRF.search(self.get(path).text)
-        return self.post(path, fields | {"csrfmiddlewaretoken": token[1] if token else ""})
+        self.get(path)
+        return self.post(path, fields)
 
 
 @dataclass
 class Question:
-    """An open consent page in a browser: where its form is sent, and with which token."""
+    """An open consent page in a browser, and where its form is sent."""
 
     party: RelyingParty
     visitor: Visitor
     page: Reply
     action: str
-    token: str
 
     @property
     def own_address(self) -> str:
         return self.page.headers["content-location"]
 
     def decide(self, decision: str = "share", **fields: Any) -> Reply:
-        form = {"csrfmiddlewaretoken": self.token, "decision": decision, **fields}
-        return self.visitor.post(self.action, form)
+        return self.visitor.post(self.action, {"decision": decision, "page": self.own_address, **fields})
 
 
 @dataclass
@@ -153,8 +150,7 @@ class Site:
         form = FORM.search(page.text)
         if form is None:
             raise RuntimeError(f"there is no question: {page.status} {page.location} {page.text[:3000]}")
-        token = CSRF.search(form[0])
-        return Question(party, visitor, page, html.unescape(form[1]), token[1] if token else "")
+        return Question(party, visitor, page, html.unescape(form[1]))
 
 
 @contextmanager

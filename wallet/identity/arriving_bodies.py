@@ -9,9 +9,8 @@ bytes. A thread of this process waits meanwhile, so these waits count with those
 import socket
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
-from functools import wraps
 from threading import Lock, Timer
-from typing import Any, BinaryIO
+from typing import BinaryIO, Protocol, TypeVar, cast
 
 from django.http import HttpRequest
 from django.http.response import HttpResponseBase
@@ -21,10 +20,14 @@ from infra.waiting import NoThreadFreeError, waiting_for
 
 UNREAD = "presentation.unread_body"  # in the WSGI environment: the answer was made before the body was read
 DROPPED_FOR = 2.0  # seconds; a proxy closes the connection as soon as it has the answer
-View = Callable[..., HttpResponseBase]
+View = TypeVar("View", bound=Callable[..., HttpResponseBase])
 
 _senders: set[Hashable] = set()  # whose bodies arrive in this process right now
 _senders_lock = Lock()
+
+
+class _Marked(Protocol):
+    leaves_the_body_unread: bool
 
 
 class BodyNotWholeError(OSError):
@@ -78,15 +81,15 @@ def arriving(request: HttpRequest, sender: Hashable, *, seconds: float) -> Itera
 
 
 def may_leave_the_body_unread(view: View) -> View:
-    """A view that may answer before the body has arrived; `AnswerBeforeBody` then sends its answer."""
+    """Marks a view that may answer before the body has arrived; `AnswerBeforeBody` then sends its answer."""
+    cast(_Marked, view).leaves_the_body_unread = True
+    return view
 
-    @wraps(view)
-    def answer(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        if request.method not in ("GET", "HEAD"):
-            request.META[UNREAD] = True
-        return view(request, *args, **kwargs)
 
-    return answer
+def expect_no_body(request: HttpRequest) -> None:
+    """Notes that the body of a request to such a view is unread. Called before anything can refuse it."""
+    if request.method not in ("GET", "HEAD"):
+        request.META[UNREAD] = True
 
 
 class AnswerBeforeBody:

@@ -10,7 +10,6 @@ from django.core.files.uploadhandler import FileUploadHandler, StopUpload
 from django.db import transaction
 from django.http import HttpRequest, HttpResponse, QueryDict
 from django.utils.datastructures import MultiValueDict
-from django.views.decorators.csrf import csrf_exempt, csrf_protect
 from django.views.decorators.http import require_http_methods
 
 from infra.again import SHORTLY, again_after
@@ -33,7 +32,6 @@ Files = MultiValueDict[str, UploadedFile]
 
 
 @may_leave_the_body_unread
-@csrf_exempt  # the form is read here, within its limits; what is inside protects
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
 def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
@@ -57,7 +55,7 @@ def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
         except FilesTooLongError:
             name = "identity_upload_too_long"
             return page.show(request, name, errand, wallet, errand_id=errand.id, status=413)
-    return _protected(request, files, verification, errand, wallet, now)
+    return _submitted(request, files, verification, errand, wallet, now)
 
 
 def _received(request: HttpRequest, wallet: Wallet) -> Files:
@@ -78,8 +76,7 @@ def _received(request: HttpRequest, wallet: Wallet) -> Files:
     return files
 
 
-@csrf_protect
-def _protected(
+def _submitted(
     request: HttpRequest,
     files: Files,
     verification: IdentityVerification,

@@ -14,7 +14,6 @@ from django.conf import settings
 from django.db import transaction
 from django.db.models import Q, QuerySet
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import rotate_token
 from django.utils.translation import get_language
 
 from infra import browser, zones
@@ -115,7 +114,6 @@ def start(
         speak(wallet, get_language() or "")
     _delete(request)  # by itself: the commit of the new row locks the wallet, which comes before sessions
     browser.set_cookie(response, settings.HOLDER_COOKIE_NAME, secret, lifetime=ABSOLUTE)
-    rotate_token(request)
     _keep(request, session)
     return session
 
@@ -146,7 +144,6 @@ def end(request: HttpRequest, response: HttpResponse) -> HttpResponse:
     """Sign this browser out; gives the response."""
     _delete(request)
     response.delete_cookie(settings.HOLDER_COOKIE_NAME, samesite="Lax")
-    rotate_token(request)
     _keep(request, None)
     return response
 

@@ -27,7 +27,7 @@ def passkey_offer(context: Any) -> dict[str, Any]:
 def wallet_move_banner(context: Any) -> dict[str, Any]:
     """The recovery by which the wallet of this browser is to move away, if there is one."""
     wallet = _wallet(context)
-    return {"moving": wallet and recoveries.waiting_for(wallet), "csrf_token": context.get("csrf_token")}
+    return {"moving": wallet and recoveries.waiting_for(wallet)}
 
 
 def _wallet(context: Any) -> Wallet | None:

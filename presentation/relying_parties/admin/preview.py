@@ -46,7 +46,7 @@ def page(
     records = [known[urn] for urn in scopes if urn in known]
     request = unsent("", language)
     with override(language):
-        context = {"question": _question(party, records, now), "signed_in_email": EMAIL, "csrf_token": ""}
+        context = {"question": _question(party, records, now), "signed_in_email": EMAIL}
         html = harmless(render_to_string(TEMPLATE, context, request))
     return content_policy.give(HttpResponse(html.replace("<main ", f"{notice}<main ", 1)), CSP)
 

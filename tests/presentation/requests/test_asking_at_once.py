@@ -66,12 +66,12 @@ def test_everything_on_the_page_leads_to_its_own_address(holder: Client, acme_ba
     assert PATH not in page
 
 
-def test_one_response_sets_the_cookies_of_browser_form_and_language(
+def test_one_response_sets_the_cookies_of_browser_and_language(
     holder: Client, acme_bank: RelyingParty
 ) -> None:
     response = holder.get(PATH, asked(acme_bank, ui_locales="es en"))
 
-    names = {"BROWSER_COOKIE_NAME", "CSRF_COOKIE_NAME", "LANGUAGE_COOKIE_NAME"}
+    names = {"BROWSER_COOKIE_NAME", "LANGUAGE_COOKIE_NAME"}
     assert set(response.cookies) == {getattr(django_settings, name) for name in names}
     assert response.headers["Content-Language"] == "es"
     assert '<html lang="es"' in response.content.decode()

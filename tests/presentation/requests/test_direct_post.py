@@ -1008,9 +1008,7 @@ def test_another_browser_does_not_learn_where_the_application_sent_this_one(
     assert "response_code" not in response.content.decode()
 
 
-def test_trying_again_needs_the_token_of_our_page(
-    client: Client, undelivered: str, receiver: Receiver
-) -> None:
+def test_trying_again_takes_a_form_of_our_page(client: Client, undelivered: str, receiver: Receiver) -> None:
     careful = Client(enforce_csrf_checks=True)
     careful.cookies = client.cookies.copy()
 

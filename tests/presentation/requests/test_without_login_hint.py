@@ -188,26 +188,24 @@ def test_an_answer_of_one_holder_is_never_used_for_another(
 def test_a_page_of_the_first_holder_cannot_decide_for_the_second(
     acme_bank: RelyingParty, alice: Wallet, bob: Wallet, sign_in: SignIn
 ) -> None:
-    strict = Client(enforce_csrf_checks=True)
-    sign_in(alice, browser=strict)
-    page = strict.get(ask(strict, acme_bank)).content.decode()
-    token = re.search(r'name="csrfmiddlewaretoken" value="([^"]+)"', page)[1]  # type: ignore[index]
-    headers = {"origin": "http://testserver"}
+    browser = Client()
+    sign_in(alice, browser=browser)
+    of_alice = ask(browser, acme_bank)
     # In a second tab: not Alice, but Bob.
-    form = {"csrfmiddlewaretoken": token}
-    left = strict.post(url_of_interaction(), form | {"decision": "not_me"}, headers=headers)
+    left = browser.post(url_of_interaction(), {"decision": "not_me", "page": of_alice})
     assert left.status_code == 303
-    landed = follow(strict, left).partition("?")[0]
-    fresh = re.search(r'value="([^"]+)"', strict.get(landed).content.decode())[1]  # type: ignore[index]
-    sent = strict.post(landed, {"csrfmiddlewaretoken": fresh, "email": BOB}, headers=headers)
+    sent = browser.post(follow(browser, left).partition("?")[0], {"email": BOB})
     code = code_in(mail.outbox[-1].body)
-    form_of_code = {"csrfmiddlewaretoken": fresh, "code": code}
-    follow(strict, strict.post(sent.headers["Location"], form_of_code, headers=headers))
+    of_bob = follow(browser, browser.post(sent.headers["Location"], {"code": code}))
 
-    answer = strict.post(url_of_interaction(), form | {"decision": "share"}, headers=headers)
+    for decision in ("share", "decline", "not_me"):
+        answer = browser.post(url_of_interaction(), {"decision": decision, "page": of_alice})
+        assert answer.status_code == 303
+        assert follow(browser, answer) == of_bob, decision  # so that Bob sees what he is asked
+    assert not Consent.objects.exclude(decision="asked").exists()
 
-    assert "vp_token" not in answer.headers.get("Location", "")
-    assert not Consent.objects.filter(decision="granted").exists()
+    answer = browser.post(url_of_interaction(), {"decision": "share", "page": of_bob})
+    assert "vp_token" in answer.headers["Location"]
 
 
 def test_a_code_for_ones_own_address_does_not_open_anothers_wallet(

@@ -212,7 +212,8 @@ def _questions(recorder: Recorder) -> None:
             people.action(page),
             "decision=share",
             "application/x-www-form-urlencoded",
-            Origin=service.base_url,
+            Origin="https://evil.example",
+            Sec_Fetch_Site="cross-site",
         )
         browser.get(f"{people.action(page)}?again=1")
         browser.get(people.action(page))

@@ -263,20 +263,6 @@ MUTANTS = (
         f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(
-        "CSRF: a decision without a CSRF token",
-        "presentation/views.py",
-        '@require_http_methods(["GET", "POST"])\ndef resume(',
-        '@csrf_exempt\n@require_http_methods(["GET", "POST"])\ndef resume(',
-        f"{_DECIDING}::test_a_form_without_its_token_decides_nothing",
-    ),
-    mutant(
-        "CSRF: an answer is posted again without a CSRF token",
-        "presentation/views.py",
-        '@require_http_methods(["GET", "POST"])\ndef delivery(',
-        '@csrf_exempt\n@require_http_methods(["GET", "POST"])\ndef delivery(',
-        f"{_POSTED}::test_trying_again_needs_the_token_of_our_page",
-    ),
-    mutant(
         "caches: keep the answer that the browser carries",
         "presentation/entrances/sending.py",
         '            "Cache-Control": "no-store",\n',

@@ -64,11 +64,11 @@ MUTANTS = (
         "presentation/requests/test_instants.py::test_a_question_is_over_from_the_instant_at_which_it_expires",
     ),
     mutant(
-        "consent page: Back shows a decided question",
+        "consent page: the page of one holder decides for another",
         "consent/views.py",
-        "    browser.renew_form_token(request)\n    chosen",
-        "    chosen",
-        "presentation/requests/test_deciding.py::test_a_decision_rotates_the_csrf_token_so_that_back_cannot_revive_the_page",
+        "    if request.POST.get(PAGE, own_address) != own_address:\n        return _onwards(consent)\n",
+        "",
+        "presentation/requests/test_without_login_hint.py::test_a_page_of_the_first_holder_cannot_decide_for_the_second",
     ),
     mutant(
         "consent page: a value becomes HTML",
@@ -119,7 +119,7 @@ MUTANTS = (
     mutant(
         "consent page: says what the query of a relying party says",
         "consent/question_page.py",
-        '        context |= {"try_again": False, "more_time": False}\n',
+        '        context |= {"more_time": False}\n',
         "",
         "consent/test_question_page.py::test_a_relying_party_cannot_make_the_page_say_what_happened_before",
     ),

@@ -6,7 +6,6 @@ from uuid import UUID
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
-from django.middleware.csrf import rotate_token
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
@@ -35,7 +34,6 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
         with suppress(WrongStateError, LimitReachedError):  # a second click; the page says how it stands
             CLOSINGS.take(str(wallet.id), now=now)
             closures.ask(wallet, now=now, closes_at=closures.earliest(wallet, now=now))
-        rotate_token(request)
         return see_other("wallet_close")
     closes_at = closures.earliest(wallet, now=now)
     return show_to(
@@ -54,7 +52,6 @@ def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRes
     """Keeps the wallet. Needs no fresh factor, because it takes nothing away, and a day is short."""
     with suppress(WrongStateError):  # a second click
         closures.undo(session.wallet, now=now)
-    rotate_token(request)
     return see_other(_onwards(request))
 
 
