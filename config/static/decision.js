@@ -21,9 +21,6 @@ window.addEventListener("submit", (event) => {
   if (performance.now() - sentAt < LONGEST_REPLY) event.preventDefault();
   else sentAt = performance.now();
 });
-window.addEventListener("pageshow", () => {
-  sentAt = -Infinity; // back from where the answer led to
-});
 document.addEventListener("visibilitychange", wait);
 window.addEventListener("focus", wait);
 wait();

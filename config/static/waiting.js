@@ -57,9 +57,4 @@ async function ask() {
 }
 
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : askNow()));
-window.addEventListener("pageshow", (event) => {
-  if (!event.persisted) return;
-  over = false; // restored by the Back button, perhaps after it was left
-  askNow();
-});
 askLater();
