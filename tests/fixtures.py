@@ -23,7 +23,17 @@ from hypothesis import settings as hypothesis_settings
 
 from tests import docker, emptying, pgbouncer, softhsm
 from tests.pgcluster import binaries
-from tests.programs import acme, apache, chromium, kubectl, nginx, pgbackrest, promtool
+from tests.programs import (
+    acme,
+    apache,
+    chromium,
+    firefox,
+    kubectl,
+    minibrowser,
+    nginx,
+    pgbackrest,
+    promtool,
+)
 from tools.benchmarks import provider
 
 QUICK = os.environ.get("QUICK")  # "1", or "sqlite" for the part of it that can differ on SQLite
@@ -49,6 +59,10 @@ def _missing(item: pytest.Item) -> str | None:
         return "PostgreSQL"
     if item.get_closest_marker("browser") and not chromium():
         return "Chromium"
+    if item.get_closest_marker("firefox") and not firefox():
+        return "Firefox (Debian's firefox-esr)"
+    if item.get_closest_marker("webkit") and not minibrowser():
+        return "WebKit (Debian's webkit2gtk-driver and xvfb)"
     if item.get_closest_marker("node") and not (shutil.which("node") and NODE_PACKAGES.is_dir()):
         return "Node.js with the packages of tests/node"
     if item.get_closest_marker("node_provider") and not provider.INSTALLED:
@@ -82,6 +96,8 @@ def _missing(item: pytest.Item) -> str | None:
 APART = {
     "postgresql",
     "browser",
+    "firefox",
+    "webkit",
     "node",
     "curl",
     "gettext",

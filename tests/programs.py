@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from glob import glob
 
 
 def chromium() -> str | None:
@@ -9,6 +10,18 @@ def chromium() -> str | None:
     own = os.environ.get("CHROMIUM")
     names = (own, "chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
     return next((path for name in names if name and (path := shutil.which(name))), None)
+
+
+def firefox() -> str | None:
+    """The path of Firefox (Debian's firefox-esr)."""
+    return shutil.which("firefox-esr") or shutil.which("firefox")
+
+
+def minibrowser() -> str | None:
+    """The path of the browser of WebKitGTK (Debian's webkit2gtk-driver), if it can have a screen."""
+    found = glob("/usr/lib/*/webkit2gtk-4.1/MiniBrowser")
+    has_both = shutil.which("WebKitWebDriver") and shutil.which("Xvfb")
+    return found[0] if found and has_both else None
 
 
 def nginx() -> str | None:
