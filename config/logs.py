@@ -134,7 +134,7 @@ def _rendering(renderer: Callable[..., Any]) -> Callable[..., Any]:
             return renderer(logger, method, {**event})  # the one for text takes out what it has written
         except Exception as error:
             plain = {name: value for name, value in event.items() if isinstance(value, str | int | float)}
-            return renderer(logger, method, {**plain, "left_out": type(error).__name__})
+            return renderer(logger, method, {**plain, "not_shown": type(error).__name__})
 
     return render
 
