@@ -19,6 +19,8 @@ from wallet.errands import ErrandGoneError
 from wallet.models import Errand, HolderSession, Wallet
 from wallet.sign_in import sessions
 
+# The field of a form with the ID of the wallet whose holder was shown it (`of_holder` in templates).
+HOLDER = "holder"
 # The query parameter after a holder said on the consent page that the wallet is not theirs.
 NOT_ME = "not_me"
 
@@ -34,6 +36,7 @@ PAGES_WITH_DEADLINE = {
 }
 
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
+PageOfHolder = Callable[[HttpRequest, Errand, Wallet, datetime], HttpResponse]
 Page = Callable[..., HttpResponseBase]
 
 
@@ -75,8 +78,18 @@ def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> 
     return page
 
 
-def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpResponse]) -> View:
-    """A page of an errand for its holder; others are redirected to the sign-in."""
+def for_holder(view: PageOfHolder) -> View:
+    """A page of an errand for its holder; others are redirected to the sign-in, and their forms refused."""
+
+    @wraps(view)
+    def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+        return refuse_form_of_another(request, wallet) or view(request, errand, wallet, now)
+
+    return for_holder_who_uploads(page)
+
+
+def for_holder_who_uploads(view: PageOfHolder) -> View:
+    """The same for a view that reads the form itself, and then calls `refuse_form_of_another`."""
 
     @wraps(view)
     def page(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
@@ -88,10 +101,23 @@ def for_holder(view: Callable[[HttpRequest, Errand, Wallet, datetime], HttpRespo
     return on_errand(page)
 
 
+def refuse_form_of_another(request: HttpRequest, wallet: Wallet) -> HttpResponse | None:
+    """A page that says so, if another holder was shown the form, who was signed in before in this browser.
+
+    Such a form may still be in another tab, and would act on the wrong wallet. A form without the field is of
+    the release before, and passes.
+    """
+    if request.method != "POST" or request.POST.get(HOLDER, str(wallet.id)) == str(wallet.id):
+        return None
+    response = render(request, "wallet/other_holder.html", {"signed_in_as": wallet.email}, status=409)
+    response.headers["Cache-Control"] = "no-store"
+    return response
+
+
 def for_signed_in(view: Page) -> Page:
     """A page for a signed-in holder: `view(request, session, now, …)`; others go to the sign-in (303).
 
-    No browser keeps it.
+    No browser keeps it, and no form that was shown to another holder is accepted.
     """
     return never_cache(_for_signed_in(view, see_other))
 
@@ -106,7 +132,10 @@ def _for_signed_in(view: Page, lead_to: Callable[[str], HttpResponse]) -> Page:
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         now = timezone.now()
         session = sessions.current(request, now=now)
-        return view(request, session, now, *args, **kwargs) if session else lead_to("wallet_front_door")
+        if session is None:
+            return lead_to("wallet_front_door")
+        refused = refuse_form_of_another(request, session.wallet)
+        return refused or view(request, session, now, *args, **kwargs)
 
     return page
 

@@ -15,7 +15,7 @@ from django.views.decorators.http import require_http_methods
 from infra.again import SHORTLY, again_after
 from infra.limits import Limit, LimitReachedError
 from infra.waiting import NoThreadFreeError
-from wallet.decorators import for_holder, see_other
+from wallet.decorators import for_holder_who_uploads, refuse_form_of_another, see_other
 from wallet.identity import page, pictures, progress, state_machine
 from wallet.identity import picture_encoding as picture_files
 from wallet.identity.arriving_bodies import BodyNotWholeError, arriving, may_leave_the_body_unread
@@ -33,7 +33,7 @@ Files = MultiValueDict[str, UploadedFile]
 
 @may_leave_the_body_unread
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_holder
+@for_holder_who_uploads
 def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
     """Reads files into memory only, stops at MOST bytes, and reads nothing of what strangers send."""
     verification, _provider = page.latest_with(wallet, FromAfar)
@@ -55,7 +55,8 @@ def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) 
         except FilesTooLongError:
             name = "identity_upload_too_long"
             return page.show(request, name, errand, wallet, errand_id=errand.id, status=413)
-    return _submitted(request, files, verification, errand, wallet, now)
+    refused = refuse_form_of_another(request, wallet)
+    return refused or _submitted(request, files, verification, errand, wallet, now)
 
 
 def _received(request: HttpRequest, wallet: Wallet) -> Files:

@@ -4,8 +4,10 @@ from typing import Any
 
 from django import template
 from django.utils import timezone
+from django.utils.html import format_html
 
 from wallet.account.recovery import recoveries
+from wallet.decorators import HOLDER
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 
@@ -20,14 +22,21 @@ def passkey_offer(context: Any) -> dict[str, Any]:
     """
     wallet = _wallet(context)
     wanted = wallet is not None and wallet.can_share and wallet.passkey_offered_at is None
-    return {"offered": wanted and hasattr(wallet, "credential")}
+    return {"offered": wanted and hasattr(wallet, "credential"), "request": context.get("request")}
+
+
+@register.simple_tag(takes_context=True)
+def of_holder(context: Any) -> str:
+    """The field that says to whom a form is shown (`wallet.decorators.refuse_form_of_another`)."""
+    wallet = _wallet(context)
+    return format_html('<input type="hidden" name="{}" value="{}">', HOLDER, wallet.id) if wallet else ""
 
 
 @register.inclusion_tag("wallet/recovery/banner.html", takes_context=True)
 def wallet_move_banner(context: Any) -> dict[str, Any]:
     """The recovery by which the wallet of this browser is to move away, if there is one."""
     wallet = _wallet(context)
-    return {"moving": wallet and recoveries.waiting_for(wallet)}
+    return {"moving": wallet and recoveries.waiting_for(wallet), "request": context.get("request")}
 
 
 def _wallet(context: Any) -> Wallet | None:

@@ -99,6 +99,20 @@ MUTANTS = (
         "wallet/test_sign_in_pages.py::test_an_errand_may_need_a_fresh_factor_of_one_who_is_signed_in",
     ),
     mutant(
+        "session: a form that was shown to another holder",
+        "wallet/decorators.py",
+        "request.POST.get(HOLDER, str(wallet.id)) == str(wallet.id)",
+        "request.POST",
+        "wallet/test_forms_of_another.py::test_a_form_that_was_shown_to_alice_does_nothing_for_bob",
+    ),
+    mutant(
+        "session: pictures that another holder chose",
+        "wallet/identity/upload.py",
+        "    refused = refuse_form_of_another(request, wallet)\n",
+        "    refused = None\n",
+        "wallet/test_forms_of_another.py::test_pictures_that_were_chosen_for_alice_are_not_kept_for_bob",
+    ),
+    mutant(
         "session: lives on at the instant it ends",
         "wallet/sign_in/sessions.py",
         "rows = HolderSession.objects.filter(digest=digest, expires_at__gt=now,",
