@@ -16,7 +16,7 @@ from tools.benchmarks.flows import parameters
 from tools.benchmarks.servers import Servers, Work
 from tools.benchmarks.table import Row
 
-MOST = 13_000
+MOST = 11_800
 COMMAND = ("-m", "tools.benchmarks.calls")
 
 
