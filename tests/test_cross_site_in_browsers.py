@@ -262,7 +262,7 @@ def test_a_yes_in_one_tab_leaves_the_question_in_another_open(
 
 
 def test_going_back_after_a_yes_loads_the_page_anew(
-    alice_at: Person, bank: tuple[RelyingParty, str], caplog: pytest.LogCaptureFixture
+    alice_at: Person, bank: tuple[RelyingParty, str], logged: list[dict[str, Any]]
 ) -> None:
     """So it shows that the question is answered. WebKit kept the page, and its driver hangs in between."""
     alice_at.is_asked_by(*bank, "nonce-of-sixteen-characters")
@@ -271,12 +271,12 @@ def test_going_back_after_a_yes_loads_the_page_anew(
 
     alice_at.engine.back()
 
-    served_anew(caplog, "consent/<uuid:consent_id>/", 410)
+    served_anew(logged, "consent/<uuid:consent_id>/", 410)
     assert Interaction.objects.get().outcome == Interaction.Outcome.TOKEN
 
 
 def test_going_back_after_a_sign_out_loads_the_page_anew(
-    alice_at: Person, caplog: pytest.LogCaptureFixture
+    alice_at: Person, logged: list[dict[str, Any]]
 ) -> None:
     engine = alice_at.engine
     engine.open(f"{alice_at.site}/wallet/security/")
@@ -285,14 +285,13 @@ def test_going_back_after_a_sign_out_loads_the_page_anew(
 
     engine.back()
 
-    served_anew(caplog, "wallet/security/", 302)
+    served_anew(logged, "wallet/security/", 302)
 
 
-def served_anew(caplog: pytest.LogCaptureFixture, route: str, status: int) -> None:
+def served_anew(logged: list[dict[str, Any]], route: str, status: int) -> None:
     """Waits until the service has answered a request for this page so."""
     ends = monotonic() + PATIENCE
     while monotonic() < ends:
-        lines = [record.msg for record in caplog.records if isinstance(record.msg, dict)]
-        if any(line.get("route") == route and line.get("status") == status for line in lines):
+        if any(line.get("route") == route and line.get("status") == status for line in logged):
             return
     raise AssertionError(f"{route} was not requested again")
