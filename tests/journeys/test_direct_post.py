@@ -42,7 +42,7 @@ def test_a_holder_shares_and_goes_where_the_application_says(
     person.clicks("Share these").sees("You are back at the application")
 
     assert application.requests == ["/welcome?response_code=4711"]
-    assert "#" not in person.page.url
+    assert person.page.evaluate("location.hash") == ""
     assert bank.verify(bank.read_posted(receiver.posted[0].body))["given_name"] == "Alice"
 
 

@@ -434,7 +434,7 @@ def test_the_guide_has_answers_posted(
         page = browser.get(urlsplit(url).path, parameters | {"response_uri": receiver.uri})
         onward = browser.get(decide(browser, address_of_page(page))).headers["Location"]
 
-    assert onward == f"{welcome}?response_code={session['response_code']}"
+    assert onward == f"{welcome}?response_code={session['response_code']}#"
     assert session["claims"]["given_name"] == "Alice"
 
 

@@ -20,7 +20,7 @@ USED_NONCE = "nonce-of-many-characters-0"
 
 def browser(*, signed_in: bool = True) -> Client:
     """Petronella's browser, with the cookies that it had."""
-    client = Client(SERVER_NAME="wallet.example")
+    client = Client(SERVER_NAME="wallet.example", headers={"Sec-Fetch-Site": "same-origin"})
     for name, value in recorded.COOKIES.items() if signed_in else ():
         client.cookies[name] = value
     return client
