@@ -39,7 +39,7 @@ class Reply:
     @property
     def gives(self) -> bool:
         """Whether it gives a presentation away."""
-        return "vp_token" in self.location + self.text
+        return re.search('vp_token(=|%3D|")', self.location + self.text) is not None
 
 
 class Visitor:
