@@ -233,8 +233,10 @@ def test_forms_and_scripts_of_our_own_pages_are_answered(alice_at: Person) -> No
     engine.press("main form button")
     engine.sees("Enter an e-mail address")
 
+    engine.run("document.title = 'before'")
     engine.reload()
 
+    engine.until("return document.title !== 'before'")
     engine.sees("Enter an e-mail address")
     engine.run(
         "fetch('/wallet/passkeys/options/sign-in/', {method: 'POST'})"
