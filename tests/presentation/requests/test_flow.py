@@ -18,8 +18,8 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import interactions
-from presentation.requests.interactions import path_of
-from presentation.requests.next_step import next_step, prepare
+from presentation.requests.interactions import OpenInteraction, path_of
+from presentation.requests.next_step import NextStep, next_step, prepare
 from sandbox.identity_provider.personas import years_before
 from tests.consent.questions import last_shared
 from tests.people import BOB, enroll
@@ -455,18 +455,23 @@ def test_racing_browsers_with_one_nonce_get_one_token(
     assert sum(answer.get("error") == "invalid_request" for answer in answers) == len(decided) - 1
 
 
+def tab_that_goes_on() -> tuple[OpenInteraction, NextStep]:
+    """A tab of the holder who is signed in: the open interaction and its next step, as read now."""
+    row, now = Interaction.objects.get(), timezone.now()
+    session = HolderSession.objects.select_related("wallet").get()
+    opened = interactions.recall(interactions.find(row.id), browser=row.browser, now=now)
+    return opened, next_step(opened, session, now=now)
+
+
 def test_of_two_tabs_that_go_on_at_once_one_asks_the_question(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     """The other finds that question, and stores none of its own."""
     ask(client, acme_bank)
     sign_in(alice)
-    row, now = Interaction.objects.get(), timezone.now()
-    session = HolderSession.objects.select_related("wallet").get()
-    tabs = [interactions.recall(interactions.find(row.id), browser=row.browser, now=now) for _ in range(2)]
-    steps = [next_step(tab, session, now=now) for tab in tabs]
+    tabs = [tab_that_goes_on() for _ in range(2)]
 
-    stored = [prepare(tab, step, now=now) for tab, step in zip(tabs, steps, strict=True)]
+    stored = [prepare(*tab, now=timezone.now()) for tab in tabs]
 
     assert stored == [True, False]
     assert Consent.objects.get().id == Interaction.objects.get().consent_id
@@ -477,11 +482,8 @@ def test_a_request_that_ends_meanwhile_gets_no_question(
 ) -> None:
     ask(client, acme_bank)
     sign_in(alice)
-    row, now = Interaction.objects.get(), timezone.now()
-    session = HolderSession.objects.select_related("wallet").get()
-    opened = interactions.recall(interactions.find(row.id), browser=row.browser, now=now)
-    step = next_step(opened, session, now=now)
-    Interaction.objects.update(outcome="error", answered_at=now)
+    tab = tab_that_goes_on()
+    Interaction.objects.update(outcome="error", answered_at=timezone.now())
 
-    assert not prepare(opened, step, now=now)
+    assert not prepare(*tab, now=timezone.now())
     assert not Consent.objects.exists()
