@@ -134,6 +134,13 @@ def test_the_admin_has_djangos_check_and_no_other(db: None) -> None:
     address, form = reverse("admin:auth_group_add"), {"name": "Auditors"}
 
     assert strict.post(address, form).status_code == 403
+    for name in (
+        "second_factor",
+        "passkey_options",
+    ):  # which have no check of their own, as Django's pages do
+        unsigned = strict.post(reverse(f"admin:{name}"))
+        assert unsigned.status_code == 403
+        assert "Please try that again" in unsigned.content.decode()
 
     page = strict.get(address).content.decode()
     token = re.findall('name="csrfmiddlewaretoken" value="([^"]+)"', page)[0]
