@@ -4,7 +4,7 @@ import unicodedata
 from datetime import date
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tests.people import evidence_of
@@ -91,6 +91,7 @@ def test_the_digest_depends_on_the_key() -> None:
     assert len({duplicates._digest(key, "name") for key in keys}) == 2
 
 
+@example("\u0591")  # a mark without a letter
 @given(st.text(max_size=60))
 def test_folding_takes_any_text_and_leaves_letters_digits_and_vowels_only(text: str) -> None:
     assert all(c.isalnum() or unicodedata.category(c)[0] == "M" for c in folded(text))

@@ -68,7 +68,8 @@ def folded(name: str) -> str:
     caseless = unicodedata.normalize("NFKD", unicodedata.normalize("NFKD", name).casefold())
     for character in caseless.translate(_LETTERS):
         if unicodedata.category(character)[0] == "M":
-            if not unicodedata.name(base, "").startswith(_MARKS_DROPPED):
+            script = unicodedata.name(base, "") if base else ""  # a text may begin with a mark
+            if not script.startswith(_MARKS_DROPPED):
                 kept.append(character)
         else:
             base = character
