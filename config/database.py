@@ -26,6 +26,8 @@ def connection_settings(url: str, *, pooler: str) -> dict[str, Any]:
         return found | {"OPTIONS": _sqlite() | found.get("OPTIONS", {})}
     if re.search(r"(^|,)\d+(,|$)", urlsplit(url).netloc.rpartition("@")[2]):
         raise ImproperlyConfigured("DATABASE_URL must name each host with its port: host1:5432,host2:5432.")
+    if found.get("ENGINE") == "django.db.backends.postgresql":
+        found["ENGINE"] = "infra.database.postgresql"  # whose connections do not wait for ever
     options = found.setdefault("OPTIONS", {})
     _read_options(options)
     found |= {name: _switch(name, found[name]) for name in _SWITCHES_OF_DJANGO if name in found}

@@ -219,6 +219,8 @@ OF_DJANGO = {
     "infra.admin.audit_record",
     "infra.admin.emails",
     "infra.apps",
+    "infra.database.postgresql.base",  # loaded by ENGINE, whose package must have a module of this name
+    "infra.database.postgresql.driver",
     "infra.diagnosis",
     "infra.models",
     "infra.management.commands.changepassword",
@@ -272,7 +274,9 @@ def test_only_settings_ask_which_environment_it_is() -> None:
 
 def test_no_module_has_a_name_that_says_nothing() -> None:
     forbidden = {"utils", "util", "helpers", "common", "services", "managers", "mixins", "base"}
-    assert [name for name, _ in modules() if name.split(".")[-1] in forbidden] == []
+    named_by_django = "infra.database.postgresql.base"
+    wrong = [name for name, _ in modules() if name.split(".")[-1] in forbidden]
+    assert wrong == [named_by_django]
 
 
 def test_every_module_says_what_it_is_for() -> None:
@@ -481,6 +485,21 @@ def test_nothing_is_set_on_the_modules_or_classes_of_anybody_else() -> None:
                 case ast.Attribute(value=ast.Name(id=name), ctx=ast.Store(), attr=attribute):
                     if name in foreign and f"{name}.{attribute}" not in LIBRARY_SETTINGS:
                         wrong.append(f"{module}: {name}.{attribute}")
+    assert wrong == []
+
+
+def test_no_object_is_given_a_method_or_a_class() -> None:
+    """Whoever wants another behaviour of an object of a library derives from its class."""
+    wrong = []
+    for module, path in modules():
+        for node in ast.walk(ast.parse(path.read_text())):
+            for target in node.targets if isinstance(node, ast.Assign) else ():
+                match target:
+                    case ast.Attribute(value=ast.Name(id="self" | "cls")):
+                        pass
+                    case ast.Attribute(attr=name):
+                        if name == "__class__" or isinstance(node.value, ast.Lambda):
+                            wrong.append(f"{module}: {ast.unparse(target)}")
     assert wrong == []
 
 

@@ -212,10 +212,10 @@ def test_a_stranger_who_sends_fast_reads_the_answer_each_time(service: Service) 
 
 
 def hold_the_place(slow: Person, another: Person) -> Slow:
-    """Begins a form that the service reads: of two that come together, either may be the one that is refused."""
+    """Begins a form that the service reads: of two that come together, either may be refused."""
     begun = slow.begin()
     while another.ask(encode_multipart(BOUNDARY, {}), **{"Content-Type": MULTIPART_CONTENT}).status != 503:
-        if select.select([begun.connection], [], [], 0)[0]:  # it was the one
+        if select.select([begun.connection], [], [], 0)[0]:  # it was this one
             begun.connection.close()
             begun = slow.begin()
     return begun

@@ -12,10 +12,10 @@ statement and every new connection fails at once.
 
 import socket
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from time import monotonic, sleep
-from typing import Any, cast
+from typing import Any, Self
 from weakref import WeakMethod
 
 import psycopg
@@ -27,6 +27,7 @@ from infra.database import refused_writes
 from infra.waiting import most_in_all
 
 log = structlog.get_logger(__name__)
+Connect = Callable[[dict[str, Any]], Any]  # takes psycopg's parameters and gives a connection
 
 SHORT = 2.0  # seconds for which every thread may wait
 TAKEOVER = 5.0  # seconds for which requests wait until one of several hosts accepts writes
@@ -53,7 +54,6 @@ _is_hung = False  # whether the last probe got no answer
 def begin(seconds: float) -> None:
     """Limits each wait of this thread for the database to so many seconds, until `end`."""
     _thread.seconds = seconds
-    _watch(connections[DEFAULT_DB_ALIAS])
 
 
 def end() -> None:
@@ -72,10 +72,17 @@ def bounded(seconds: float) -> Iterator[None]:
         _thread.seconds = before
 
 
-class _BoundedConnection(psycopg.Connection[Any]):
+class BoundedConnection(psycopg.Connection[Any]):
     """Limits `wait`, through which every wait for the server goes, including BEGIN and COMMIT."""
 
     _unreplicated = False  # whether the server has stopped waiting for its synchronous standby
+
+    @classmethod
+    def connect(cls, *args: Any, **params: Any) -> Self:
+        opened = super().connect(*args, **params)
+        note = WeakMethod(opened.note)  # the connection must not keep itself alive
+        opened.add_notice_handler(lambda notice: (found := note()) and found(notice))
+        return opened
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         seconds = _thread.seconds
@@ -99,26 +106,11 @@ class _BoundedConnection(psycopg.Connection[Any]):
             self._unreplicated = True
 
 
-def _watch(connection: Any) -> None:
-    """Applies the limits to this thread's connection, and to those that Django opens in its place."""
-    if connection.vendor != "postgresql":
-        return
-    _bind(connection.connection)
-    if "get_new_connection" not in connection.__dict__:
-        connect = connection.get_new_connection
-        connection.get_new_connection = lambda params: _connected(connect, params)
+def connected(connect: Connect, params: dict[str, Any]) -> Any:
+    """A new connection by `connect`. One for a request has the timeouts of requests (DATABASE_LIMITS).
 
-
-def _bind(raw: Any) -> Any:
-    if type(raw) is psycopg.Connection:
-        raw.__class__ = _BoundedConnection
-        note = WeakMethod(cast(_BoundedConnection, raw).note)  # the connection must not keep itself alive
-        raw.add_notice_handler(lambda notice: (found := note()) and found(notice))
-    return raw
-
-
-def _connected(connect: Any, params: dict[str, Any]) -> Any:
-    """A new connection. One for a request has the timeouts of requests (DATABASE_LIMITS)."""
+    Raises psycopg.OperationalError, at once while the server hangs or when all other threads wait for it.
+    """
     seconds = _thread.seconds
     if seconds is None:
         return connect(params)
@@ -129,7 +121,7 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
     try:
         options = f"{settings.DATABASE_LIMITS} {params.get('options', '')}".strip()
         params = {**params, "options": options} if options else params
-        return _bind(_when_taken_over(connect, params, seconds))
+        return _when_taken_over(connect, params, seconds)
     except psycopg.errors.ConnectionTimeout:
         _start_probe()
         raise
@@ -137,7 +129,7 @@ def _connected(connect: Any, params: dict[str, Any]) -> Any:
         _long_waits.release()
 
 
-def _when_taken_over(connect: Any, params: dict[str, Any], seconds: float) -> Any:
+def _when_taken_over(connect: Connect, params: dict[str, Any], seconds: float) -> Any:
     """Connects. If DATABASE_URL names several hosts, one may be about to take over: tries again for a while.
 
     Once no host has taken over in time, later requests fail at once, so that they do not occupy the threads.
@@ -230,8 +222,10 @@ def _answers(params: dict[str, Any]) -> bool:
     """
     began = monotonic()
     try:
-        with psycopg.connect(**{**params, "connect_timeout": PROBE_TIMEOUT, "autocommit": True}) as raw:
-            _bind(raw).execute("SELECT 1")
+        with BoundedConnection.connect(
+            **{**params, "connect_timeout": PROBE_TIMEOUT, "autocommit": True}
+        ) as raw:
+            raw.execute("SELECT 1")
     except psycopg.Error:
         return monotonic() - began < PROMPT
     except Exception:  # such as OSError without a free file descriptor; it must not end this thread

@@ -15,8 +15,9 @@ import pytest
 from django.db import OperationalError, close_old_connections, connection, transaction
 
 from infra.database import hung_database
-from infra.database.hung_database import bounded
+from infra.database.hung_database import BoundedConnection, bounded
 from infra.database.outages import means_away
+from infra.database.postgresql import driver
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -29,7 +30,6 @@ def _its_own_state(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     yield
     eventually(lambda: not hung_database._probing)
     hung_database.end()
-    connection.__dict__.pop("get_new_connection", None)
     connection.close()
 
 
@@ -185,9 +185,9 @@ def hosts(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[bool]]:
         return connect(**params | {"host": host})
 
     connection.close()
-    connect, host = psycopg.connect, connection.get_connection_params().get("host")
+    connect, host = driver.connect, connection.get_connection_params().get("host")
     monkeypatch.setitem(connection.settings_dict, "HOST", "one,two")
-    monkeypatch.setattr(psycopg, "connect", connects)
+    monkeypatch.setattr(driver, "connect", connects)
     yield accepts
     connection.close()
     hung_database._away_since = 0.0
@@ -218,11 +218,11 @@ def test_when_no_host_takes_over_requests_fail_and_later_ones_at_once(
 
 
 def test_a_server_that_takes_no_connection_is_given_up_after_the_timeout(monkeypatch: Any) -> None:
-    def times_out(params: Any) -> None:
+    def times_out(**params: Any) -> None:
         raise psycopg.errors.ConnectionTimeout("connection timeout expired")
 
     connection.close()
-    monkeypatch.setattr(connection, "get_new_connection", times_out)
+    monkeypatch.setattr(driver, "connect", times_out)
     with bounded(30), pytest.raises(OperationalError) as caught:
         ask()
     assert means_away(caught.value)
@@ -232,7 +232,7 @@ def test_a_probe_that_fails_in_an_unexpected_way_is_repeated_and_the_database_is
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """As if no file descriptor were free."""
-    connect, failures = psycopg.connect, [OSError(EMFILE, "Too many open files")]
+    connect, failures = BoundedConnection.connect, [OSError(EMFILE, "Too many open files")]
 
     def connects(*args: Any, **facts: Any) -> Any:
         if failures and current_thread().name == "database-probe":
@@ -240,7 +240,7 @@ def test_a_probe_that_fails_in_an_unexpected_way_is_repeated_and_the_database_is
         return connect(*args, **facts)
 
     monkeypatch.setattr(hung_database, "PROBE_INTERVAL", 0.05)
-    monkeypatch.setattr(psycopg, "connect", connects)
+    monkeypatch.setattr(BoundedConnection, "connect", connects)
     with bounded(0.3), pytest.raises(OperationalError):
         ask()
     eventually(lambda: not hung_database._probing)

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 import psycopg
 import pytest
 
-from infra.database import hung_database
+from infra.database.hung_database import BoundedConnection
 from tests.pgcluster import Cluster, binaries
 from tools.drills.standby import Standby
 
@@ -44,7 +44,7 @@ def in_a_transaction(raw: psycopg.Connection) -> None:
 def test_a_commit_whose_wait_for_the_standby_was_canceled_is_an_error(
     alone: Cluster, write: Callable[[psycopg.Connection], None]
 ) -> None:
-    raw = hung_database._bind(psycopg.connect(alone.url))
+    raw = BoundedConnection.connect(alone.url)
     canceling = threading.Thread(target=cancel, args=(alone, raw.info.backend_pid))
     canceling.start()
 
@@ -66,7 +66,7 @@ def test_without_the_check_it_would_count_as_done(alone: Cluster) -> None:
 
 
 def test_the_connection_goes_on_after_it(alone: Cluster) -> None:
-    raw = hung_database._bind(psycopg.connect(alone.url, autocommit=True))
+    raw = BoundedConnection.connect(alone.url, autocommit=True)
     canceling = threading.Thread(target=cancel, args=(alone, raw.info.backend_pid))
     canceling.start()
     with raw:
