@@ -22,6 +22,8 @@ from pathlib import Path
 from threading import Thread
 from typing import Any, Self
 
+import django
+
 ROOT = Path(__file__).resolve().parent.parent
 PREVIOUS = "2c2e00e"  # version 0.2.0, the oldest and the newest release that people upgrade from
 LONGEST = 400  # seconds; a longer wait never ends
@@ -48,7 +50,12 @@ def commands(unit: str, code: Path = ROOT) -> list[list[str]]:
 
 
 def previous(folder: Path) -> Path:
-    """The code of the previous version, out of git. Raises LookupError without its history."""
+    """The code of the previous version, out of git.
+
+    Raises LookupError without its history, or without the Django it needs.
+    """
+    if django.VERSION[:2] != (5, 2):
+        raise LookupError("could not run without Django 5.2, the only one that the previous version knows")
     packed = subprocess.run(["git", "archive", PREVIOUS], cwd=ROOT, capture_output=True)
     if packed.returncode:
         raise LookupError(f"could not run without the commit {PREVIOUS} in git")
