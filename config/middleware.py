@@ -207,9 +207,14 @@ def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, A
     if "signed_in" in facts:
         SIGN_INS.add(facts["signed_in"])
     if "outcome" in facts:
-        ANSWERED.add(facts["client_id"], facts.get("error", "shared"))
+        ANSWERED.add(facts["client_id"], _outcome(facts))
     if "refused_write" in facts:
         REFUSED_WRITES.add(facts["refused_write"])
+
+
+def _outcome(facts: dict[str, Any]) -> str:
+    """What a limit refuses is no error of ours, although the relying party gets the code of one."""
+    return TOO_MANY if "limited" in facts else facts.get("error", "shared")
 
 
 def _name_language(response: HttpResponse, language: str) -> None:
@@ -221,6 +226,7 @@ def _name_language(response: HttpResponse, language: str) -> None:
             patch_vary_headers(response, ("Accept-Language", "Cookie"))
 
 
+TOO_MANY = "too_many_requests"
 _PARTIES = {"relying_party": 50}  # how many relying parties are counted under their client id
 
 DURATIONS = Histogram(
@@ -243,7 +249,8 @@ ASKED = Counter(
 )
 ANSWERED = Counter(
     "authorization_answers",
-    "Answers to authorization requests: shared, or the error that was sent.",
+    "Answers to authorization requests: shared, the error that was sent, or too_many_requests if a limit "
+    "refused the request.",
     *("relying_party", "outcome"),
     bounded=_PARTIES,
 )

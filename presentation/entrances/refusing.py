@@ -48,6 +48,7 @@ def at_authorize(context: AuthorizeContext, refusal: Exception) -> HttpResponse:
         case LimitReachedError():
             error = TemporarilyUnavailableError()
             _note(context.request, context.client.relying_party, error)
+            log_context.bind(limited=True)
             wait = refusal.retry_after(context.now)
             return error_pages.too_many(context.request, context.client, error, wait)
         case UntrustedRequestError():

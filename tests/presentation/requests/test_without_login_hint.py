@@ -10,6 +10,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
+from config.counts import counting
 from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
@@ -297,6 +298,30 @@ def test_requests_are_limited_for_each_client(client: Client, acme_bank: Relying
 
     assert client.get(PATH, asked(acme_bank, login_hint=None)).status_code == 429
     assert not Errand.objects.exists()
+
+
+@pytest.mark.usefixtures("windows_just_begun")
+def test_a_request_that_a_limit_refuses_is_not_counted_as_an_error_of_ours(
+    client: Client, acme_bank: RelyingParty, now: Any
+) -> None:
+    """Otherwise any stranger could wake the operator."""
+
+    def counted(outcome: str) -> float:
+        rows = counting.totals().items()
+        return sum(
+            numbers[0]
+            for (family, labels), numbers in rows
+            if family == "authorization_answers" and labels[-1] == outcome
+        )
+
+    before = {outcome: counted(outcome) for outcome in ("temporarily_unavailable", "too_many_requests")}
+    for _ in range(UNAUTHENTICATED.most):
+        UNAUTHENTICATED.take("127.0.0.1", now=now)
+
+    client.get(PATH, asked(acme_bank, login_hint=None))
+
+    assert counted("too_many_requests") == before["too_many_requests"] + 1
+    assert counted("temporarily_unavailable") == before["temporarily_unavailable"]
 
 
 def test_another_browser_can_do_nothing_with_the_sign_in(client: Client, acme_bank: RelyingParty) -> None:
