@@ -3,7 +3,8 @@
 from datetime import datetime
 
 from config import health
-from infra.doctor import Check, State
+from infra.alarms.alarm import State
+from infra.doctor import Check
 
 
 def migrations(now: datetime) -> tuple[State, str]:
@@ -11,4 +12,4 @@ def migrations(now: datetime) -> tuple[State, str]:
     return State.OK, "All migrations of this release are applied."
 
 
-CHECKS: dict[str, Check] = {"migrations": (migrations, "run manage.py migrate")}
+CHECKS: dict[str, Check] = {"migrations": migrations}

@@ -16,6 +16,7 @@ from prometheus_client.registry import Collector
 from config.counts.counting import BOUNDS, FAMILIES, Histogram, totals
 from config.health import readiness
 from config.middleware import REFUSED_WRITES
+from infra.database.diagnosis import lag_metric
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
 from infra.database.refused_writes import REASONS
@@ -25,7 +26,7 @@ from infra.mail.metrics import email_metrics
 from infra.runs import run_metrics
 from keys.metrics import key_metrics
 from presentation.machine_errors import for_machines
-from presentation.metrics import abuse_metrics, clearing_metrics, webhook_metrics
+from presentation.metrics import abuse_metrics, clearing_metrics, job_metrics, webhook_metrics
 from presentation.relying_parties.authentication.client_secrets import secret_metrics
 from wallet.metrics import identity_metrics
 
@@ -85,7 +86,7 @@ REGISTRY.register(ReadinessCollector())
 REGISTRY.register(
     DatabaseCollector(
         *(key_metrics, webhook_metrics, email_metrics, identity_metrics, clearing_metrics, secret_metrics),
-        *(run_metrics, doctor_metrics, abuse_metrics),
+        *(run_metrics, doctor_metrics, abuse_metrics, job_metrics, lag_metric),
     )
 )
 

@@ -248,6 +248,8 @@ TRANSACTION_LEGAL_HOLD = variables.switch("TRANSACTION_LEGAL_HOLD", default=Fals
 _database_url = _required("DATABASE_URL", sandbox=f"sqlite:///{_var / 'sandbox.sqlite3'}")
 # The mode of a connection pooler in front of the database: `none`, `session` or `transaction`.
 DATABASE_POOLER = variables.text("DATABASE_POOLER", default="none")
+# How many standbys the database should have, for the doctor: under Patroni the server does not know it.
+DATABASE_STANDBYS = variables.number("DATABASE_STANDBYS", default=0, least=0)
 DATABASES: dict[str, dict[str, Any]] = {
     "default": database.connection_settings(_database_url, pooler=DATABASE_POOLER) if _database_url else {}
 }

@@ -12,7 +12,7 @@ __all__ = ["application"]
 
 
 def _start_jobs() -> None:
-    jobs.start([replace(job, threads=1) for job in JOBS.values()], Event())
+    jobs.start([replace(job, threads=1) for job in (*JOBS.values(), jobs.HEARTBEAT)], Event())
 
 
 os.register_at_fork(after_in_child=_start_jobs)  # gunicorn forks its workers; threads would not come along

@@ -17,7 +17,7 @@ from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
 
 Row = TypeVar("Row")
-HOUR = timedelta(hours=1)
+HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @register()
@@ -94,7 +94,7 @@ def regular_commands(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
             id="infra.I002",
         )
         for command, age in ages or ()
-        if age > runs.OVERDUE
+        if age > DAY
     ]
 
 

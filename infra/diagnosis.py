@@ -1,32 +1,26 @@
-"""The doctor's checks of the database, the machine, the mail server, the audit record and the jobs."""
+"""The doctor's checks of the machine, the mail server and its queue, the worker and the audit record."""
 
 import shutil
 import socket
 import ssl
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from infra import runs
-from infra.database import clocks
-from infra.doctor import LATE, Check, State, graded
+from infra import retention, runs
+from infra.alarms.alarm import State
+from infra.alarms.table import ALARMS
+from infra.database import diagnosis as of_database
+from infra.doctor import Check
 from infra.mail import sending
-from infra.mail.metrics import ended_emails
-from infra.models import LastRun
+from infra.mail.metrics import ended_emails, waiting_emails
 from infra.outbound.targets import parse
 
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
-_STANDBYS = """
-    SELECT current_setting('synchronous_standby_names') <> '', count(*) FILTER (WHERE sync_state IS NULL),
-    count(*) FILTER (WHERE sync_state IN ('sync', 'quorum')) FROM pg_stat_replication
-"""
-_ARCHIVE = """
-    SELECT last_failed_time IS NOT NULL AND last_failed_time > coalesce(last_archived_time, '-infinity')
-    FROM pg_stat_archiver
-"""
+MINUTE, HOUR, DAY = timedelta(minutes=1), timedelta(hours=1), timedelta(days=1)
+REFUSED = 20  # e-mails of a day, up to which it is no matter of the mail server
+MOST_CODES = 50  # that wait at once
 
 
 def database(now: datetime) -> tuple[State, str]:
@@ -38,45 +32,13 @@ def database(now: datetime) -> tuple[State, str]:
     return State.OK, "The database stores a row."
 
 
-def standby(now: datetime) -> tuple[State, str]:
-    """Only members of pg_monitor see which standby is synchronous."""
-    wanted, unknown, synchronous = _row(_STANDBYS)
-    if not wanted or synchronous:
-        return State.OK, f"Synchronous standbys: {synchronous}." if wanted else "None is configured."
-    return State.SOON, "Only pg_monitor sees the standbys." if unknown else "No standby is synchronous."
-
-
-def clock(now: datetime) -> tuple[State, str]:
-    try:
-        connection.ensure_connection()
-    except clocks.WrongClockError as refused:
-        return State.NOW, str(refused)
-    off = abs(clocks.ahead(connection.connection))
-    return graded(off, 5, clocks.MOST), f"It differs from the database's by {off:.1f} seconds."
-
-
-def backup(now: datetime) -> tuple[State, str]:
-    """When a backup last ended, as `manage.py record_backup` was told."""
-    if settings.ENVIRONMENT_BANNER:
-        return State.OK, "A sandbox needs none."
-    at = LastRun.objects.filter(command=runs.BACKUP).values_list("at", flat=True).first()
-    if at is None:
-        return State.NOW, "No backup is known."
-    return graded((now - at) / HOUR, 30, 72), f"The last one ended {(now - at) // HOUR} hours ago."
-
-
-def archive(now: datetime) -> tuple[State, str]:
-    (fails,) = _row(_ARCHIVE)
-    return (State.NOW, "PostgreSQL cannot archive its WAL.") if fails else (State.OK, "No failure.")
-
-
 def disk(now: datetime) -> tuple[State, str]:
     """The disks of this machine that the service writes to. That of the database may be elsewhere."""
     folders = {"STATE_DIRECTORY": str(settings.STATIC_ROOT.parent), "AUDIT_FOLDER": settings.AUDIT_FOLDER}
     usage = {name: shutil.disk_usage(path) for name, path in folders.items() if path and Path(path).is_dir()}
     shares = ((100 * each.free / each.total, name) for name, each in usage.items())
     free, name = min(shares, default=(100, "STATE_DIRECTORY"))
-    return graded(-free, -10, -3), f"The disk of {name} has {free:.0f} % left."
+    return ALARMS["disk"].state(free), f"The disk of {name} has {free:.0f} % left."
 
 
 def tls(now: datetime) -> tuple[State, str]:
@@ -87,7 +49,7 @@ def tls(now: datetime) -> tuple[State, str]:
     with plain, ssl.create_default_context().wrap_socket(plain, server_hostname=target.host) as secure:
         ends = ssl.cert_time_to_seconds(str((secure.getpeercert() or {})["notAfter"]))
     days = (ends - now.timestamp()) / DAY.total_seconds()
-    return graded(-days, -21, -3), f"The certificate of the host ends in {days:.0f} days."
+    return ALARMS["tls"].state(days), f"The certificate of the host ends in {days:.0f} days."
 
 
 def audit_record(now: datetime) -> tuple[State, str]:
@@ -102,41 +64,56 @@ def audit_record(now: datetime) -> tuple[State, str]:
 def mail(now: datetime) -> tuple[State, str]:
     """Connects to the mail server, and sends nothing."""
     with sending.new_backend():
-        ended = ended_emails()
+        ended = ended_emails(since=now - DAY)
     refused = ended.get("refused", 0)
-    state = State.SOON if refused > max(5, 0.05 * sum(ended.values())) else State.OK
-    return state, f"The mail server takes connections; it has refused {refused} e-mails in seven days."
+    share = 100 * refused / sum(ended.values()) if refused > REFUSED else 0
+    state = ALARMS["mail"].state(share)
+    return state, f"The mail server takes connections. Mail servers refused {refused} e-mails of a day."
 
 
-def jobs(now: datetime) -> tuple[State, str]:
-    ages = {name: age for name, age in runs.ages(now=now).items() if name != "doctor"}
-    late = {name for name, age in ages.items() if age > LATE}
-    failed = {name for name, count in runs.failures().items() if count and name in ages}
-    if not late | failed:
-        return State.OK, "None is late, and none has failed."
-    state = State.NOW if max(ages.values()) > runs.OVERDUE else State.SOON
-    meaning = "; ".join(f"{name}: {runs.COMMANDS[name]}" for name in sorted(late | failed))
-    return state, f"Late, or failed when they last ran: {meaning}."
+def worker(now: datetime) -> tuple[State, str]:
+    """Whether any worker is there: without one no code is sent, and nothing else tells of it here."""
+    seconds = runs.worker_away(now=now).total_seconds()
+    return ALARMS["worker"].state(seconds), f"A worker was last seen {seconds:.0f} seconds ago."
 
 
-def _row(query: str) -> tuple[Any, ...]:
-    with connection.cursor() as cursor:
-        cursor.execute(query)
-        return tuple(cursor.fetchone())
+def urgent_emails(now: datetime) -> tuple[State, str]:
+    waiting = waiting_emails(now)[True]
+    seconds = waiting.overdue.total_seconds()
+    state = State.NOW if waiting.count > MOST_CODES else ALARMS["urgent_emails"].state(seconds)
+    return state, f"Codes and links that wait: {waiting.count}, the oldest overdue by {seconds:.0f} seconds."
+
+
+def emails(now: datetime) -> tuple[State, str]:
+    waiting = waiting_emails(now)[False]
+    minutes = waiting.overdue / MINUTE
+    seen = f"Other e-mails that wait: {waiting.count}, the oldest overdue by {minutes:.0f} minutes."
+    return ALARMS["emails"].state(minutes), seen
+
+
+def clearing(now: datetime) -> tuple[State, str]:
+    late = retention.overdue(now=now)
+    hours, data = max(((waited / HOUR, data) for data, waited in late.items()), default=(0.0, ""))
+    state = ALARMS["clearing"].state(hours)
+    return state, f"{data} is kept {hours:.0f} hours too long." if state else "Nothing is kept too long."
 
 
 CHECKS: dict[str, Check] = {
-    "database": (database, "see clock, or DatabaseAway and DatabaseRefusesWrites in docs/reference.md"),
-    "disk": (disk, "make room there"),
-    "tls": (tls, "let this machine reach BASE_URL; renew its certificate, with its chain; reload nginx"),
-    "audit_record": (audit_record, "see docs/operators.md, “Audit record”"),
-    "mail": (mail, "look at the mail server, EMAIL_URL and the list of e-mails in the admin"),
-    "jobs": (jobs, "the worker's log says why (journalctl -u presentation-worker)"),
+    "database": database,
+    "disk": disk,
+    "tls": tls,
+    "audit_record": audit_record,
+    "worker": worker,
+    "urgent_emails": urgent_emails,
+    "emails": emails,
+    "mail": mail,
+    "clearing": clearing,
 }
 if connection.vendor == "postgresql":
     CHECKS |= {
-        "standby": (standby, "bring it back (docs/database.md), or GRANT pg_monitor to the service's role"),
-        "clock": (clock, "let both machines keep their clocks by NTP"),
-        "backup": (backup, "see docs/operate.md, “Backup and restore”"),
-        "archive": (archive, "see PostgreSQL's log: restores end where the archive ends; WAL fills the disk"),
+        "standby": of_database.standby,
+        "replication_lag": of_database.replication_lag,
+        "archive": of_database.archive,
+        "backup": of_database.backup,
+        "clock": of_database.clock,
     }

@@ -49,6 +49,14 @@ class Job:
     limit: timedelta = timedelta(minutes=15)
 
 
+def beat() -> None:
+    """Records that a worker is there."""
+    runs.record(runs.WORKER, now=timezone.now())
+
+
+HEARTBEAT = Job("heartbeat", timedelta(seconds=15), beat, shared=True)
+
+
 def must_stop() -> bool:
     """Jobs call this between two batches: it renews the lease, and returns whether the job has to end.
 
@@ -136,10 +144,10 @@ def start(jobs: Iterable[Job], stopped: Event) -> list[JobThread]:
 def work(jobs: Iterable[Job], stopped: Event) -> None:
     """Runs the jobs until `stopped` is set, and waits for what is under way.
 
-    Raises CommandError when a thread is past its limit or has ended by itself, so that systemd starts the
-    process again.
+    All the while a thread records that a worker is there. Raises CommandError when a thread is past its limit
+    or has ended by itself, so that systemd starts the process again.
     """
-    threads = start(jobs, stopped)
+    threads = start([*jobs, HEARTBEAT], stopped)
     _tell_systemd("READY=1")
     while not stopped.is_set() or any(thread.is_alive() for thread in threads):
         for thread in threads:

@@ -92,6 +92,21 @@ class Diagnosis(InternalRow):
     at = models.DateTimeField(editable=False)
 
 
+class ToldFinding(InternalRow):
+    """What the operator was last told of a check of the doctor (`infra.alarms.telling`)."""
+
+    name = models.CharField(primary_key=True, max_length=40, editable=False)
+    state = models.PositiveSmallIntegerField(editable=False)
+    at = models.DateTimeField(editable=False)
+
+
+class Total(InternalRow):
+    """How often something happened since the database was made (`infra.totals`)."""
+
+    name = models.CharField(primary_key=True, max_length=60, editable=False)
+    count = models.BigIntegerField(editable=False)
+
+
 class DatabaseMark(InternalRow):
     """The environment that this database belongs to, written once by `migrate` (`database_mark`)."""
 

@@ -33,8 +33,9 @@ COMMANDS = {
     ),
 }
 BACKUP = "backup"  # the row for when the last backup ended
+BACKUP_WITH_WAL = "backup_with_wal"  # the same, if what it restores needs archived WAL as well
+WORKER = "worker"  # the row for when a worker was last seen
 AUDIT_RECORD = "audit_record"  # the row for when the record was last verified, and how many faults it had
-OVERDUE = timedelta(days=1)
 
 _failures: ContextVar[list[str]] = ContextVar("failures")  # of the present run, by the names in the log
 
@@ -111,6 +112,13 @@ def ages(*, now: datetime) -> dict[str, timedelta]:
     return {command: now - at for command, at in since.items() if at is not None}
 
 
+def worker_away(*, now: datetime) -> timedelta:
+    """How long ago a worker was last seen; if none ever was, how long ago the database was made."""
+    seen = LastRun.objects.filter(command=WORKER).values_list("at", flat=True).first()
+    seen = seen or DatabaseMark.objects.values_list("marked_at", flat=True).first()
+    return now - seen if seen else timedelta(0)
+
+
 def failures() -> dict[str, int]:
     """What failed in the last run of each command, and the faults of the audit record; 0 for nothing."""
     known = dict(LastRun.objects.values_list("command", "failures"))
@@ -122,6 +130,10 @@ def run_metrics() -> Iterator[GaugeMetricFamily]:
     since = {command: age.total_seconds() for command, age in ages(now=timezone.now()).items()}
     text = "Seconds since a regular command last ran to its end; before that, since the database was made."
     yield gauges("last_run_seconds", text, "command", since)
+    text = "Seconds since a worker was last seen; before that, since the database was made."
+    yield GaugeMetricFamily(
+        "worker_seen_seconds", text, value=worker_away(now=timezone.now()).total_seconds()
+    )
     found = failures()
     text = "Faults of the audit record when it was last verified."
     yield GaugeMetricFamily("audit_record_faults", text, value=found.pop(AUDIT_RECORD))

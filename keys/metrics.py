@@ -10,7 +10,7 @@ from prometheus_client.core import GaugeMetricFamily
 
 from infra.gauges import gauge, gauges
 from keys.models import Key, SigningKey
-from keys.rotation.plan import in_use, plan, spare
+from keys.rotation.plan import in_use, overdue, plan, spare
 from keys.rotation.states import State
 
 
@@ -55,6 +55,7 @@ def _steps(moment: datetime) -> Iterator[GaugeMetricFamily]:
         until[what.value] = (soonest - moment).total_seconds()
     text = "Seconds until a step of the rotation is due; negative afterwards. An operator has to `certify`."
     yield gauges("signing_key_next_step_seconds", text, "step", until)
-    overdue = [(moment - step.at).total_seconds() for step in steps if step.due(moment)]
     text = "For how long the step that has waited longest for rotate_signing_keys has been due; 0: none is."
-    yield GaugeMetricFamily("signing_key_step_overdue_seconds", text, value=max(overdue, default=0.0))
+    yield GaugeMetricFamily(
+        "signing_key_step_overdue_seconds", text, value=overdue(now=moment).total_seconds()
+    )

@@ -22,6 +22,8 @@ from django.utils.translation import ngettext
 from consent.models import Report
 from infra import doctor, runs
 from infra.admin.row_ids import short
+from infra.alarms.alarm import State
+from infra.alarms.table import ALARMS
 from infra.models import Diagnosis
 from keys.rotation.plan import in_use, outlook
 from keys.rotation.report import together
@@ -207,11 +209,14 @@ def _errors(now: datetime) -> Panel:
 
 
 def _doctor(now: datetime) -> Panel:
-    found = Diagnosis.objects.exclude(state=doctor.State.OK).order_by("-state", "name")
+    found = Diagnosis.objects.exclude(state=State.OK).order_by("-state", "name")
     rows: tuple[Row, ...] = tuple(
-        Row(f"{each.name}: {each.seen} To do: {each.todo}.", urgent=each.state == doctor.State.NOW)
-        for each in found
+        Row(f"{each.name}: {each.seen} To do: {each.todo}.", urgent=each.state == State.NOW) for each in found
     )
+    away = runs.worker_away(now=now)  # who is away can run no check
+    if ALARMS["worker"].state(away.total_seconds()):
+        text = _("No worker was seen for %(age)s: does manage.py worker run?")
+        rows = (Row(text % {"age": timesince(now - away, now)}, urgent=True), *rows)
     age = runs.ages(now=now).get("doctor", doctor.LATE)
     if age >= doctor.LATE:
         text = _("Nothing was checked for %(age)s: does manage.py worker run?")

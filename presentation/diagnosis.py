@@ -1,4 +1,4 @@
-"""The doctor's checks of what relying parties need: presentations that verify, and their client secrets."""
+"""The doctor's checks of what relying parties need, and of the jobs."""
 
 import json
 import secrets
@@ -7,13 +7,18 @@ from typing import Any
 
 from django.conf import settings
 
-from infra.doctor import Check, State, graded
+from infra import runs
+from infra.alarms.alarm import State
+from infra.alarms.table import ALARMS
+from infra.doctor import Check
 from infra.outbound.calls import Outbound
 from infra.outbound.targets import is_unicast
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_key_of
 from keys.key_set import PublishedKey
+from presentation.jobs import DUE
 from presentation.metadata import JWKS_PATH
+from presentation.metrics import overdue_webhooks
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication.client_secrets import seconds_left
 from presentation.relying_parties.metadata import answer_names
@@ -23,6 +28,8 @@ from wallet.sd_jwt.issuance import all_withheld
 
 NOBODY: dict[str, Any] = {"given_name": "Nobody", "age_equal_or_over": {"18": True}}
 DAY = timedelta(days=1).total_seconds()
+MINUTE = timedelta(minutes=1)
+JOB_TAKES = timedelta(minutes=5)  # in which a job that runs in time may end
 # Where this machine resolves the host, that may have a private address.
 outbound = Outbound(allowed=is_unicast, loopback=settings.LOOPBACK_CALLS)
 
@@ -58,11 +65,12 @@ def _published(key: IssuerKey) -> dict[str, PublishedKey]:
 
 
 def client_secrets(now: datetime) -> tuple[State, str]:
-    left = {client_id: seconds for client_id, seconds in seconds_left(now).items() if seconds < 30 * DAY}
-    if not left:
-        return State.OK, "No last secret of a relying party ends within 30 days."
-    state = graded(-min(left.values()), -30 * DAY, 0)
-    return state, f"The last secret ends within 30 days, or has ended: {', '.join(left)}."
+    alarm = ALARMS["client_secrets"]
+    states = {client_id: alarm.state(seconds / DAY) for client_id, seconds in seconds_left(now).items()}
+    ending = [client_id for client_id, state in states.items() if state]
+    if not ending:
+        return State.OK, "No last secret of a relying party ends soon."
+    return max(states.values()), f"The last secret ends soon, or has ended: {', '.join(ending)}."
 
 
 def addresses(now: datetime) -> tuple[State, str]:
@@ -85,8 +93,33 @@ def addresses(now: datetime) -> tuple[State, str]:
     return State.SOON, f"An address has a parameter of the answer in its query: {', '.join(sorted(taken))}."
 
 
+def webhooks(now: datetime) -> tuple[State, str]:
+    minutes = overdue_webhooks(now) / MINUTE
+    return ALARMS["webhooks"].state(minutes), f"The oldest webhook is overdue by {minutes:.0f} minutes."
+
+
+def jobs(now: datetime) -> tuple[State, str]:
+    """Each job by its own period. The doctor is left out, because it runs now."""
+    alarm, ages, failures = ALARMS["jobs"], runs.ages(now=now), runs.failures()
+    states = {
+        job.name: max(
+            alarm.state((ages[job.name] - JOB_TAKES) / job.every),
+            State.SOON if failures[job.name] else State.OK,
+        )
+        for job in DUE
+        if job.name != "doctor" and job.name in ages
+    }
+    wrong = sorted(name for name, state in states.items() if state)
+    if not wrong:
+        return State.OK, "None is late, and none has failed."
+    meaning = "; ".join(f"{name}: {runs.COMMANDS[name]}" for name in wrong)
+    return max(states.values()), f"Late, or failed when they last ran: {meaning}."
+
+
 CHECKS: dict[str, Check] = {
-    "presentation": (presentation, "see docs/operate.md, “The doctor”, or let this machine reach BASE_URL"),
-    "client_secrets": (client_secrets, "ask these relying parties to replace it (docs/operators.md)"),
-    "addresses": (addresses, "ask these relying parties for an address without it (docs/operators.md)"),
+    "presentation": presentation,
+    "client_secrets": client_secrets,
+    "addresses": addresses,
+    "webhooks": webhooks,
+    "jobs": jobs,
 }

@@ -58,6 +58,6 @@ DUE = (
     _due("rotate_signing_keys", HOUR),
     _due("clear_expired", HOUR),
     _due("sign_audit_record", HOUR),
-    Job("doctor", HOUR, doctor.run),
+    Job("doctor", doctor.EVERY, doctor.run),
 )
 JOBS = {job.name: job for job in (*SHARED, *DUE)}

@@ -37,6 +37,8 @@ IMPERSONAL = {
     "infra.Diagnosis": {"name": STATES, **dict.fromkeys(("seen", "todo"), "sentences about the service")},
     "infra.OutgoingEmail": {"state": STATES},
     "infra.LastRun": {"command": STATES},
+    "infra.ToldFinding": {"name": STATES},
+    "infra.Total": {"name": STATES},
     "keys.KeyEvent": {"action": STATES},
     **dict.fromkeys(
         ("keys.SigningKey", "keys.StatementKey"),

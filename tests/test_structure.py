@@ -221,6 +221,7 @@ OF_DJANGO = {
     "infra.apps",
     "infra.database.postgresql.base",  # loaded by ENGINE, whose package must have a module of this name
     "infra.database.postgresql.driver",
+    "infra.database.diagnosis",  # a part of the next one
     "infra.diagnosis",
     "infra.models",
     "infra.management.commands.changepassword",

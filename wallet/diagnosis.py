@@ -2,7 +2,9 @@
 
 from datetime import datetime, timedelta
 
-from infra.doctor import Check, State, graded
+from infra.alarms.alarm import State
+from infra.alarms.table import ALARMS
+from infra.doctor import Check
 from wallet.metrics import promised_by, waiting_reviews
 
 HOUR = timedelta(hours=1)
@@ -12,10 +14,9 @@ def reviews(now: datetime) -> tuple[State, str]:
     count, oldest = waiting_reviews()
     if oldest is None:
         return State.OK, "No identity check waits for an operator."
-    waited, allowed = (now - oldest) / HOUR, (promised_by(oldest) - oldest) / HOUR
-    return graded(waited, 4, allowed), f"Identity checks that wait: {count}, the oldest {waited:.0f} hours."
+    waited = (now - oldest) / HOUR
+    state = State.NOW if now > promised_by(oldest) else ALARMS["reviews"].state(waited)
+    return state, f"Identity checks that wait: {count}, the oldest {waited:.0f} hours."
 
 
-CHECKS: dict[str, Check] = {
-    "reviews": (reviews, "decide them: people were promised an answer by the end of the next working day")
-}
+CHECKS: dict[str, Check] = {"reviews": reviews}

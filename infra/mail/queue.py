@@ -13,12 +13,13 @@ from datetime import datetime, timedelta
 from django.db import connection, transaction
 from django.db.models import QuerySet
 
-from infra import sealing
+from infra import sealing, totals
 from infra.mail.failures import Failure, wait_after
 from infra.mail.models import OutgoingEmail
 
 State = OutgoingEmail.State
 
+TOTAL = "email "
 LEASE = timedelta(seconds=60)  # longer than a sender works on one e-mail: twice `sending.DEADLINE`
 
 _CLAIM = """
@@ -80,7 +81,8 @@ def note(email: OutgoingEmail, failure: Failure | None, *, now: datetime) -> Non
         end(own, State.SENT, now=now)
     elif failure.final:
         # Its content stays until it expires, so that an operator can send it again.
-        own.update(state=State.REFUSED, reason=failure.reason, ended_at=now, leased_until=None)
+        refused = own.update(state=State.REFUSED, reason=failure.reason, ended_at=now, leased_until=None)
+        totals.add(total_of(State.REFUSED), refused)
     else:
         own.update(
             reason=failure.reason,
@@ -91,7 +93,14 @@ def note(email: OutgoingEmail, failure: Failure | None, *, now: datetime) -> Non
 
 def end(rows: QuerySet[OutgoingEmail], state: str, *, now: datetime) -> int:
     """End these e-mails and erase their content; gives their number."""
-    return rows.update(state=state, ended_at=now, sealed_letter=b"", leased_until=None)
+    ended = rows.update(state=state, ended_at=now, sealed_letter=b"", leased_until=None)
+    totals.add(total_of(state), ended)
+    return ended
+
+
+def total_of(state: str) -> str:
+    """The name of the count of e-mails that ended so (`infra.totals`)."""
+    return f"{TOTAL}{state}"
 
 
 def end_expired(*, now: datetime, batch: int = 500) -> int:

@@ -38,6 +38,9 @@ class Ending:
     def urgent(self) -> bool:
         return self.stage <= URGENT
 
+    def days_left(self, now: datetime) -> float:
+        return (self.ends - now) / timedelta(days=1)
+
     def __str__(self) -> str:
         facts = {"name": self.name, "days": self.days, "when": moment(self.ends)}
         if not self.stage:

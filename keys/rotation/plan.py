@@ -103,6 +103,12 @@ def in_use() -> list[type[Key]]:
     return [kind for kind in KINDS if kind is SigningKey or kind.objects.exists()]
 
 
+def overdue(*, now: datetime) -> timedelta:
+    """For how long the step that waits longest for `rotate_signing_keys` has been due; zero if none is."""
+    steps = [step for kind in in_use() for step in plan(now=now, kind=kind)]
+    return max((now - step.at for step in steps if step.due(now)), default=timedelta(0))
+
+
 def outlook(*, now: datetime, kind: type[Key] = SigningKey) -> Report:
     """Reports what comes next and what is wrong; changes nothing."""
     steps = plan(now=now, kind=kind)

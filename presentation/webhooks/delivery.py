@@ -13,7 +13,7 @@ from datetime import datetime, timedelta
 import structlog
 from django.db.models import Exists, F, OuterRef, QuerySet
 
-from infra import jobs, runs
+from infra import jobs, runs, totals
 from infra.outbound import retry_after
 from infra.outbound.calls import Outbound, OutboundError
 from presentation.models import RelyingParty
@@ -25,6 +25,7 @@ log = structlog.get_logger(__name__)
 State = WebhookEvent.State
 Clock = Callable[[], datetime]
 
+GIVEN_UP = "webhook given up"  # the name of the count of them (`infra.totals`)
 LEASE = timedelta(seconds=60)  # much longer than one call may take
 AT_ONCE = 20  # events sent in one lease
 GONE = 410  # asks to stop sending (Standard Webhooks 1.0)
@@ -53,7 +54,9 @@ def deliver_due(*, outbound: Outbound, clock: Clock) -> int:
 
 def give_up(*, now: datetime) -> int:
     """Gives up the events whose last moment has passed; returns their number."""
-    return _waiting().filter(give_up_at__lte=now).update(state=State.GIVEN_UP)
+    given_up = _waiting().filter(give_up_at__lte=now).update(state=State.GIVEN_UP)
+    totals.add(GIVEN_UP, given_up)
+    return given_up
 
 
 def send_again(events: QuerySet[WebhookEvent], *, now: datetime) -> int:

@@ -8,7 +8,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,9 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from infra import diagnosis
-from infra.doctor import State
+from infra import runs
+from infra.alarms.alarm import State
+from infra.database import diagnosis
 from tests.own_databases import ROOT, sandbox
 from tests.pgcluster import Cluster, binaries
 from tools.benchmarks.servers import MissingProgramError
@@ -26,6 +27,7 @@ from tools.drills.clock import off_by
 from tools.drills.standby import Standby
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow, pytest.mark.django_db]
+MINUTE = timedelta(minutes=1)
 OK, SOON, NOW = State.OK, State.SOON, State.NOW
 Check = Callable[[datetime], tuple[State, str]]
 # The command runs in the folder of the data. It succeeds once a file stands beside that.
@@ -72,8 +74,15 @@ def switch_wal(server: Cluster) -> None:
         superuser.execute("CREATE TABLE written (); DROP TABLE written; SELECT pg_switch_wal()")
 
 
+def watching(server: Cluster) -> None:
+    """Gives the service's role the right that the documents tell operators to give."""
+    with psycopg.connect(server.url, autocommit=True) as superuser:
+        superuser.execute("GRANT pg_monitor TO service")
+
+
 @pytest.mark.usefixtures("examined")
 def test_an_archive_that_fails_is_found_until_it_works_again(server: Cluster) -> None:
+    watching(server)
     assert diagnosis.archive(timezone.now())[0] == OK
 
     switch_wal(server)
@@ -85,23 +94,102 @@ def test_an_archive_that_fails_is_found_until_it_works_again(server: Cluster) ->
 
 
 @pytest.mark.usefixtures("examined")
+def test_an_archive_command_that_hangs_is_found_although_nothing_failed(server: Cluster) -> None:
+    """It is as late as the oldest file that waits is old; the check is told a later time."""
+    watching(server)
+    (server.root / "archive_works").touch()
+    with psycopg.connect(server.url, autocommit=True) as superuser:
+        superuser.execute("ALTER SYSTEM SET archive_command = 'sleep 600'")
+        superuser.execute("SELECT pg_reload_conf()")
+    try:
+        while diagnosis.archive(timezone.now() + 6 * MINUTE)[0] == OK:  # the old command may still run
+            switch_wal(server)
+        assert diagnosis.archive(timezone.now())[0] == OK
+        assert diagnosis.archive(timezone.now() + 6 * MINUTE)[0] == SOON
+        assert diagnosis.archive(timezone.now() + 31 * MINUTE)[0] == NOW
+    finally:
+        with psycopg.connect(server.url, autocommit=True) as superuser:
+            superuser.execute("ALTER SYSTEM RESET archive_command")
+            superuser.execute("SELECT pg_reload_conf()")
+
+
+@pytest.mark.usefixtures("examined")
+def test_without_the_right_to_see_the_archive_it_is_not_called_well(server: Cluster) -> None:
+    with psycopg.connect(server.url, autocommit=True) as superuser:
+        superuser.execute("REVOKE pg_monitor FROM service")
+    (server.root / "archive_works").touch()
+    assert until(diagnosis.archive, SOON) == "Only pg_monitor sees what waits to be archived."
+
+
+@pytest.mark.parametrize(("by_pgbackrest", "state"), [(True, NOW), (False, OK)])
+def test_an_archive_that_is_off_is_found_where_backups_need_it(by_pgbackrest: bool, state: State) -> None:
+    """The tests' own server archives nothing."""
+    now = timezone.now()
+    runs.record(runs.BACKUP_WITH_WAL, now=now - MINUTE)
+    runs.record(runs.BACKUP, now=now - MINUTE if by_pgbackrest else now)
+    assert diagnosis.archive(now)[0] == state
+
+
+@pytest.mark.usefixtures("examined")
 def test_a_synchronous_standby_that_is_absent_or_went_away_is_found(server: Cluster) -> None:
-    assert diagnosis.standby(timezone.now()) == (OK, "None is configured.")
+    watching(server)
+    assert diagnosis.standby(timezone.now()) == (OK, "DATABASE_STANDBYS expects none.")
     with psycopg.connect(server.url, autocommit=True) as superuser:
         superuser.execute("ALTER SYSTEM SET synchronous_standby_names = 'absent'")
         superuser.execute("SELECT pg_reload_conf()")
 
-    assert until(diagnosis.standby, SOON) == "No standby is synchronous."
+    assert until(diagnosis.standby, SOON) == "Standbys that stream: 0 of 0; synchronous: 0."
 
     standby = Standby(server.bindir, server)
     try:
-        assert diagnosis.standby(timezone.now()) == (SOON, "Only pg_monitor sees the standbys.")
         with psycopg.connect(server.url, autocommit=True) as superuser:
-            superuser.execute("GRANT pg_monitor TO service")
-        assert until(diagnosis.standby, OK) == "Synchronous standbys: 1."
+            superuser.execute("REVOKE pg_monitor FROM service")
+        assert diagnosis.standby(timezone.now()) == (SOON, "Only pg_monitor sees the standbys.")
+        watching(server)
+        until(diagnosis.standby, OK)
     finally:
         standby.stop()
-    assert until(diagnosis.standby, SOON) == "No standby is synchronous."
+    assert until(diagnosis.standby, SOON) == "Standbys that stream: 0 of 0; synchronous: 0."
+    with psycopg.connect(server.url, autocommit=True) as superuser:
+        superuser.execute("ALTER SYSTEM RESET synchronous_standby_names")
+        superuser.execute("SELECT pg_reload_conf()")
+
+
+@pytest.mark.usefixtures("examined")
+def test_standbys_are_counted_also_where_the_server_expects_none(server: Cluster, settings: Any) -> None:
+    """So it is under Patroni, which empties synchronous_standby_names when all standbys are lost."""
+    watching(server)
+    settings.DATABASE_STANDBYS = 2
+    assert diagnosis.standby(timezone.now()) == (NOW, "Standbys that stream: 0 of 2; synchronous: 0.")
+    standby = Standby(server.bindir, server)
+    try:
+        assert until(diagnosis.standby, SOON).startswith("Standbys that stream: 1 of 2")
+        settings.DATABASE_STANDBYS = 1
+        until(diagnosis.standby, OK)
+    finally:
+        standby.stop()
+        with psycopg.connect(server.url, autocommit=True) as superuser:
+            superuser.execute("ALTER SYSTEM RESET synchronous_standby_names")
+            superuser.execute("SELECT pg_reload_conf()")
+    until(diagnosis.standby, NOW)
+
+
+@pytest.mark.usefixtures("examined")
+def test_wal_that_is_kept_for_nobody_is_found(server: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A slot of a standby that does not come back fills the disk."""
+    watching(server)
+    assert diagnosis.replication_lag(timezone.now())[0] == OK
+    with psycopg.connect(server.url, autocommit=True) as superuser:
+        superuser.execute("SELECT pg_create_physical_replication_slot('forgotten', true)")
+        try:
+            for _ in range(20):  # 16 MB each
+                superuser.execute("CREATE TABLE IF NOT EXISTS written (); DROP TABLE written")
+                superuser.execute("SELECT pg_switch_wal()")
+            state, seen = diagnosis.replication_lag(timezone.now())
+            assert state == SOON, seen
+        finally:
+            superuser.execute("SELECT pg_drop_replication_slot('forgotten')")
+    assert diagnosis.replication_lag(timezone.now())[0] == OK
 
 
 def doctor_off_by(seconds: int, server: Cluster, folder: Path) -> dict[str, Any]:

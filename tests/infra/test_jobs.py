@@ -249,6 +249,7 @@ def test_a_worker_that_lost_its_lease_ends_the_job_and_leaves_the_lease_of_the_o
 # --- A job that hangs -------------------------------------------------------------------------------------
 
 
+@pytest.mark.django_db(transaction=True)  # a thread records that a worker is there
 @pytest.mark.parametrize("ends_by_itself", [True, False])
 def test_a_thread_past_its_limit_or_gone_ends_the_process_with_an_error(
     ends_by_itself: bool, monkeypatch: pytest.MonkeyPatch
@@ -263,13 +264,17 @@ def test_a_thread_past_its_limit_or_gone_ends_the_process_with_an_error(
 
     limit = timedelta(seconds=30 if ends_by_itself else 0.1)
     job = Job("queue", timedelta(seconds=0.1), run, shared=True, limit=limit)
+    others = set(threading.enumerate())
     try:
         with pytest.raises(CommandError, match="The job queue hangs or has ended"):
             jobs.work([job], stopped)
     finally:
         stopped.set()
+        for thread in set(threading.enumerate()) - others:
+            thread.join(LONGEST)
 
 
+@pytest.mark.django_db(transaction=True)
 def test_systemd_hears_that_the_worker_is_ready_and_then_that_it_lives(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

@@ -1,18 +1,19 @@
-"""Writes docs/reference.md, the tables for operators, from the code and the alert rules."""
+"""Writes docs/reference.md, the tables for operators, and the alert rules for Prometheus, from the code."""
 
-import json
 import re
+from argparse import ArgumentParser
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, no_translations
 from prometheus_client.core import Metric
 
-from config import limits
+from config import alert_rules, limits
 from config.counts.counting import FAMILIES
 from config.metrics import REGISTRY
 from infra import retention, runs
+from infra.alarms.alarm import SEVERITIES, State
+from infra.alarms.table import ALARMS
 from infra.gauges import LABELS
 from infra.moments import in_words
 from presentation.jobs import DUE
@@ -24,23 +25,28 @@ HEAD = """# Reference
 [operate.md](operate.md#alerts) metrics and alerts. "Sealed" means encrypted under `KEY_SEALING_KEYS` and
 bound to its row.
 """
-DEPLOY = settings.BASE_DIR / "deploy"
-TEXT = r'"(?:[^"\\]|\\.)*"'  # over several lines, as YAML allows
-ALERT = re.compile(rf"alert: (\w+).*?severity: (\w+).*?summary: ({TEXT}).*?action: ({TEXT})", re.DOTALL)
 Rows = Iterable[tuple[object, ...]]
 
 
 class Command(BaseCommand):
     """Reads some metrics from the database; the tables do not depend on what is in it."""
 
-    help = "Print docs/reference.md: limits, metrics, alerts, stored data and regular jobs."
+    help = "Print docs/reference.md: limits, metrics, alarms, stored data and regular jobs."
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--rules", action="store_true", help="print deploy/prometheus/rules.yml instead")
 
     @no_translations
     def handle(self, *args: Any, **options: Any) -> None:
+        if options["rules"]:
+            self.stdout.write(alert_rules.text(), ending="")
+            return
         self.stdout.write(HEAD)
         heads = "limit | default | changed by | in | what is limited | shared client address"
         self._table("Limits", heads, _limits())
         self._table("Metrics", "metric | kind | what it says", _metrics())
+        heads = "what | SOON | NOW | told by the doctor as | alerts of Prometheus | what to do"
+        self._table("Alarms", heads, alarms())
         self._table("Alerts", "alert | severity | fires when | what to do", alerts())
         self._table("What is stored", "what | table | how | why | for how long", _kept())
         self._table("Regular jobs", "job | every | while it does not run", _jobs())
@@ -76,11 +82,20 @@ def _labels_of(family: Metric) -> Sequence[str]:
     return LABELS.get(family.name, ())
 
 
+def alarms() -> Rows:
+    """The table from which everything that tells operators takes its limits."""
+    for each in ALARMS.values():
+        told = f"`{each.name}`" if each.checked else "–"
+        names = ", ".join(f"`{rule.alert}`" for rule in each.rules) or (
+            "by the finding" if each.checked else "–"
+        )
+        yield each.fact, each.limit(State.SOON), each.limit(State.NOW), told, names, each.todo
+
+
 def alerts() -> Rows:
-    """Production has no library for YAML; a test compares this with what such a library reads."""
-    for name, severity, *texts in ALERT.findall((DEPLOY / "prometheus" / "rules.yml").read_text()):
-        summary, action = (json.loads(re.sub(r"\s*\n\s*", " ", text)) for text in texts)
-        yield f"`{name}`", severity, re.sub(r"\{\{.*?\}\}", "…", summary), action
+    for alarm, rule in alert_rules.every_rule():
+        summary = re.sub(r"\{\{.*?\}\}", "…", rule.summary)
+        yield f"`{rule.alert}`", SEVERITIES[rule.state], summary, rule.todo or alarm.todo
 
 
 def _kept() -> Rows:

@@ -25,6 +25,8 @@ class Command(BaseCommand):
     def handle(self, *args: Any, file: Path | None, **options: Any) -> None:
         ended = datetime.fromtimestamp(_written(file) if file else _stopped(sys.stdin.read()), UTC)
         runs.record(runs.BACKUP, now=ended)
+        if file is None:  # a backup of pgBackRest is restored together with archived WAL
+            runs.record(runs.BACKUP_WITH_WAL, now=ended)
         self.stdout.write(f"The last backup ended on {moment(ended)}.")
 
 

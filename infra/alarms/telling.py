@@ -1,0 +1,72 @@
+"""The e-mails to OPERATOR_ALERTS: one for each change of what the doctor finds, and a summary a day.
+
+A change is that a check is worse or better than when it was last told. Each check is told at most once an
+hour, so one that comes and goes fills no mailbox; what it is after that hour is told in any case.
+"""
+
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
+
+from django.conf import settings
+from django.db import transaction
+
+from infra.alarms.alarm import State
+from infra.mail import outbox
+from infra.mail.queue import Letter
+from infra.models import Diagnosis, ToldFinding
+
+AT_MOST_EVERY = timedelta(minutes=55)  # an hour, less by what a run may be early
+SUMMARY_EVERY = timedelta(days=1)
+SUMMARY = ""  # the name of the row that says when all that is open was last told
+WORDS = {State.OK: "mended", State.SOON: "SOON", State.NOW: "NOW"}
+
+
+def tell(found: Sequence[Diagnosis], *, now: datetime) -> None:
+    """Puts one e-mail about these findings into the outbox, if there is something to tell and an address."""
+    if not (to := settings.OPERATOR.alerts):
+        return
+    with transaction.atomic():
+        changed = _changed(found, now)
+        open_ones = [each for each in found if each.state != State.OK]
+        summary = not changed and bool(open_ones) and _summary_is_due(now)
+        told = changed or (open_ones if summary else [])
+        if not told:
+            return
+        outbox.put(_letter(to, told, summary=summary), purpose="doctor")
+        _remember(told, now)
+        if set(open_ones) <= set(told):
+            ToldFinding.objects.update_or_create({"state": State.OK, "at": now}, name=SUMMARY)
+
+
+def _changed(found: Iterable[Diagnosis], now: datetime) -> list[Diagnosis]:
+    """What is not as it was last told, and may be told now; the worst first."""
+    told = {each.name: each for each in ToldFinding.objects.exclude(name=SUMMARY)}
+    changed = []
+    for each in found:
+        before = told.get(each.name)
+        if each.state == (before.state if before else State.OK):
+            continue
+        if before is None or before.at <= now - AT_MOST_EVERY:
+            changed.append(each)
+    return sorted(changed, key=lambda each: (-each.state, each.name))
+
+
+def _summary_is_due(now: datetime) -> bool:
+    return not ToldFinding.objects.filter(name=SUMMARY, at__gt=now - SUMMARY_EVERY).exists()
+
+
+def _remember(told: Iterable[Diagnosis], now: datetime) -> None:
+    for each in told:
+        ToldFinding.objects.update_or_create({"state": each.state, "at": now}, name=each.name)
+
+
+def _letter(to: str, told: Sequence[Diagnosis], *, summary: bool) -> Letter:
+    words = [(WORDS[State(each.state)], each) for each in told]
+    subject = ", ".join(f"{word} {each.name}" for word, each in words)
+    lines = [
+        f"{word} {each.name}: {each.seen}" + (f" To do: {each.todo}." if each.todo else "")
+        for word, each in words
+    ]
+    head = ["This is still open:"] if summary else []
+    text = "\n\n".join([*head, *lines, "To look again: manage.py doctor"])
+    return Letter(to, f"{settings.BASE_URL}: {'still open: ' if summary else ''}{subject}", text)
