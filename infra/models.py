@@ -174,6 +174,21 @@ class SecondFactor(InternalRow):
     set_up_at = models.DateTimeField(editable=False)
 
 
+class SecondFactorReset(InternalRow):
+    """The digest of the code that an operator needs whose second factor was reset, to set up a new one."""
+
+    operator = models.OneToOneField(
+        settings.AUTH_USER_MODEL,
+        on_delete=models.CASCADE,
+        primary_key=True,
+        db_constraint=False,
+        editable=False,
+        related_name="second_factor_reset",
+    )
+    digest = models.CharField(max_length=64, editable=False)
+    expires_at = models.DateTimeField(editable=False)
+
+
 class RecoveryCode(InternalRow):
     """A code that replaces the app once. The row holds its digest and is deleted when the code is used."""
 

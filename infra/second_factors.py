@@ -5,7 +5,7 @@ The codes are those of `cryptography`, which the service has anyway, so this nee
 
 import secrets
 from base64 import b32encode
-from datetime import datetime
+from datetime import datetime, timedelta
 from importlib import import_module
 
 from cryptography.hazmat.primitives.hashes import SHA1
@@ -18,12 +18,13 @@ from django.contrib.sessions.models import Session
 from django.db import IntegrityError, transaction
 
 from infra.limits import Limit
-from infra.models import RecoveryCode, SecondFactor
+from infra.models import RecoveryCode, SecondFactor, SecondFactorReset
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
 
 STEP = 30  # seconds
 SECRET = 20  # bytes, RFC 4226 §4
 RECOVERY_CODES = 10
+RESET_LASTS = timedelta(days=1)  # for which the code of a reset can be used
 TRIES = (Limit.from_settings("second-factor-tries"), Limit.from_settings("second-factor-tries-per-day"))
 
 
@@ -51,12 +52,18 @@ def typed(secret: bytes) -> str:
     return " ".join(letters[start : start + 4] for start in range(0, len(letters), 4))
 
 
+def needs_reset_code(operator: AbstractUser) -> bool:
+    """Whether the operator's factor was reset, so that a new one needs the code that was shown then."""
+    return SecondFactorReset.objects.filter(pk=operator.pk).exists()
+
+
 def set_up(
-    operator: AbstractUser, secret: bytes, code: str, *, now: datetime
+    operator: AbstractUser, secret: bytes, code: str, *, now: datetime, reset_code: str = ""
 ) -> tuple[SecondFactor, list[str]]:
     """The new factor and its recovery codes, once the app has shown the right code.
 
-    Raises WrongCodeError, also if another request has set up a factor, which would have to be reset first.
+    reset_code: what `reset` gave, if the factor was reset. Raises WrongCodeError, also if another request has
+    set up a factor, which would have to be reset first.
     """
     step = _step(secret, code, now)
     codes = [_recovery_code() for _ in range(RECOVERY_CODES)]
@@ -64,6 +71,7 @@ def set_up(
     factor.sealed_secret = seal_column(factor, "sealed_secret", secret)
     try:
         with transaction.atomic():
+            _use_up_reset_code(operator, reset_code, now)
             factor.save(force_insert=True)
             digests = [RecoveryCode(digest=_digest(operator, each), factor=factor) for each in codes]
             RecoveryCode.objects.bulk_create(digests)
@@ -98,12 +106,30 @@ def prove(factor: SecondFactor | None, code: str, *, now: datetime) -> str:
     return "second_factor_used"
 
 
-def reset(operator: AbstractUser) -> None:
-    """Removes the factor with its passkeys, and ends the sessions. The next sign-in sets up a new one."""
+def reset(operator: AbstractUser, *, now: datetime) -> str:
+    """Removes the factor with its passkeys, and ends the sessions.
+
+    Gives the code that setting up a new one needs beside the password, which a thief may have. It is shown
+    once and works for a day.
+    """
+    code = _recovery_code()
     with transaction.atomic():
         for factor in SecondFactor.objects.select_for_update().filter(pk=operator.pk):
             factor.delete()  # with its recovery codes and passkeys
+        facts = {"digest": _digest(operator, code), "expires_at": now + RESET_LASTS}
+        SecondFactorReset.objects.update_or_create(facts, pk=operator.pk)
         end_sessions(operator)
+    return code
+
+
+def _use_up_reset_code(operator: AbstractUser, code: str, now: datetime) -> None:
+    """Raises WrongCodeError if the factor was reset and this is not the code, or no longer."""
+    if not needs_reset_code(operator):
+        return
+    digest = _digest(operator, "".join(code.split()).lower())
+    right = SecondFactorReset.objects.filter(pk=operator.pk, digest=digest, expires_at__gt=now)
+    if right.delete()[0] != 1:
+        raise WrongCodeError
 
 
 def end_sessions(operator: AbstractUser) -> None:

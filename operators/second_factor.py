@@ -54,6 +54,13 @@ class CodeForm(forms.Form):
         max_length=30,
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "autofocus": True}),
     )
+    reset_code = forms.CharField(
+        label=_("Code of the reset"),
+        help_text=_("The colleague who reset your second factor has it. It works for a day."),
+        max_length=30,
+        required=False,
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+    )
 
 
 class ResetForm(forms.Form):
@@ -91,7 +98,7 @@ def step(request: HttpRequest) -> HttpResponse:
     if form.is_valid():
         try:
             second_factors.count_try(operator, now)
-            return _accepted(request, operator, form.cleaned_data["code"], now)
+            return _accepted(request, operator, form.cleaned_data, now)
         except LimitReachedError as reached:
             status, seconds = 429, max(1, int((reached.retry_at - now).total_seconds()) + 1)
             form.add_error(None, _("Too many attempts. Try again later, or ask a superuser to reset it."))
@@ -136,14 +143,12 @@ def reset(request: HttpRequest, user_id: int) -> HttpResponse:
     if not operator.is_superuser or other.pk == operator.pk:
         raise PermissionDenied
     back = reverse("admin:auth_user_change", args=[other.pk])
-    form = ResetForm(request.POST or None)
+    form, code = ResetForm(request.POST or None), ""
     if form.is_valid():
         with transaction.atomic():
-            second_factors.reset(other)
+            code = second_factors.reset(other, now=timezone.now())
             record(request, "second_factor_reset", other, form.cleaned_data["reason"])
-        messages.success(request, _("The second factor is reset, and the operator is signed out."))
-        return HttpResponseRedirect(back)
-    context = {**admin.site.each_context(request), "form": form, "other": other, "back": back}
+    context = {**admin.site.each_context(request), "form": form, "other": other, "back": back, "code": code}
     title = _("Reset the second factor")
     return TemplateResponse(request, "admin/second_factor_reset.html", {**context, "title": title})
 
@@ -161,7 +166,9 @@ def _fresh(request: HttpRequest) -> SecondFactor | None:
     return factor if factor and new and factor.enrolment == request.session.get(MARK) else None
 
 
-def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: datetime) -> HttpResponse:
+def _accepted(
+    request: HttpRequest, operator: AbstractUser, typed: dict[str, str], now: datetime
+) -> HttpResponse:
     """Checks the passkey or code and marks the session as proved; shows new recovery codes.
 
     Raises PasskeyError or WrongCodeError.
@@ -174,11 +181,13 @@ def _accepted(request: HttpRequest, operator: AbstractUser, code: str, now: date
             factor, action = passkeys.prove(operator, signed, now=now), "passkey_used"
         elif factor is None:
             secret = _secret(request, operator)
-            factor, codes = second_factors.set_up(operator, secret, code, now=now)
+            factor, codes = second_factors.set_up(
+                operator, secret, typed["code"], now=now, reset_code=typed["reset_code"]
+            )
             request.session.pop(_NEW, None)
             action = "second_factor_set_up"
         else:
-            action = second_factors.prove(factor, code, now=now)
+            action = second_factors.prove(factor, typed["code"], now=now)
         record(request, action)
         request.session.cycle_key()
         request.session[MARK], request.session[_PROVED_AT] = factor.enrolment, now.timestamp()
@@ -197,6 +206,7 @@ def _page(
         secret = _secret(request, operator)
         uri = second_factors.address(secret, operator, str(settings.OPERATOR.name))
         shown |= {"title": _("Set up your second factor"), "typed": second_factors.typed(secret)}
+        shown["needs_reset_code"] = second_factors.needs_reset_code(operator)
         shown |= {"picture": segno.make_qr(uri, error="m").svg_data_uri(scale=5, light="#fff")}
     if form.errors:
         shown["title"] = _("Error: %(title)s") % {"title": shown["title"]}

@@ -39,6 +39,7 @@ IMPERSONAL = {
     "infra.LastRun": {"command": STATES},
     "infra.ToldFinding": {"name": STATES},
     "infra.Total": {"name": STATES},
+    "infra.SecondFactorReset": {"digest": "a digest of a code"},
     "keys.KeyEvent": {"action": STATES},
     **dict.fromkeys(
         ("keys.SigningKey", "keys.StatementKey"),

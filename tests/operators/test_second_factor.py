@@ -3,6 +3,7 @@
 import re
 from base64 import b32decode
 from datetime import UTC, datetime, timedelta
+from io import StringIO
 from typing import Any
 from uuid import uuid4
 
@@ -16,7 +17,7 @@ from django.test import Client
 from django.utils import timezone
 
 from infra import second_factors
-from infra.models import AuditLine, RecoveryCode, SecondFactor
+from infra.models import AuditLine, RecoveryCode, SecondFactor, SecondFactorReset
 from infra.second_factors import WrongCodeError
 from tests.config.test_settings import start
 from tests.deployment_check import production_environment
@@ -175,10 +176,10 @@ def test_a_code_of_a_factor_that_was_replaced_meanwhile_proves_nothing(
 ) -> None:
     """Between the reading of the factor and its use, a superuser reset it and the operator set up another."""
     now = timezone.now()
-    second_factors.reset(olga)
     other = bytes(20)
     earlier = now - timedelta(minutes=1)
-    second_factors.set_up(olga, other, code(earlier, other), now=earlier)
+    passed_on = second_factors.reset(olga, now=earlier)
+    second_factors.set_up(olga, other, code(earlier, other), now=earlier, reset_code=passed_on)
     before = SecondFactor.objects.get().used_step
 
     with pytest.raises(WrongCodeError):
@@ -274,8 +275,12 @@ def test_another_superuser_resets_it_and_the_sessions_of_the_operator_end(
     assert address in superuser.get(f"/admin/auth/user/{olga.pk}/change/").content.decode()
     assert superuser.get(address).status_code == 200
 
-    assert superuser.post(address, {"reason": "Ticket 9"}).status_code == 302
+    shown = superuser.post(address, {"reason": "Ticket 9"})
 
+    assert shown.status_code == 200
+    passed_on = re.search(r"<pre>([a-z2-7-]{19})</pre>", shown.content.decode())
+    assert passed_on
+    assert SecondFactorReset.objects.get().digest != passed_on[1]
     assert not SecondFactor.objects.filter(pk=olga.pk).exists()
     assert not RecoveryCode.objects.filter(factor=olga.pk).exists()
     assert known.get(STEP)["Location"] == "/admin/login/"
@@ -306,9 +311,57 @@ def test_a_session_from_before_a_reset_proves_nothing_afterwards(
     assert known.get("/admin/").status_code == 302
 
 
-def test_the_last_superuser_resets_it_at_the_shell(olga: User, factor: SecondFactor) -> None:
-    call_command("reset_second_factor", "olga", reason="Lost phone")
+@pytest.mark.parametrize(
+    ("typed", "hours", "is_set_up"),
+    [
+        ("{code}", 1, True),
+        (" {CODE} ", 23, True),
+        ("", 1, False),
+        ("aaaa-bbbb-cccc-dddd", 1, False),
+        ("{code}", 25, False),
+    ],
+)
+@pytest.mark.usefixtures("factor")
+def test_after_a_reset_the_password_alone_sets_up_no_new_one(
+    known: Client, olga: User, typed: str, hours: int, is_set_up: bool
+) -> None:
+    """A thief of a laptop has the password that the browser keeps."""
+    passed_on = second_factors.reset(olga, now=timezone.now() - timedelta(hours=hours))
+    known.force_login(olga)
+    page = known.get(STEP)
+    assert "Code of the reset" in page.content.decode()
+    secret = b32decode(page.context["typed"].replace(" ", ""))
 
+    reset_code = typed.format(code=passed_on, CODE=passed_on.upper())
+    answer = known.post(STEP, {"code": code(timezone.now(), secret), "reset_code": reset_code})
+
+    assert answer.status_code == (200 if is_set_up else 403)
+    assert SecondFactor.objects.exists() is is_set_up
+    assert SecondFactorReset.objects.exists() is not is_set_up
+
+
+@pytest.mark.usefixtures("factor")
+def test_the_code_of_a_reset_works_once_and_only_the_newest(olga: User) -> None:
+    now = timezone.now()
+    first, second = second_factors.reset(olga, now=now), second_factors.reset(olga, now=now)
+    with pytest.raises(WrongCodeError):
+        second_factors.set_up(olga, SECRET, code(now), now=now, reset_code=first)
+    second_factors.set_up(olga, SECRET, code(now), now=now, reset_code=second)
+    SecondFactor.objects.all().delete()
+    second_factors.reset(olga, now=now)
+    with pytest.raises(WrongCodeError):
+        second_factors.set_up(olga, SECRET, code(now), now=now, reset_code=second)
+
+
+def test_a_first_factor_asks_for_no_code_of_a_reset(known: Client) -> None:
+    assert "Code of the reset" not in known.get(STEP).content.decode()
+
+
+def test_the_last_superuser_resets_it_at_the_shell(olga: User, factor: SecondFactor) -> None:
+    said = StringIO()
+    call_command("reset_second_factor", "olga", reason="Lost phone", stdout=said)
+
+    assert re.search(r"with this code: [a-z2-7-]{19}\n", said.getvalue())
     assert not SecondFactor.objects.exists()
     line = AuditLine.objects.get()
     assert (line.operator_id, line.action, line.about) == (

@@ -6,6 +6,7 @@ from typing import Any
 from django.contrib.auth import get_user_model
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
+from django.utils import timezone
 
 from infra import second_factors
 from infra.audit.recording import record
@@ -26,6 +27,10 @@ class Command(BaseCommand):
         if not visible(reason):
             raise CommandError("Say why the second factor is reset.")
         with transaction.atomic():
-            second_factors.reset(operator)
+            code = second_factors.reset(operator, now=timezone.now())
             record(None, "second_factor_reset", operator, reason)
-        self.stdout.write("The second factor is reset; at the next sign-in it is set up anew.")
+        self.stdout.write(
+            f"The second factor is reset. At the next sign-in it is set up anew, with this code: {code}\n"
+            "It is shown once and works for a day. Give it to the operator in person, or by a telephone call "
+            "that you make."
+        )
