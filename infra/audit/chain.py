@@ -65,13 +65,15 @@ def microseconds(at: datetime) -> int:
     return (at - _EPOCH) // timedelta(microseconds=1)
 
 
-def faults(lines: Iterable[Line], heads: Iterable[Head] = ()) -> Iterator[Fault]:
-    """Every fault of the lines, which are all lines in the order of their numbers.
+def faults(
+    lines: Iterable[Line], heads: Iterable[Head] = (), *, after: Head | None = None
+) -> Iterator[Fault]:
+    """Every fault of the lines, which are all lines, or all after that head, in the order of their numbers.
 
     heads: signed heads, kept elsewhere, that the lines have to contain.
     """
     signed = {head.seq: head.hash for head in heads}
-    last = Head(0, GENESIS)
+    last = after or Head(0, GENESIS)
     for each in lines:
         yield from _faults_of(each, last)
         if signed.pop(each.seq, each.hash) != each.hash:

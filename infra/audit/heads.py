@@ -55,8 +55,8 @@ def write(folder: Path, signed: SignedHead, key: Ed25519PrivateKey, texts: list[
     """Writes the two files of the day; the head last, so that it never names lines that are not there."""
     signature = b64encode(key.sign(_payload(signed))).decode()
     values = {"day": signed.day.isoformat(), "hash": signed.head.hash, "seq": signed.head.seq}
-    _replace(folder / f"audit-{signed.day}.jsonl", "".join(f"{text}\n" for text in texts))
-    _replace(folder / f"audit-{signed.day}.json", canonical({**values, "signature": signature}) + "\n")
+    replace(folder / f"audit-{signed.day}.jsonl", "".join(f"{text}\n" for text in texts))
+    replace(folder / f"audit-{signed.day}.json", canonical({**values, "signature": signature}) + "\n")
 
 
 def read(folder: Path, key: Ed25519PublicKey) -> list[SignedHead]:
@@ -83,8 +83,8 @@ def _payload(signed: SignedHead) -> bytes:
     return f"audit-head\n{signed.day}\n{signed.head.seq}\n{signed.head.hash}\n".encode()
 
 
-def _replace(path: Path, content: str) -> None:
-    """Writes the whole file or nothing."""
+def replace(path: Path, content: str) -> None:
+    """Writes the whole file or nothing; raises FileError."""
     try:
         with NamedTemporaryFile("w", dir=path.parent, encoding="utf-8", delete=False) as file:
             file.write(content)

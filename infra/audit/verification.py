@@ -1,14 +1,16 @@
 """Verifies the stored audit record, and signs its head day by day."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, date, datetime, time, timedelta
+from itertools import islice
 from pathlib import Path
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
 from infra import jobs, runs
-from infra.audit import chain, heads
+from infra.audit import chain, gaps, heads
 from infra.audit.chain import Fault, Head, Line
+from infra.audit.gaps import Gap
 from infra.audit.heads import SignedHead
 from infra.models import AuditLine
 
@@ -21,22 +23,50 @@ class BrokenRecordError(Exception):
         self.faults = faults
 
 
-def lines(*, after: int = 0) -> Iterator[Line]:
-    """The stored lines, the oldest first."""
+def lines(*, after: int = 0, until: int | None = None) -> Iterator[Line]:
+    """The stored lines with numbers above `after` and up to `until`, the oldest first."""
     rows = AuditLine.objects.filter(seq__gt=after).order_by("seq").values_list(*Line._fields)
+    if until is not None:
+        rows = rows.filter(seq__lte=until)
     for row in rows.iterator(chunk_size=1000):
         jobs.next_batch()
         yield Line(*row)
 
 
-def faults(signed: Iterable[Head] = ()) -> Iterator[Fault]:
-    """Every fault of the record. Read the signed heads before: lines may be added meanwhile."""
-    return chain.faults(lines(), signed)
+def faults(signed: Iterable[SignedHead] = (), accepted: Sequence[Gap] | None = None) -> Iterator[Fault]:
+    """Every fault of the record that no accepted gap explains. accepted: None where nobody knows them.
+
+    Read the signed heads and the gaps before: lines may be added meanwhile.
+    """
+    heads_left = [each.head for each in gaps.without_set_aside(list(signed), accepted or ())]
+    if accepted is not None:
+        yield from _lost_gaps(accepted)
+    if not accepted:
+        yield from chain.faults(lines(), heads_left)
+        return
+    newest = accepted[-1]
+    if gaps.digest_of(lines(until=newest.head.seq)) != newest.digest:
+        yield Fault(
+            newest.head.seq, f"a line up to this one was changed since gap {newest.number} was accepted"
+        )
+    after = [head for head in heads_left if head.seq > newest.head.seq]
+    yield from chain.faults(lines(after=newest.head.seq), after, after=newest.head)
 
 
-def verify(signed: Iterable[Head] = (), *, now: datetime) -> None:
+def _lost_gaps(accepted: Sequence[Gap]) -> Iterator[Fault]:
+    """The record itself says which gaps were accepted, so the file of one cannot be removed unseen."""
+    known = {f"gap {gap.number}" for gap in accepted}
+    named = AuditLine.objects.filter(action=gaps.ACCEPTED).order_by("seq").values_list("seq", "about")
+    for seq, gap in named:
+        if gap not in known:
+            yield Fault(seq, f"the signed file of {gap} is missing")
+
+
+def verify(
+    signed: Iterable[SignedHead] = (), accepted: Sequence[Gap] | None = None, *, now: datetime
+) -> None:
     """Raises BrokenRecordError if the record has faults, and stores their number for monitoring."""
-    found = list(faults(signed))
+    found = list(faults(signed, accepted))
     runs.record(runs.AUDIT_RECORD, now=now, failures=len(found))
     if found:
         raise BrokenRecordError(found)
@@ -48,8 +78,10 @@ def sign_days(folder: Path, key: Ed25519PrivateKey, *, now: datetime) -> list[Si
     Today's files are written anew each time. The whole record is verified first; raises BrokenRecordError,
     and FileError when a file cannot be used.
     """
+    accepted = gaps.read(folder, key.public_key())
+    gaps.move_aside(folder, accepted)
     before = heads.read(folder, key.public_key())
-    verify([each.head for each in before], now=now)
+    verify(before, accepted, now=now)
     done = [signed for signed in before if signed.day < (before[-1].day if before else date.max)]
     written = []
     for day in _days(before, now):
@@ -60,6 +92,38 @@ def sign_days(folder: Path, key: Ed25519PrivateKey, *, now: datetime) -> list[Si
             heads.write(folder, done[-1], key, _texts(last, head.seq))
             written.append(done[-1])
     return written
+
+
+def accept_gap(
+    folder: Path, key: Ed25519PrivateKey, *, operators: tuple[int, ...], reason: str, now: datetime
+) -> Gap | None:
+    """Signs what is wrong with the record now, so that it can be signed again; None if nothing is wrong.
+
+    Raises FileError.
+    """
+    accepted, signed = gaps.read(folder, key.public_key()), heads.read(folder, key.public_key())
+    found = tuple(islice(faults(signed, accepted), gaps.MOST_FAULTS))
+    end = AuditLine.objects.order_by("-seq").values_list("seq", "hash").first()
+    if not found:
+        return None
+    head = Head(*end) if end else Head(0, chain.GENESIS)  # if every line was lost
+    gap = Gap(
+        number=len(accepted) + 1,
+        at=now,
+        head=head,
+        digest=gaps.digest_of(lines(until=head.seq)),
+        faults=found,
+        set_aside=tuple(each for each in gaps.without_set_aside(signed, accepted) if not _holds(each.head)),
+        operators=operators,
+        reason=reason,
+    )
+    gaps.write(folder, gap, key)
+    gaps.move_aside(folder, [gap])
+    return gap
+
+
+def _holds(head: Head) -> bool:
+    return AuditLine.objects.filter(seq=head.seq, hash=head.hash).exists()
 
 
 def _days(before: list[SignedHead], now: datetime) -> list[date]:

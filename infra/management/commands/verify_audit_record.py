@@ -4,13 +4,15 @@ from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError
 
-from infra.audit import heads, verification
-from infra.audit.heads import SignedHead
+from infra.audit import gaps, heads, verification
+from infra.audit.gaps import Gap
 from infra.files import FileError
 from infra.models import AuditLine
+from infra.moments import moment
 
 
 class Command(BaseCommand):
@@ -29,10 +31,14 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, folder: str, public_key: str, **options: Any) -> None:
         try:
-            signed = _signed(folder, public_key)
+            key = _public_key(folder, public_key)
+            signed = heads.read(Path(folder), key) if key else []
+            accepted = gaps.read(Path(folder), key) if key else None
         except FileError as error:
             raise CommandError(str(error)) from None
-        found = list(verification.faults(each.head for each in signed))
+        for gap in accepted or ():
+            self._describe(gap)
+        found = list(verification.faults(signed, accepted))
         for fault in found:
             self.stdout.write(f"line {fault.seq}: {fault.problem}")
         if found:
@@ -43,12 +49,22 @@ class Command(BaseCommand):
         else:
             self.stdout.write("There is no signed head: that its end was cut off would not be noticed.")
 
+    def _describe(self, gap: Gap) -> None:
+        operators = " and ".join(map(str, gap.operators))
+        accepted = (
+            f"Gap {gap.number}, up to line {gap.head.seq}, accepted on {moment(gap.at)} by the operators"
+        )
+        self.stdout.write(f"{accepted} {operators}: {gap.reason}")
+        for fault in gap.faults:
+            self.stdout.write(f"  line {fault.seq}: {fault.problem}")
 
-def _signed(folder: str, public_key: str) -> list[SignedHead]:
+
+def _public_key(folder: str, public_key: str) -> Ed25519PublicKey | None:
+    """The key of the signed files, if there is a folder of them; raises FileError."""
     if not folder:
-        return []
+        return None
     if public_key:
-        return heads.read(Path(folder), heads.public_key(public_key))
+        return heads.public_key(public_key)
     if not settings.AUDIT_KEY_FILE:
         raise FileError("Set AUDIT_KEY_FILE or --public-key to verify the signed heads.")
-    return heads.read(Path(folder), heads.private_key(settings.AUDIT_KEY_FILE).public_key())
+    return heads.private_key(settings.AUDIT_KEY_FILE).public_key()
