@@ -6,7 +6,8 @@ from django.core.management.base import BaseCommand
 
 from infra.audit.recording import record
 
-_OPTIONS = ("credential", "wallet", "receipt", "presented", "key")  # what `set_credential_status` calls them
+# What `set_credential_status` and `distrust_provider` call them.
+_OPTIONS = ("credential", "wallet", "receipt", "presented", "key", "provider", "since", "until")
 
 
 class RecordedCommand(BaseCommand):
