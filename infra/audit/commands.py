@@ -23,6 +23,8 @@ class RecordedCommand(BaseCommand):
             name = type(self).__module__.rpartition(".")[2]
             words = [str(options[option]) for option in ("status", "kid", "client_id") if options.get(option)]
             words += [f"--{option} {options[option]}" for option in _OPTIONS if options.get(option)]
+            # Of a command for signing keys; a line without it is about a key for credentials.
+            words += ["--for statements"] if options.get("signs") == "statements" else []
             words += ["--yes"] if options.get("yes") else []
             record(None, "command_run", " ".join([name, *words]), options.get("reason") or "")
         return super().execute(*args, **options)

@@ -7,11 +7,26 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from infra.audit.commands import RecordedCommand
 from infra.files import FileError
 from infra.reasons import visible
+from keys.models import KINDS, SigningKey, StatementKey
 from keys.operations import REFUSALS
 from keys.private_keys.backup_file import BackupError
 from keys.rotation.states import State, in_state
 
 _REFUSALS: tuple[type[Exception], ...] = (BackupError, FileError, *REFUSALS)
+
+
+# Arguments of `add_argument` for the option `--for`, which says what the key signs.
+FOR: dict[str, Any] = {
+    "dest": "signs",
+    "choices": [kind.signs for kind in KINDS],
+    "default": SigningKey.signs,
+}
+
+
+def kind_of(signs: str) -> type[SigningKey] | type[StatementKey]:
+    """The model of the keys that sign this, which is one of the choices of `--for`."""
+    (kind,) = (kind for kind in KINDS if kind.signs == signs)
+    return kind
 
 
 class KeyCommand(BaseCommand):
@@ -26,9 +41,10 @@ class KeyCommand(BaseCommand):
 
     def add_arguments(self, parser: CommandParser) -> None:
         if self.state:
-            parser.add_argument(
-                "kid", nargs="?", help=f"the key's id; the {self.state.value} key when left out"
-            )
+            which = parser.add_mutually_exclusive_group()
+            which.add_argument("kid", nargs="?", help=f"the key's id; the {self.state} key when left out")
+            what = f"which {self.state} key, by what it signs; credentials when left out"
+            which.add_argument("--for", **FOR, help=what)
 
     def execute(self, *args: Any, **options: Any) -> str | None:
         try:
@@ -36,11 +52,11 @@ class KeyCommand(BaseCommand):
         except _REFUSALS as refusal:
             raise CommandError(str(refusal)) from refusal
 
-    def chosen(self, kid: str | None) -> str:
-        """The id that was given, or that of the key in `state`; raises CommandError if there is none."""
-        key = kid or (in_state(self.state) if self.state else None)
+    def chosen(self, kid: str | None, signs: str) -> str:
+        """The id that was given, or that of the key in `state` that signs this; raises CommandError."""
+        key = kid or (in_state(self.state, kind_of(signs)) if self.state else None)
         if key is None:
-            raise CommandError(f"No key is {self.state}. {self.hint}")
+            raise CommandError(f"No key for {signs} is {self.state}. {self.hint}")
         return str(key)
 
 

@@ -159,7 +159,7 @@ def test_in_production_without_a_certified_key_a_withdrawal_says_what_to_do_next
     said = run("withdraw_signing_key", str(in_state(State.ACTIVE)), "--reason", "stolen", "--yes")
     assert "nothing can be issued until one is" in said
     assert "No key signs now. Run stage_signing_key" in said
-    with pytest.raises(CommandError, match="No key is active. Say which"):
+    with pytest.raises(CommandError, match="No key for credentials is active. Say which"):
         run("withdraw_signing_key", "--reason", "again", "--yes")
 
 
@@ -199,7 +199,7 @@ def test_production_sends_a_request_and_installs_the_chain(settings: Any, tmp_pa
 
 
 def test_the_request_can_be_printed_again_by_its_own_command(settings: Any) -> None:
-    with pytest.raises(CommandError, match="No key is staged"):
+    with pytest.raises(CommandError, match="No key for credentials is staged"):
         run("signing_key_csr")
     settings.SELF_CERTIFYING_AUTHORITY = False
     settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
@@ -210,6 +210,31 @@ def test_the_request_can_be_printed_again_by_its_own_command(settings: Any) -> N
     settings.CERTIFICATE_SUBJECT = "Example Ltd"
     with pytest.raises(CommandError, match="CERTIFICATE_SUBJECT is no distinguished name"):
         run("signing_key_csr")
+
+
+def test_each_command_chooses_the_key_for_statements_by_what_it_signs(settings: Any, tmp_path: Path) -> None:
+    settings.SELF_CERTIFYING_AUTHORITY = False
+    statements = ("--for", "statements")
+    run("stage_signing_key")
+    run("stage_signing_key", *statements)
+    key, chain = StatementKey.objects.get(), tmp_path / "chain.pem"
+    request = x509.load_pem_x509_csr(run("signing_key_csr", *statements).encode())
+    chain.write_text(chain_for(key, timezone.now()))
+
+    said = run("certify_signing_key", *statements, "--chain", str(chain))
+    said += run("activate_signing_key", *statements)
+
+    assert (
+        request.public_key()
+        == x509.load_pem_x509_csr(moves.certificate_request(key.pk).encode()).public_key()
+    )
+    assert said.startswith(f"Certified key {key} until ")
+    assert said.endswith(f"Key {key} is active.\n")
+    assert (find(key.pk).state, SigningKey.objects.get().state) == (State.ACTIVE, State.STAGED)
+    with pytest.raises(CommandError, match="not allowed with argument"):
+        run("withdraw_signing_key", str(key), *statements, "--reason", "stolen", "--yes")
+    run("withdraw_signing_key", *statements, "--reason", "stolen", "--yes")
+    assert find(key.pk).state == State.WITHDRAWN
 
 
 def test_a_chain_in_several_der_files_is_installed(settings: Any, tmp_path: Path) -> None:
@@ -225,9 +250,10 @@ def test_a_chain_in_several_der_files_is_installed(settings: Any, tmp_path: Path
 @pytest.mark.parametrize(
     ("words", "reason"),
     [
-        (["activate_signing_key"], "No key is staged"),
-        (["retire_signing_key"], "No key is active"),
-        (["activate_signing_key", "nonsense"], "No key is staged|There is no signing key"),
+        (["activate_signing_key"], "No key for credentials is staged"),
+        (["activate_signing_key", "--for", "statements"], "No key for statements is staged"),
+        (["retire_signing_key"], "No key for credentials is active"),
+        (["activate_signing_key", "nonsense"], "There is no signing key"),
         (["withdraw_signing_key", "nonsense", "--reason", "x", "--yes"], "There is no signing key nonsense"),
         (["certify_signing_key", "nonsense"], "There is no signing key nonsense"),
         (

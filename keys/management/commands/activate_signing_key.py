@@ -14,6 +14,6 @@ class Command(RecordedKeyCommand):
     help = "Let the staged key sign from now on; the active key retires and stays published."
     state, hint = State.STAGED, "stage_signing_key makes one."
 
-    def handle(self, *args: Any, kid: str | None, reason: str, **options: Any) -> None:
-        key = activate(self.chosen(kid), now=now(), actor=shell_user(), reason=reason)
+    def handle(self, *args: Any, kid: str | None, signs: str, reason: str, **options: Any) -> None:
+        key = activate(self.chosen(kid, signs), now=now(), actor=shell_user(), reason=reason)
         self.stdout.write(f"Key {key} is active.")

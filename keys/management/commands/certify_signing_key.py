@@ -29,9 +29,9 @@ class Command(RecordedKeyCommand):
         )
 
     def handle(
-        self, *args: Any, kid: str | None, chain: list[str] | None, reason: str, **options: Any
+        self, *args: Any, kid: str | None, signs: str, chain: list[str] | None, reason: str, **options: Any
     ) -> None:
-        kid = self.chosen(kid)
+        kid = self.chosen(kid, signs)
         if chain is None:
             self.stdout.write(certificate_request(kid), ending="")
             return

@@ -15,6 +15,6 @@ class Command(RecordedKeyCommand):
     help = "Let the staged key take over from the active key, which stays published until its tokens expire."
     state, hint = State.ACTIVE, "activate_signing_key makes the staged key active."
 
-    def handle(self, *args: Any, kid: str | None, reason: str, **options: Any) -> None:
-        key = retire(self.chosen(kid), now=now(), actor=shell_user(), reason=reason)
+    def handle(self, *args: Any, kid: str | None, signs: str, reason: str, **options: Any) -> None:
+        key = retire(self.chosen(kid, signs), now=now(), actor=shell_user(), reason=reason)
         self.stdout.write(f"Key {key} is retired; it leaves the key set on {moment(ended_at(key))}.")

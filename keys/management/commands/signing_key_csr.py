@@ -11,5 +11,5 @@ class Command(KeyCommand):
     help = "Print the certificate request (PKCS#10) to send to a certificate authority."
     state, hint = State.STAGED, "stage_signing_key makes one."
 
-    def handle(self, *args: Any, kid: str | None, **options: Any) -> None:
-        self.stdout.write(certificate_request(self.chosen(kid)), ending="")
+    def handle(self, *args: Any, kid: str | None, signs: str, **options: Any) -> None:
+        self.stdout.write(certificate_request(self.chosen(kid, signs)), ending="")

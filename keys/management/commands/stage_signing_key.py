@@ -6,8 +6,8 @@ from django.core.management.base import CommandParser
 from django.utils.timezone import now
 
 from infra.moments import moment
-from keys.management.key_command import RecordedKeyCommand
-from keys.models import KINDS, SigningKey
+from keys.management.key_command import FOR, RecordedKeyCommand, kind_of
+from keys.models import SigningKey
 from keys.rotation.key_events import shell_user
 from keys.rotation.moves import certificate_request, stage
 from keys.rotation.states import ready_at
@@ -27,14 +27,10 @@ class Command(RecordedKeyCommand):
             default="",
             help="where its private key lives; SIGNING_KEY_STORE when left out",
         )
-
-        signs = [kind.signs for kind in KINDS]
-        what = "what it signs; credentials when left out"
-        parser.add_argument("--for", dest="signs", choices=signs, default=SigningKey.signs, help=what)
+        parser.add_argument("--for", **FOR, help="what it signs; credentials when left out")
 
     def handle(self, *args: Any, reason: str, store: str, signs: str, **options: Any) -> None:
-        (kind,) = (kind for kind in KINDS if kind.signs == signs)
-        key = stage(now=now(), actor=shell_user(), reason=reason, store=store, kind=kind)
+        key = stage(now=now(), actor=shell_user(), reason=reason, store=store, kind=kind_of(signs))
         self.stdout.write(f"Staged key {key}.")
         if key.chain_pem:
             self.stdout.write(f"It may be activated from {moment(ready_at(key))}.")

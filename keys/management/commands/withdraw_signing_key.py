@@ -30,9 +30,9 @@ class Command(RecordedKeyCommand):
             "--yes", action="store_true", help="do not ask; name the key if no other can sign"
         )
 
-    def handle(self, *args: Any, kid: str | None, reason: str, yes: bool, **options: Any) -> None:
+    def handle(self, *args: Any, kid: str | None, signs: str, reason: str, yes: bool, **options: Any) -> None:
         moment = now()
-        key = find(self.chosen(kid))
+        key = find(self.chosen(kid, signs))
         self.stdout.write(f"Key {key} is “{key.get_state_display()}”.")
         self.stdout.write(cost_of_withdrawal(key, now=moment))
         stops = stops_signing(key, now=moment)

@@ -50,6 +50,13 @@ def test_a_run_that_was_refused_is_there_too_and_names_the_row() -> None:
     assert lines() == [("command_run", f"withdraw_signing_key {kid} --yes", None)]
 
 
+def test_a_line_says_that_the_key_is_one_for_statements(signing_key: SigningKey) -> None:
+    with pytest.raises(CommandError, match="No key for statements is staged"):
+        call_command("activate_signing_key", "--for", "statements")
+
+    assert lines() == [("command_run", "activate_signing_key --for statements", None)]
+
+
 def test_a_dry_run_changes_nothing_and_is_no_line(signing_key: SigningKey) -> None:
     call_command("reseal", dry_run=True, stdout=StringIO())
 
