@@ -12,8 +12,8 @@ STATE = Path(__file__).resolve().parent / "var"
 def main() -> None:
     os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
     from django.core.exceptions import ImproperlyConfigured
-    from django.core.management import execute_from_command_line
 
+    from config.command_line import CommandLine
     from keys.sandbox_folder import base_url, says_sandbox
 
     if "ENVIRONMENT" not in os.environ and says_sandbox(STATE, os.environ):
@@ -24,7 +24,7 @@ def main() -> None:
     if any(re.search("[\ud800-\udfff]", argument) for argument in sys.argv):  # octets that are no UTF-8
         sys.exit("An argument is not UTF-8, so no database can hold it.")
     try:
-        execute_from_command_line(sys.argv)
+        CommandLine(sys.argv).execute()
     except ImproperlyConfigured as error:
         sys.exit(f"Cannot start: {error}")  # it says what to do; a traceback would only hide it
 

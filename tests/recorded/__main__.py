@@ -8,7 +8,7 @@ from tests.recorded import runs
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tests.recorded", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tests.recorded", description=__doc__, allow_abbrev=False)
     parser.add_argument("--write", action="store_true", help="keep what is answered now")
     parser.add_argument("--environment", choices=runs.ENVIRONMENTS, help="one only; both when left out")
     parser.add_argument(

@@ -12,7 +12,7 @@ from typing import Any
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     parser.add_argument("--into", type=Path, required=True)
     parser.add_argument("--whole", type=Path)
     asked = parser.parse_args()

@@ -83,7 +83,9 @@ def interpreter() -> str:
 
 def main() -> int:
     """Prints the table; 1 if a process was left behind, or if a short run did not measure everything."""
-    parser = argparse.ArgumentParser(prog="python -m tools.benchmarks", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.benchmarks", description=__doc__, allow_abbrev=False
+    )
     parser.add_argument(
         "--short", action="store_true", help="a few short bursts, to see that everything runs"
     )

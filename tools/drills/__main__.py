@@ -38,7 +38,7 @@ def short() -> list[Result]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.drills", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.drills", description=__doc__, allow_abbrev=False)
     parser.add_argument("names", nargs="*", help=f"{' or '.join(ALONE)}, or some of: {', '.join(DRILLS)}")
     parser.add_argument("--write", action="store_true", help="write the table into docs/faults.md")
     parser.add_argument("--short", action="store_true", help="one short drill, to see that drills run")

@@ -44,7 +44,7 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     """The arguments of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.fuzz", description=__doc__, allow_abbrev=False)
     parser.add_argument("--count", type=int, default=FULL, help="requests (200,000)")
     parser.add_argument("--seed", default=secrets.token_hex(4), help="printed, so that a run can be repeated")
     parser.add_argument("--processes", type=int, default=min(2, os.cpu_count() or 1))

@@ -81,7 +81,7 @@ def begin(fault: str) -> tuple[Gateway, "Dataset"]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser()
+    parser = argparse.ArgumentParser(allow_abbrev=False)
     for name, kind in (
         ("seed", str),
         ("first", int),

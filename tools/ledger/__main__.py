@@ -26,7 +26,7 @@ Keep = Callable[[str, dict[str, dict[str, Any]]], Any]  # stores results of a pa
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(prog="python -m tools.ledger", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.ledger", description=__doc__, allow_abbrev=False)
     parser.add_argument("--parts", default=",".join(report.PARTS), help="some of these, or none")
     parser.add_argument(
         "--promises", nargs="*", default=[], help="only the attacks, mutants and drills of these"

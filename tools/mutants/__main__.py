@@ -32,7 +32,7 @@ def main() -> int:
 
 
 def _arguments() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__, allow_abbrev=False)
     parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tried at a time")
     parser.add_argument("words", nargs="*", help="only mutants whose name contains one of these")
     return parser.parse_args()
