@@ -12,7 +12,9 @@ from typing import Any
 from django.core.exceptions import ImproperlyConfigured
 
 from config.variables import text
+from infra.files import why_not
 
+named: dict[str, str] = {}  # the paths that were read here, by the variable or option that names them
 _NAME = re.compile(r"[a-z][a-z0-9_]{0,29}")
 
 
@@ -37,11 +39,13 @@ def single_sign_on() -> dict[str, str]:
 
 
 def _content(variable: str) -> dict[str, Any]:
+    named[variable] = text(variable)
     try:
         with Path(text(variable)).open("rb") as file:
             return tomllib.load(file)
     except OSError as error:
-        raise ImproperlyConfigured(f"{variable} cannot be read: {error.strerror}.") from None
+        why = why_not(error, text(variable))
+        raise ImproperlyConfigured(f"{variable} cannot be read: {why}.") from None
     except ValueError as error:  # its text may contain what is in the file
         [where] = re.findall(r"line \d+", str(error))[-1:] or ["the end, or a character that is not UTF-8"]
         raise ImproperlyConfigured(f"{variable} is no TOML; see {where}.") from None
@@ -61,7 +65,10 @@ def _options(where: str, table: dict[str, Any]) -> dict[str, str]:
 
 
 def _in_file(name: str, path: str) -> str:
+    named[name] = path
     try:
         return Path(path).read_text(encoding="utf-8").strip()
+    except PermissionError as error:
+        raise ImproperlyConfigured(f"{name} cannot be read: {why_not(error, path)}.") from None
     except (OSError, ValueError):
         raise ImproperlyConfigured(f"{name} is not the path of a text file that can be read.") from None

@@ -21,6 +21,7 @@ from django.core.exceptions import ImproperlyConfigured
 
 from config import database, limits, logs, operator, option_files, origins, retired, variables
 from infra import email_addresses, secret_texts
+from infra.named_files import RUNS, WRITES, NamedFile
 
 BASE_DIR = Path(__file__).resolve().parent.parent
 
@@ -85,8 +86,11 @@ if BASE_URL and not _https and not _sandbox:
 
 _host = f"[{_base.hostname}]" if ":" in (_base.hostname or "") else _base.hostname or ""
 ALLOWED_HOSTS = [_host, *(["localhost", "127.0.0.1", "[::1]"] if _sandbox else [])]
-# Threads of a process (deploy/gunicorn.conf.py); one of them never waits for outside parties.
-WEB_THREADS = variables.number("WEB_THREADS", default=4, most=1000)
+# Processes of an instance, and threads of each. gunicorn reads them by itself (deploy/gunicorn.conf.py); here
+# every check before a start finds a wrong value. Two of the threads never wait for outside parties.
+variables.refuse_empty("WEB_CONCURRENCY")
+WEB_CONCURRENCY = variables.number("WEB_CONCURRENCY", default=2, most=1000)
+WEB_THREADS = variables.number("WEB_THREADS", default=4, least=4, most=1000)
 UPLOAD_SECONDS = variables.number("UPLOAD_SECONDS", default=120, most=600)
 TRUSTED_PROXY_COUNT = variables.number("TRUSTED_PROXY_COUNT", default=0, least=0, most=20)
 if TRUSTED_PROXY_COUNT:
@@ -386,8 +390,24 @@ if _level not in ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"):
     raise ImproperlyConfigured("LOG_LEVEL must be DEBUG, INFO, WARNING, ERROR or CRITICAL.")
 structlog.configure(**logs.structlog_config(level=_level, as_json=not _sandbox))
 LOGGING = logs.logging_config(level=_level, as_json=not _sandbox)
-FILE_VARIABLES_NOT_READ = variables.files_not_read()  # `infra.checks` names them
 SECRET_FILES = variables.secret_files  # `keys.checks` looks who can read them
+# Every file and folder that variables and options name. `infra.named_files` looks whether they can be used.
+_ALL = "every process of the service"
+NAMED_FILES = [
+    file
+    for file in (
+        *(NamedFile(name, path, _ALL) for name, path in (SECRET_FILES | option_files.named).items()),
+        NamedFile("OPERATOR_LOGO_FILE", variables.text("OPERATOR_LOGO_FILE"), _ALL),
+        NamedFile("SSL_CERT_FILE", variables.text("SSL_CERT_FILE"), _ALL),  # OpenSSL would just ignore it
+        NamedFile("PKCS11_MODULE", PKCS11_MODULE, _ALL),
+        NamedFile("AUDIT_KEY_FILE", AUDIT_KEY_FILE, "the worker", elsewhere=True),
+        NamedFile("AUDIT_FOLDER", AUDIT_FOLDER, "the worker", WRITES, elsewhere=True),
+        NamedFile("CERTIFICATE_COMMAND", CERTIFICATE_COMMAND, "the worker", RUNS),
+        NamedFile("STATE_DIRECTORY", str(STATIC_ROOT), "an instance", elsewhere=True),
+    )
+    if file.path
+]
+FILE_VARIABLES_NOT_READ = variables.files_not_read()  # `infra.checks` names them
 
 if _missing:
     raise ImproperlyConfigured(

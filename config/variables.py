@@ -69,6 +69,12 @@ def refuse_comments(*names: str) -> None:
             raise ImproperlyConfigured(f"{name} contains a space or #. A comment needs a line of its own.")
 
 
+def refuse_empty(name: str) -> None:
+    """Raises ImproperlyConfigured if the variable is set and empty, for one that another program reads."""
+    if os.environ.get(name) == "":
+        raise ImproperlyConfigured(f"{name} is empty: give it a value, or remove it.")
+
+
 def number(name: str, default: int, *, least: int = 1, most: int = 10_000) -> int:
     """A whole number from `least` to `most`."""
     return whole_number(name, text(name, default=str(default)), least=least, most=most)

@@ -6,18 +6,18 @@ import sys
 from typing import Any
 
 
-def number(name: str, default: int) -> int:
-    """A whole number from 1 to 1000; any other value stops the start with a message."""
+def number(name: str, default: int, *, least: int = 1) -> int:
+    """A whole number from `least` to 1000, as config/settings.py reads it; another value stops the start."""
     value = os.environ.get(name, "") or str(default)
-    if not (value.isascii() and value.isdigit() and len(value) <= 4 and 1 <= int(value) <= 1000):
-        sys.exit(f"Cannot start: {name} must be a whole number from 1 to 1000.")
+    if not (value.isascii() and value.isdigit() and len(value) <= 4 and least <= int(value) <= 1000):
+        sys.exit(f"Cannot start: {name} must be a whole number from {least} to 1000.")
     return int(value)
 
 
 bind = "127.0.0.1:8000"
 workers = number("WEB_CONCURRENCY", 2)
 worker_class = "gthread"  # a slow client occupies a thread, not a worker
-threads = number("WEB_THREADS", 4)
+threads = number("WEB_THREADS", 4, least=4)
 preload_app = True  # the workers are forks of one process, and share the memory of the code
 
 

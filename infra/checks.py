@@ -1,4 +1,4 @@
-"""System checks of the database, most of them only in `manage.py check --deploy`."""
+"""System checks of the database and of files, most of them only in `manage.py check --deploy`."""
 
 from collections.abc import Callable
 from datetime import timedelta
@@ -11,7 +11,7 @@ from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
 from django.utils.timezone import now
 
-from infra import runs
+from infra import named_files, runs
 from infra.database.database_mark import ForeignDatabaseError, compare
 from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
@@ -25,6 +25,13 @@ def file_variables(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """Names variables …_FILE that nothing reads: the setting has no such form, or the name is misspelt."""
     message = "{} is set, and there is no such variable: docs/settings.md lists them."
     return [Warning(message.format(name), id="infra.W004") for name in settings.FILE_VARIABLES_NOT_READ]
+
+
+@register(Tags.security, deploy=True)
+def files(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
+    """The user of this process can read every file that a setting names. Run it as the service's user."""
+    hint = "Let that user read it with chown or chmod; a folder on the way with chmod o+x."
+    return [Error(text, hint=hint, id="infra.E004") for text in named_files.faults(only_reading=True)]
 
 
 @register(Tags.security, deploy=True)

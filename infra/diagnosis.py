@@ -1,15 +1,15 @@
 """The doctor's checks of the machine, the mail server and its queue, the worker and the audit record."""
 
+import os
 import shutil
 import socket
 import ssl
 from datetime import datetime, timedelta
-from pathlib import Path
 
 from django.conf import settings
 from django.db import connection, transaction
 
-from infra import retention, runs
+from infra import named_files, retention, runs
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
 from infra.database import diagnosis as of_database
@@ -35,10 +35,17 @@ def database(now: datetime) -> tuple[State, str]:
 def disk(now: datetime) -> tuple[State, str]:
     """The disks of this machine that the service writes to. That of the database may be elsewhere."""
     folders = {"STATE_DIRECTORY": str(settings.STATIC_ROOT.parent), "AUDIT_FOLDER": settings.AUDIT_FOLDER}
-    usage = {name: shutil.disk_usage(path) for name, path in folders.items() if path and Path(path).is_dir()}
+    usage = {name: shutil.disk_usage(path) for name, path in folders.items() if os.path.isdir(path)}
     shares = ((100 * each.free / each.total, name) for name, each in usage.items())
     free, name = min(shares, default=(100, "STATE_DIRECTORY"))
     return ALARMS["disk"].state(free), f"The disk of {name} has {free:.0f} % left."
+
+
+def files(now: datetime) -> tuple[State, str]:
+    """The worker runs this as the service's user, who has to use every file that a setting names."""
+    if faults := named_files.faults(only_reading=False):
+        return State.NOW, " ".join(faults)
+    return State.OK, "The service can use every file that its settings name."
 
 
 def tls(now: datetime) -> tuple[State, str]:
@@ -101,6 +108,7 @@ def clearing(now: datetime) -> tuple[State, str]:
 CHECKS: dict[str, Check] = {
     "database": database,
     "disk": disk,
+    "files": files,
     "tls": tls,
     "audit_record": audit_record,
     "worker": worker,

@@ -1,8 +1,8 @@
 """System checks of the keys and their settings, so that mistakes show at the start and not at a request."""
 
+import os
 from collections.abc import Iterator
 from importlib.util import find_spec
-from pathlib import Path
 from typing import Any
 
 from django.conf import settings
@@ -66,7 +66,7 @@ def _faults_of_hardware_settings() -> Iterator[str]:
         if alone:
             yield f"PKCS11_MODULE is not set, and this is: {', '.join(alone)}."
         return
-    if not Path(module).is_file():
+    if not os.path.isfile(module):  # `Path.is_file` raises if the folder cannot be entered
         yield f"PKCS11_MODULE: there is no file {module}."
     if find_spec("pkcs11") is None:
         yield "PKCS11_MODULE is set, and the packages of requirements/hsm.txt are not installed."

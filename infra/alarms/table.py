@@ -298,6 +298,12 @@ _DATABASE = (
         low=True,
     ),
     Alarm(
+        "files",
+        "files that settings name, tried as the service's user",
+        "let that user use it, with chown or chmod; then restart",
+        now="one cannot be used",
+    ),
+    Alarm(
         "disks_of_all_machines",
         "what is left of a disk that node_exporter sees; PostgreSQL with a full disk ends and does not start "
         "again",

@@ -13,6 +13,7 @@ from contextlib import suppress
 from time import monotonic
 from uuid import UUID
 
+from infra.files import obstacle
 from keys.certificates.chain import MAX_PEM
 
 LONGEST = 60.0  # seconds
@@ -27,6 +28,8 @@ def fault(path: str) -> str:
     """Why this cannot be the program, as half a sentence; empty if it can."""
     try:
         found = os.stat(path)
+    except PermissionError:
+        return f"names a file that cannot be reached: {obstacle(path)}"
     except (OSError, ValueError):
         return "names no file"
     if not os.path.isabs(path):

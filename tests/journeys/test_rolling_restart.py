@@ -172,7 +172,7 @@ def test_an_instance_that_does_not_come_up_leaves_everything_to_the_other(
     folder: Path, template: Filled
 ) -> None:
     with machine(folder, {"now": ROOT}, template) as (instances, load, _url):
-        instances.environment["WEB_CONCURRENCY"] = "0"
+        instances.environment["GUNICORN_CMD_ARGS"] = "--no-such-option"  # which no check reads
         done = instances.deploy_restart(PATIENCE="1")
         with load:
             load.pause(1)
