@@ -79,7 +79,7 @@ PACKAGES = ("config", "consent", "infra", "keys", "operators", "presentation", "
 def test_the_image_takes_every_file_of_the_service_and_no_other() -> None:
     tracked = subprocess.check_output(["git", "ls-files", "-z"], cwd=ROOT, text=True).split("\0")
     needed = (*(f"{name}/" for name in (*PACKAGES, "locale", "templates", "requirements")), "deploy/away/")
-    alone = ("manage.py", "deploy/gunicorn.conf.py", "deploy/nginx.conf")
+    alone = ("manage.py", "deploy/gunicorn.conf.py", "deploy/nginx.conf.template")
 
     copied = {name for name in tracked if name and is_copied(name)}
     assert copied == {name for name in tracked if name.startswith(needed) or name in alone}

@@ -93,7 +93,7 @@ def of_compose(folder: Path, run_setup: Setup) -> tuple[str, str]:
 
 def of_kubernetes(folder: Path, run_setup: Setup) -> tuple[str, str]:
     base = ROOT / "deploy" / "kubernetes-base"
-    command = ["sed", "-f", str(base / "nginx.sed"), str(ROOT / "deploy" / "nginx.conf")]
+    command = ["sed", "-f", str(base / "nginx.sed"), str(ROOT / "deploy" / "nginx.conf.template")]
     front, *_others = yaml.safe_load_all((base / "front.yaml").read_text())
     pod = front["spec"]["template"]["spec"]
     (mount,) = [each for each in pod["containers"][0]["volumeMounts"] if each["mountPath"] == PLACE]

@@ -193,7 +193,7 @@ def test_a_node_can_be_drained_and_every_part_goes_on(built: list[Manifest]) -> 
 
 def test_as_many_pods_as_the_database_has_connections(built: list[Manifest]) -> None:
     text = (ROOT / "deploy" / "gunicorn.conf.py").read_text()
-    processes, threads = (int(number) for number in re.findall(r'number\("WEB_\w+", (\d+)\)', text))
+    processes, threads = (int(number) for number in re.findall(r'number\("WEB_\w+", (\d+)', text))
     (scaler,) = of_kind(built, "HorizontalPodAutoscaler").values()
     web, worker = (of_kind(built, "Deployment")[name]["spec"] for name in ("web", "worker"))
     of_a_worker = sum(job.threads for job in JOBS.values() if job.name != "sign_audit_record")
@@ -381,15 +381,18 @@ def test_what_differs_from_the_configuration_of_one_machine(conf: str) -> None:
         "server_name _;",
         "access_log /dev/stdout without_query;",
         "error_log /dev/stderr crit;",
-        f"return 301 https://{HOST}:8443$request_uri;  # add the port, if BASE_URL has one",
+        f"return 301 https://{HOST}:8443$request_uri;",
     ]
     admin = conf.partition("location /admin/ {")[2].partition("}")[0]
     assert re.findall("(?:allow|deny) .*;", admin) == ["deny all;"]
     assert "/var/log" not in conf
+    assert "{{" not in conf
 
 
 def test_the_pages_and_the_configuration_are_in_the_image() -> None:
-    assert all(map(is_copied, ("deploy/nginx.conf", "deploy/away/away.html", "deploy/away/away.json")))
+    assert all(
+        map(is_copied, ("deploy/nginx.conf.template", "deploy/away/away.html", "deploy/away/away.json"))
+    )
 
 
 def test_the_folders_of_nginx_are_mounted_in_memory_or_from_the_init_container(

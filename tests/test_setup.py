@@ -3,6 +3,8 @@
 import os
 import re
 import secrets
+import shutil
+import signal
 import stat
 import subprocess
 import sys
@@ -13,11 +15,13 @@ from urllib.parse import urlsplit
 
 import psycopg
 import pytest
+import yaml
 from psycopg.conninfo import make_conninfo
 
 from tests.deployment_check import production_environment
 from tests.environment_files import as_a_shell_reads, as_compose_reads, as_kubernetes_reads, as_systemd_reads
 from tests.own_databases import manage
+from tests.programs import nginx
 from tests.project_copy import ROOT
 from tests.warm_start import run
 
@@ -38,6 +42,11 @@ MADE = {
     "DEFAULT_FROM_EMAIL",
     "TRUSTED_PROXY_COUNT",
     "ENVIRONMENT",
+}
+FILES = {
+    "systemd": ("environment", "nginx.conf", "database.sql"),
+    "compose": ("environment", "nginx.conf", "database-password", "sealing-keys"),
+    "kubernetes": ("presentation.yaml", "database.sql"),
 }
 Setup = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -116,7 +125,9 @@ def test_nothing_is_overwritten_and_no_secret_printed(setup: Setup, tmp_path: Pa
     again = setup(form)
 
     assert again.returncode == 1
-    assert "exists, and nothing is overwritten" in again.stderr
+    there = ", ".join(path.name for path in sorted(before, key=lambda path: again.stderr.index(path.name)))
+    assert again.stderr.startswith(f"{tmp_path / 'made'} has {there}, and nothing is overwritten")
+    assert "It lacks" not in again.stderr
     assert {path: path.read_text() for path in (tmp_path / "made").iterdir()} == before
     made = re.findall(r"[\w-]{43,}", "".join(before.values()))
     assert len(made) >= 3
@@ -171,7 +182,20 @@ ONE_LINE = "OPERATOR_NAME must be one line of UTF-8, without control characters.
         ),
         # What only the settings know: refused after the answers were taken.
         ("systemd", "IDENTITY_VALIDITY_DAYS", "0", "Nothing was written. IDENTITY_VALIDITY_DAYS must be"),
-        ("systemd", "BASE_URL", "https://192.0.2.1", "Nothing was written. DEFAULT_FROM_EMAIL must be"),
+        (
+            "systemd",
+            "WEB_CONCURRENCY",
+            "banana",
+            "Nothing was written. WEB_CONCURRENCY must be a whole number",
+        ),
+        ("compose", "WEB_THREADS", "1", "Nothing was written. WEB_THREADS must be a whole number from 4"),
+        # No mailbox can be at these hosts, so the sender cannot be made from them.
+        ("systemd", "BASE_URL", "https://192.0.2.1", "DEFAULT_FROM_EMAIL must be a sender such as"),
+        ("kubernetes", "BASE_URL", "https://[2001:db8::1]", "DEFAULT_FROM_EMAIL must be a sender such as"),
+        ("compose", "BASE_URL", "https://intranet", "DEFAULT_FROM_EMAIL must be a sender such as"),
+        # Something else of the service listens on these ports.
+        ("kubernetes", "BASE_URL", "https://id.example:80", "BASE_URL must have another port than 80"),
+        ("systemd", "BASE_URL", "https://id.example:8001", "BASE_URL must have another port than 8001"),
     ],
 )
 def test_what_is_refused_and_leaves_nothing(
@@ -210,18 +234,239 @@ def test_another_database_needs_no_role_of_ours(setup: Setup, tmp_path: Path) ->
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["presentation.yaml"]
 
 
-def test_nginx_gets_the_address_and_in_containers_no_way_to_the_admin(setup: Setup, tmp_path: Path) -> None:
-    assert setup("compose", BASE_URL="https://id.example:8443").returncode == 0
+# With hosts that contain the one of the shipped example, or are called like a part of the service.
+ADDRESSES = [
+    *(
+        "https://id.example",
+        "https://id.example:8443",
+        "https://wallet.example",
+        "https://wallet.example:9443",
+    ),
+    *("https://wallet.example.org", "https://my.wallet.example", "https://wallet.example.wallet.example:444"),
+    *(
+        "https://xn--mnchen-3ya.example",
+        "https://xn--mnchen-3ya.example:8443",
+        "https://intranet",
+        "https://first",
+    ),
+    *(
+        "https://localhost:8443",
+        "https://192.0.2.1:8443",
+        "https://[2001:db8::1]",
+        "https://[2001:db8::1]:8443",
+    ),
+]
+
+
+@pytest.mark.parametrize("form", ["systemd", "compose"])
+@pytest.mark.parametrize("base_url", ADDRESSES)
+def test_nginx_listens_on_the_port_of_the_address_and_redirects_there(
+    setup: Setup, tmp_path: Path, base_url: str, form: str
+) -> None:
+    sender = "Wallet <no-reply@operator.example>"
+    done = setup(form, without_packages(tmp_path), BASE_URL=base_url, DEFAULT_FROM_EMAIL=sender)
+    assert done.returncode == 0, done.stderr
 
     conf = (tmp_path / "made" / "nginx.conf").read_text()
-    assert "wallet.example" not in conf
-    assert conf.count("server_name id.example;") == 2
-    assert "return 301 https://id.example:8443$request_uri;" in conf
+    _, host, _, port = re.fullmatch(r"(https://)(\[.+\]|[^:]+)(:(\d+))?", base_url).groups()  # type: ignore[union-attr]
+    listens = "443" if form == "compose" else port or "443"
+    assert re.findall("^ +listen (.+?);", conf, re.M) == [f"{listens} ssl http2", "80"]
+    assert re.findall("^ +server_name (.+);", conf, re.M) == [host, host]
+    assert re.findall("^ +return 301 (.+);", conf, re.M) == [f"{base_url}$request_uri"]
+    assert "{{" not in conf
+    published = f"\necho HTTPS_PORT={port} >> .env\n"
+    assert (published in done.stdout) is (form == "compose" and port is not None)
+
+
+def test_compose_publishes_the_port_that_the_printed_command_sets(setup: Setup, tmp_path: Path) -> None:
+    if not shutil.which("docker-compose"):
+        pytest.skip("could not run without docker-compose")
+    done = setup("compose", without_packages(tmp_path), BASE_URL="https://id.example:8443")
+    [command] = re.findall("^echo .*", done.stdout, re.M)
+    assert f"# {command}\n" in (ROOT / "docs" / "operate.md").read_text()
+    [ports] = re.findall(r"^    ports: \[.*?\]", (ROOT / "compose.yaml").read_text(), re.M)
+    (tmp_path / "compose.yaml").write_text(f"version: '3'\nservices:\n  nginx:\n    image: nginx\n{ports}\n")
+
+    published = []
+    for _ in range(2):
+        shown = subprocess.check_output(["docker-compose", "config"], cwd=tmp_path, text=True)
+        listed = yaml.safe_load(shown)["services"]["nginx"]["ports"]
+        published.append([f"{each['published']}:{each['target']}" for each in listed])
+        subprocess.run(["sh", "-ec", command], cwd=tmp_path, check=True)
+
+    assert published == [["80:80", "443:443"], ["80:80", "8443:443"]]
+
+
+@pytest.mark.nginx
+@pytest.mark.parametrize("base_url", ADDRESSES)
+def test_nginx_accepts_the_configuration_for_every_address(
+    setup: Setup, tmp_path: Path, base_url: str
+) -> None:
+    if os.geteuid():
+        pytest.skip("could not run without root, because nginx opens port 80 to check a configuration")
+    sender, script = "Wallet <no-reply@operator.example>", without_packages(tmp_path)
+    assert setup("systemd", script, BASE_URL=base_url, DEFAULT_FROM_EMAIL=sender).returncode == 0
+    made = (
+        "openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -subj /CN=x -keyout privkey.pem"
+    )
+    subprocess.run([*made.split(), "-out", "fullchain.pem"], cwd=tmp_path, check=True, capture_output=True)
+    text = (tmp_path / "made" / "nginx.conf").read_text()
+    for folder in ("/etc/ssl/presentation", "/var/log/nginx", "/var/lib/presentation-uploads"):
+        text = text.replace(folder, str(tmp_path))
+    (tmp_path / "site.conf").write_text(text)
+    (tmp_path / "nginx.conf").write_text(
+        f"pid {tmp_path}/pid; events {{}}\nhttp {{ include {tmp_path}/site.conf; }}\n"
+    )
+
+    words = [
+        str(nginx()),
+        "-t",
+        "-q",
+        "-p",
+        str(tmp_path),
+        "-c",
+        str(tmp_path / "nginx.conf"),
+        "-e",
+        "stderr",
+    ]
+    checked = subprocess.run(words, capture_output=True, text=True)
+
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+def test_in_containers_nobody_reaches_the_admin_yet(setup: Setup, tmp_path: Path) -> None:
+    assert setup("compose").returncode == 0
+
+    conf = (tmp_path / "made" / "nginx.conf").read_text()
     assert "server first:8000 max_fails=0;" in conf
     assert "server second:8000 max_fails=0;" in conf
     admin = conf.partition("location /admin/ {")[2].partition("}")[0]
     assert re.findall(r"^ *(?:allow|deny) .*;", admin, re.M) == ["        deny all;"]
     assert "allow 127.0.0.1;" in conf.partition(admin)[2]  # of other places
+
+
+def test_the_shipped_configuration_is_the_filled_template_for_the_address_of_the_documents() -> None:
+    printed = started(SETUP, "--for", "systemd", "--print-nginx", "https://wallet.example")
+
+    again = "python3 deploy/setup --for systemd --print-nginx https://wallet.example > deploy/nginx.conf"
+    assert printed.stdout == (ROOT / "deploy" / "nginx.conf").read_text(), again
+
+
+def test_no_value_is_taken_for_a_part_of_a_template(setup: Setup, tmp_path: Path) -> None:
+    """Each reader gets exactly what was answered, also where that looks like a mark of a template."""
+    name = "{{HOST}} {{PASSWORD}}; %d %h\\n"
+    notice = "https://operator.example/{{BASE_URL}};%24$x\"\\n'?a=%25&b=`c`|d"
+    for form in ("systemd", "kubernetes"):
+        assert setup(form, OPERATOR_NAME=name, OPERATOR_PRIVACY_NOTICE=notice).returncode == 0
+        if form == "systemd":
+            read = as_systemd_reads(tmp_path / "made" / "environment")
+        else:
+            read = as_kubernetes_reads(tmp_path / "made" / "presentation.yaml")[1]
+        assert (read["OPERATOR_NAME"], read["OPERATOR_PRIVACY_NOTICE"]) == (name, notice)
+        shutil.rmtree(tmp_path / "made")
+
+
+def test_a_folder_with_spaces_and_quotes_is_quoted_in_the_next_commands(tmp_path: Path) -> None:
+    folder = tmp_path / """a 'fine' "folder" & $more"""
+    (tmp_path / "answers").write_text("".join(f"{name}={value}\n" for name, value in ANSWERS.items()))
+    script = without_packages(tmp_path)
+
+    done = started(script, "--for", "systemd", "--answers", str(tmp_path / "answers"), "--into", str(folder))
+
+    assert done.returncode == 0, done.stderr
+    [command] = [line for line in done.stdout.splitlines() if line.startswith("set -a")]
+    printed = subprocess.check_output(["sh", "-ec", f"{command}; echo $BASE_URL"], text=True)
+    assert printed == "https://id.example\n"
+
+
+# Runs a script, and sends itself a signal at the step of this number in the folder `made`.
+SIGNAL = """
+import os, runpy, signal, sys
+made, last, number = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+sys.argv = sys.argv[4:]
+steps = 0
+def at_each_step(event, words):
+    global steps
+    if event in ("open", "os.mkdir", "os.rename", "os.rmdir", "os.chmod") and str(words[0]).startswith(made):
+        steps += 1
+        if steps == last:
+            os.kill(os.getpid(), number)
+sys.addaudithook(at_each_step)
+runpy.run_path(sys.argv[0], run_name="__main__")
+"""
+
+
+def signalled(
+    folder: Path, form: str, made: Path, *, step: int, number: signal.Signals
+) -> subprocess.CompletedProcess[str]:
+    """A run into `made` that gets a signal at this step; one without the packages, which is quick."""
+    program = [sys.executable, "-I", "-c", SIGNAL, str(made), str(step), str(int(number))]
+    return subprocess.run([*program, *words_for(folder, form, made)], capture_output=True, text=True)
+
+
+def words_for(folder: Path, form: str, made: Path) -> list[str]:
+    answers = folder / "answers"
+    answers.write_text("".join(f"{name}={value}\n" for name, value in ANSWERS.items()))
+    return [str(without_packages(folder)), "--for", form, "--answers", str(answers), "--into", str(made)]
+
+
+@pytest.mark.parametrize("form", ["systemd", "compose", "kubernetes"])
+def test_a_run_that_is_killed_at_any_step_leaves_all_files_or_none_and_the_next_one_goes_on(
+    tmp_path: Path, form: str
+) -> None:
+    outcomes = []
+    for step in range(1, 100):
+        made = tmp_path / f"made-{step}-"
+        killed = signalled(tmp_path, form, made, step=step, number=signal.SIGKILL)
+        if killed.returncode == 0:
+            break
+        assert killed.returncode == -signal.SIGKILL, killed.stderr
+
+        left = [path for path in made.rglob("*") if path.is_file()]
+        assert {stat.S_IMODE(path.stat().st_mode) for path in left} <= {0o600}
+        in_use = {path.name: path.read_text() for path in left if path.parent == made}
+        script, *words = words_for(tmp_path, form, made)
+        again, once_more = (started(Path(script), *words) for _ in range(2))
+
+        after = {path.name: path.read_text() for path in made.iterdir()}
+        assert set(after) == set(FILES[form]), again.stderr
+        assert in_use.items() <= after.items()
+        assert again.returncode == 0 or "An earlier run broke off" in again.stderr
+        assert "and nothing is overwritten" in once_more.stderr
+        outcomes.append(again.returncode)
+    assert len(outcomes) > 2 * len(FILES[form])
+    assert sorted(set(outcomes)) == [0, 1]
+    assert sorted(outcomes) == outcomes  # the first ones are repeated, the last ones are completed
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_run_that_is_stopped_removes_what_it_has_written(tmp_path: Path, number: signal.Signals) -> None:
+    made = tmp_path / "made"
+
+    stopped = signalled(tmp_path, "systemd", made, step=6, number=number)
+
+    assert (stopped.returncode, stopped.stderr) == (1, "\nNothing was written.\n")
+    assert not made.exists()
+
+
+def test_files_of_which_some_are_missing_are_named(setup: Setup, tmp_path: Path) -> None:
+    (tmp_path / "made").mkdir()
+    (tmp_path / "made" / "environment").write_text("SECRET_KEY=of-an-earlier-version\n")
+
+    done = setup("systemd")
+
+    assert done.stderr.startswith(f"{tmp_path / 'made'} has environment, and nothing is overwritten")
+    assert "It lacks nginx.conf." in done.stderr
+    assert [path.name for path in (tmp_path / "made").iterdir()] == ["environment"]
+
+
+def test_other_accounts_may_open_files_of_the_folder_that_belong_to_them(
+    setup: Setup, tmp_path: Path
+) -> None:
+    """The service's user has to reach a file such as that of AUDIT_KEY_FILE, which belongs to it."""
+    assert setup("systemd", without_packages(tmp_path)).returncode == 0
+
+    assert stat.S_IMODE((tmp_path / "made").stat().st_mode) == 0o711
 
 
 @pytest.mark.postgresql
@@ -268,8 +513,9 @@ def test_no_secrets_are_written_into_a_folder_that_the_image_takes(tmp_path: Pat
 
 def without_packages(tmp_path: Path) -> Path:
     """A copy of the script on a machine that has the repository and none of the service's packages."""
-    needed = ("deploy/setup", "deploy/nginx.conf", "config/origins.py", "infra/email_addresses.py")
-    for name in (*needed, "infra/secret_texts.py", "docs/settings.md", ".containerignore"):
+    needed = ("deploy/setup", "deploy/forms.py", "deploy/all_or_nothing.py", "deploy/nginx.conf.template")
+    needed += ("config/origins.py", "infra/email_addresses.py", "infra/secret_texts.py", "docs/settings.md")
+    for name in (*needed, ".containerignore"):
         (tmp_path / "copy" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "copy" / name).write_text((ROOT / name).read_text())
     return tmp_path / "copy" / "deploy" / "setup"
