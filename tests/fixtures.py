@@ -21,7 +21,7 @@ from django.db import connection
 from hypothesis import HealthCheck
 from hypothesis import settings as hypothesis_settings
 
-from tests import docker, emptying, pgbouncer, softhsm
+from tests import booted, docker, emptying, pgbouncer, softhsm
 from tests.pgcluster import binaries
 from tests.programs import (
     acme,
@@ -73,6 +73,8 @@ def _missing(item: pytest.Item) -> str | None:
         return "gettext"
     if item.get_closest_marker("nginx") and not nginx():
         return "nginx"
+    if item.get_closest_marker("systemd") and (lacking := booted.missing()):
+        return lacking
     if item.get_closest_marker("apache") and not apache():
         return "Apache's mod_auth_openidc (Debian's libapache2-mod-auth-openidc)"
     if item.get_closest_marker("promtool") and not promtool():
@@ -104,6 +106,7 @@ APART = {
     "acme",
     "nginx",
     "apache",
+    "systemd",
     "promtool",
     "kubectl",
     "softhsm",

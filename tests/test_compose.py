@@ -10,6 +10,7 @@ import pytest
 
 from tests.deployment_check import production_environment
 from tests.docker import docker, run
+from tests.documented import authority, commands_of
 from tests.ports import free_port
 from tests.project_copy import ROOT, copy_project
 from tests.test_nginx import HOST, Visitor
@@ -18,6 +19,7 @@ pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(1200)]
 OPERATE = (ROOT / "docs" / "operate.md").read_text()
 SECTION = OPERATE.partition("\n### In containers\n")[2].partition("\n### ")[0]
 SETUP = ("--for", "compose", "--answers", "answers")
+KEY_SETS = ("/openid-connect/jwks", "/statements/jwks")
 BACKUP_SEEN = """
 from django.utils.timezone import now
 from infra import diagnosis
@@ -74,7 +76,7 @@ def containers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Containers]
     compose = folder / "compose.yaml"
     text = compose.read_text()
     for shipped, here in {
-        '["80:80", "443:443"]': f'["127.0.0.1:{port}:443"]',
+        '["80:80", "${HTTPS_PORT:-443}:443"]': f'["127.0.0.1:{port}:443"]',
         "dockerfile: Containerfile}": "dockerfile: Containerfile, network: host}",
     }.items():
         assert shipped in text
@@ -171,3 +173,21 @@ def test_while_one_instance_is_away_the_other_answers(containers: Containers) ->
     containers.compose("start", "first")
 
     assert statuses == {200}
+
+
+def test_the_first_signing_keys_sign_by_the_commands_of_the_document(containers: Containers) -> None:
+    """The loop over both keys that the worker has staged."""
+    [loop] = re.findall(r"^for what in .*?^  done\n", commands_of(SECTION), re.MULTILINE | re.DOTALL)
+    authority(containers.folder)
+    until = monotonic() + 60
+    while containers.manage("list_signing_keys").count("not certified yet") < 2:
+        assert monotonic() < until
+        sleep(1)
+
+    run(containers.environment, "sh", "-ec", loop, folder=containers.folder)
+
+    assert containers.manage("list_signing_keys").count("active") == 2
+    until = monotonic() + 60
+    while not all(json.loads(containers.ask(path)[1])["keys"] for path in KEY_SETS):
+        assert monotonic() < until
+        sleep(1)
