@@ -40,6 +40,7 @@ NOBODY = """\
         # address that everybody has (docs/operate.md, "The client's address")."""
 SQL = """\
 CREATE ROLE presentation LOGIN PASSWORD '{{PASSWORD}}';
+GRANT pg_monitor TO presentation;
 CREATE DATABASE presentation OWNER presentation ENCODING 'UTF8' TEMPLATE template0;
 """
 NEXT = {
