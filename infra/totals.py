@@ -2,18 +2,22 @@
 
 from collections.abc import Iterable
 
-from django.db.models import F
+from django.db import connection
 
 from infra.models import Total
+
+# One statement, whether or not it is the first time. Django's ORM cannot express it.
+_ADD = """
+    INSERT INTO infra_total (name, count) VALUES (%s, %s)
+    ON CONFLICT (name) DO UPDATE SET count = infra_total.count + excluded.count
+"""
 
 
 def add(name: str, count: int = 1) -> None:
     """It happened so many times more. name: one of a fixed list."""
-    if not count:
-        return
-    row, is_new = Total.objects.get_or_create(name=name, defaults={"count": count})
-    if not is_new:
-        Total.objects.filter(pk=row.pk).update(count=F("count") + count)
+    if count:
+        with connection.cursor() as cursor:
+            cursor.execute(_ADD, [name, count])
 
 
 def of(names: Iterable[str]) -> dict[str, int]:

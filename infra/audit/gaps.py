@@ -46,7 +46,7 @@ def digest_of(lines: Iterable[Line]) -> str:
     """The SHA-256 of all these lines with their hashes and columns."""
     found = sha256()
     for line in lines:
-        found.update(canonical([str(column) for column in line]).encode() + b"\n")
+        found.update(canonical({"line": [str(column) for column in line]}).encode() + b"\n")
     return found.hexdigest()
 
 
