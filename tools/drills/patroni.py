@@ -7,6 +7,7 @@ import shutil
 import signal
 import subprocess
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -40,9 +41,31 @@ class Member:
                 found = json.load(answer)
         except OSError:
             return ""
+        if found["state"] != "running":  # a former primary stops, and starts again as a standby
+            return ""
         if found["role"] in ("master", "primary"):
             return "leader"
         return "sync_standby" if found.get("sync_standby") else "replica"
+
+    def request(self, path: str, body: dict[str, str]) -> tuple[int, str]:
+        """The status and the text with which Patroni on this server answers a POST."""
+        url = f"http://127.0.0.1:{self.rest}/{path}"
+        request = urllib.request.Request(url, json.dumps(body).encode(), method="POST")
+        try:
+            with urllib.request.urlopen(request, timeout=LONGEST) as answer:
+                return answer.status, answer.read().decode()
+        except urllib.error.HTTPError as error:
+            return error.code, error.read().decode()
+
+    def try_to_restart(self) -> bool:
+        """Restarts PostgreSQL; returns False if Patroni still does something else with this server.
+
+        Raises RuntimeError if the restart fails.
+        """
+        status, text = self.request("restart", {})
+        if status != 200 and not text.endswith("already in progress"):
+            raise RuntimeError(f"the restart of {self.name} failed: {status} {text}")
+        return status == 200
 
     def lose(self) -> None:
         """Stops Patroni and PostgreSQL: as without power nothing answers, and no connection is closed."""
@@ -117,19 +140,32 @@ class Patroni:
     def switch_over(self) -> None:
         """Does what `patronictl switchover` does; returns when another server is the primary."""
         leader = self.member("leader")
-        body = json.dumps({"leader": leader.name}).encode()
-        request = urllib.request.Request(f"http://127.0.0.1:{leader.rest}/switchover", body, method="POST")
-        urllib.request.urlopen(request, timeout=LONGEST).close()
+        status, text = leader.request("switchover", {"leader": leader.name})
+        if status != 200:
+            raise RuntimeError(f"the switchover failed: {status} {text}")
 
-    def restart_postgresql(self, role: str) -> None:
-        """Does what `patronictl restart` does with one server, as after an update of its packages."""
-        url = f"http://127.0.0.1:{self.member(role).rest}/restart"
-        urllib.request.urlopen(urllib.request.Request(url, b"{}", method="POST"), timeout=LONGEST).close()
+    def restart_postgresql(self, member: Member) -> None:
+        """Does what `patronictl restart` does with one server, as after an update of its packages.
+
+        Patroni refuses while it does something else there, such as the demotion after a switchover.
+        """
+        self.until_whole()
+        until(member.try_to_restart, f"Patroni is busy with {member.name}")
         self.until_whole()
 
     def member(self, role: str) -> Member:
         """The server with this role."""
         return next(member for member in self.members if member.role() == role)
+
+    def standbys(self) -> list[Member]:
+        """The servers that follow the primary."""
+        leader = self.member("leader")
+        return [member for member in self.members if member is not leader]
+
+    def logs(self) -> str:
+        """The last lines of the log of each process."""
+        tails = {path.name: path.read_text(errors="replace")[-1500:] for path in self._folder.glob("*.log")}
+        return "\n".join(f"{name}:\n{tail}" for name, tail in sorted(tails.items()))
 
     def until_roles(self, *wanted: str) -> None:
         """Waits until the servers that run have these roles. etcd remembers a killed one for the ttl."""
@@ -160,6 +196,9 @@ def cluster(owner: Cluster) -> Iterator[Patroni]:
             found.start(member)
         found.until_whole()
         yield found
+    except RuntimeError as error:
+        error.add_note(found.logs())
+        raise
     finally:
         found.stop()
 

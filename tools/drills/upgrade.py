@@ -123,15 +123,14 @@ class Site:
 
     def standbys(self) -> None:
         """PostgreSQL on both standbys."""
-        self._servers.restart_postgresql("replica")
-        self._servers.restart_postgresql("sync_standby")
+        for standby in self._servers.standbys():
+            self._servers.restart_postgresql(standby)
 
     def primary(self) -> None:
         """PostgreSQL on the primary, which is a standby by then."""
         former = self._servers.member("leader")
         self._servers.switch_over()
-        self._servers.until_whole()
-        self._servers.restart_postgresql(former.role())
+        self._servers.restart_postgresql(former)
 
     def back(self) -> None:
         """Web and worker, one machine after the other. The database stays as it is."""
