@@ -25,11 +25,10 @@ PATIENCE = 300.0  # seconds
 
 
 def after_a_restore(environment: Mapping[str, str], moment: str, log: Path) -> str:
-    """What the commands of docs/operate.md after a restore print, with the owner of folders left as it is."""
+    """What the commands of docs/operate.md after a restore print, with this moment and this log."""
     script = re.sub("MOMENT='.*?'", f"MOMENT='{moment}'", BLOCKS[1].replace("# ", "")).replace(
         "cat log", f"cat {log}"
     )
-    script = script.replace("--owner=presentation ", "")
     begins = f"set -eo pipefail; manage.py() {{ '{sys.executable}' manage.py \"$@\"; }}\n"
     done = subprocess.run(
         ["bash", "-c", begins + script],

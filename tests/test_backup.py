@@ -48,7 +48,10 @@ def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: 
         assert "ended on" in manage(environment | {"DATABASE_URL": before}, *words.split()).stdout
         shell(restore, after, tmp_path)
         shell(analyze, after, tmp_path)
+        mounted = folder.stat().st_ino
         after_a_restore(environment | {"DATABASE_URL": after}, "2026-11-26 12:00:00+00", log)
+        assert folder.stat().st_ino == mounted  # a mount point can neither be renamed nor made anew
+        assert [path.name for path in folder.glob("before-*/*")] == ["audit-2026-11-26.jsonl"]
         assert "staged" in keys
         assert manage(environment | {"DATABASE_URL": after}, "list_signing_keys").stdout == keys
 

@@ -217,8 +217,9 @@ class Lost:
         must(result, said == wanted, f"status: {said}")
         for command in ("sign_audit_record", "verify_audit_record"):  # the worker runs the first
             _manage(where.environment, command)
-        old = where.environment | {"AUDIT_FOLDER": where.environment["AUDIT_FOLDER"] + ".before"}
-        must(result, _fails(old, "verify_audit_record"), "the old audit folder fits")
+        (old,) = Path(where.environment["AUDIT_FOLDER"]).glob("before-*")
+        failed = _fails(where.environment | {"AUDIT_FOLDER": str(old)}, "verify_audit_record")
+        must(result, failed, "the old signed heads fit")
 
     def _sign_in(self, result: Result, where: Installation, mail: Mail) -> None:
         """Old sessions are over; with a code people are in, and present as before."""
