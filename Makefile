@@ -120,8 +120,8 @@ var/bench/development: requirements/development.txt
 bench: $(BENCH)/development tools/benchmarks/node/node_modules ## compare speed with public implementations, as ratios (SHORT=1 is a trial)
 	$(BENCH)/bin/python -m tools.benchmarks $(if $(SHORT),--short)
 
-drill: $(VENV)/development ## break one part of a running installation after the other (NAMES= chooses, WRITE=1 writes docs/faults.md, SHORT=1 is a trial)
-	$(PY) -m tools.drills $(NAMES) $(if $(WRITE),--write) $(if $(SHORT),--short)
+drill: $(VENV)/development ## break one part of a running installation after the other (LIST=1 lists the drills, NAMES= chooses, WRITE=1 writes docs/faults.md, SHORT=1 is a trial)
+	$(PY) -m tools.drills $(NAMES) $(if $(LIST),--list) $(if $(WRITE),--write) $(if $(SHORT),--short)
 
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tools.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))

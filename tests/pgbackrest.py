@@ -6,7 +6,6 @@ import secrets
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -14,7 +13,7 @@ from typing import Any
 
 import psycopg
 
-from tests.pgcluster import Cluster
+from tests.pgcluster import Cluster, short_folder
 from tests.programs import pgbackrest
 
 ROOT = Path(__file__).parents[1]
@@ -48,7 +47,7 @@ class Repository:
 
     def __init__(self, root: Path | None = None) -> None:
         """root: a copy of the folder of another one."""
-        self.root = root or Path(tempfile.mkdtemp(prefix="pgbackrest-", dir="/tmp"))
+        self.root = root or short_folder("pgbackrest-")
         self._command = f"{pgbackrest()} --stanza=presentation --config={self.root}/pgbackrest.conf"
         self._command += f" --config-include-path={self.root}/conf.d"
         if root is None:

@@ -30,6 +30,11 @@ def binaries() -> Path | None:
     return next((Path(c) for c in candidates if c and (Path(c) / "initdb").exists()), None)
 
 
+def short_folder(prefix: str) -> Path:
+    """A new folder in PG_TMPDIR or /tmp. Its path is short, because that of a socket has 107 bytes."""
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=os.environ.get("PG_TMPDIR", "/tmp")))
+
+
 def _unprivileged() -> dict[str, Any]:
     """The user that runs the server: initdb refuses root, so root uses `postgres` or `nobody`."""
     if os.geteuid() != 0:
@@ -53,7 +58,7 @@ class Cluster:
         """`options` are settings of PostgreSQL, in place of the ones below."""
         self.bindir, self._options = bindir, options
         identity = _unprivileged()
-        self.root = Path(tempfile.mkdtemp(prefix="pgtest-", dir="/tmp"))  # short: a socket path has 107 bytes
+        self.root = short_folder("pgtest-")
         if identity:
             os.chown(self.root, identity["user"], identity["group"])
         self._common: dict[str, Any] = {

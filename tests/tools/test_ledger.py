@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.project_copy import ROOT
-from tools.drills import __main__ as drilling
+from tools.drills.every import DRILLS
 from tools.ledger import report
 from tools.ledger.attacks import ATTACKS
 from tools.ledger.promises import PROMISES, Promise
@@ -42,7 +42,7 @@ def test_what_a_promise_names_exists(promise: Promise) -> None:
     for beginning in promise.mutants:
         assert any(mutant.name.startswith(beginning) for mutant in MUTANTS), beginning
     assert set(promise.attacks) <= set(ATTACKS)
-    assert set(promise.drills) <= set(drilling.DRILLS)
+    assert set(promise.drills) <= set(DRILLS)
 
 
 @pytest.mark.parametrize("promise", PROMISES, ids=lambda promise: promise.number)

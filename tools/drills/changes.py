@@ -1,17 +1,18 @@
 """Drills with what operators do on an ordinary day: restarts, and the rotation of the signing key."""
 
 import signal
+from collections.abc import Iterator
 from time import sleep
 
 from tests.relying_party import read_jwt
-from tools.drills.drill import Result, drill, under_load
+from tools.drills.drill import under_load
 from tools.drills.place import Place, installation
+from tools.drills.results import Result
 
 ROUNDS = 2
 
 
-@drill("restart")
-def rolling(place: Place) -> Result:
+def rolling(place: Place) -> Iterator[Result]:
     """Restarts one instance after the other, twice. Their sockets are held outside and go on listening."""
     with installation(place) as where, under_load(where) as watch:
         watch.fault()
@@ -23,11 +24,10 @@ def rolling(place: Place) -> Result:
     result = Result(f"rolling restart of two instances, {ROUNDS} times", count)
     result.untroubled()
     result.said.append(f"slowest flow {watch.slowest():.1f} s")
-    return result
+    yield result
 
 
-@drill("reload")
-def reloaded(place: Place) -> Result:
+def reloaded(place: Place) -> Iterator[Result]:
     """Sends SIGHUP to both masters: new workers take over, the old ones end what they began."""
     with installation(place) as where, under_load(where) as watch:
         watch.fault()
@@ -41,11 +41,10 @@ def reloaded(place: Place) -> Result:
     count = watch.counted()
     result = Result("systemctl reload (SIGHUP) of both instances", count)
     result.untroubled()
-    return result
+    yield result
 
 
-@drill("rotation")
-def rotation(place: Place) -> Result:
+def rotation(place: Place) -> Iterator[Result]:
     """Runs `rotate_signing_keys` when it is due: the staged key signs from then on."""
     with installation(place) as where, under_load(where) as watch:
         watch.fault()
@@ -58,4 +57,4 @@ def rotation(place: Place) -> Result:
     kids = {read_jwt(token.split("~")[0]).header["kid"] for token in tokens}
     result.target(len(kids) == 2, f"{len(kids)} keys signed, and every answer was verified")
     result.untroubled()
-    return result
+    yield result

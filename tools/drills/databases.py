@@ -8,16 +8,16 @@ import psycopg
 
 from tests.pgcluster import Cluster, binaries
 from tests.ports import free_port
-from tools.drills.drill import Result, Watch, drill, under_load
+from tools.drills.drill import Watch, under_load
 from tools.drills.place import Installation, Place, database, installation
+from tools.drills.results import Result
 from tools.drills.standby import Standby, fence
 
 AWAY = 2.0  # seconds that the database is away, besides its start
 HUNG = 12.0  # longer than DATABASE_ANSWER_TIMEOUT
 
 
-@drill("database")
-def killed(place: Place) -> Result:
+def killed(place: Place) -> Iterator[Result]:
     """Kills PostgreSQL and starts it again. Pages answer one second after it does."""
     with installation(place) as where, under_load(where) as watch:
         watch.fault()
@@ -27,7 +27,7 @@ def killed(place: Place) -> Result:
         watch.mended()
     result = Result("kill -9 of the database, away for two seconds", watch.counted())
     _back(result, watch)
-    return result
+    yield result
 
 
 def _back(result: Result, watch: Watch) -> None:
@@ -35,8 +35,7 @@ def _back(result: Result, watch: Watch) -> None:
     result.target(after <= 1.0, f"first answer {after:.1f} s after the database was back")
 
 
-@drill("hung")
-def hung(place: Place) -> Result:
+def hung(place: Place) -> Iterator[Result]:
     """Stops all processes of PostgreSQL (SIGSTOP), so that it accepts connections and answers nothing."""
     with installation(place) as where, under_load(where) as watch:
         watch.fault()
@@ -45,7 +44,7 @@ def hung(place: Place) -> Result:
         watch.mended()
     result = Result(f"the database hangs for {HUNG:.0f} seconds", watch.counted())
     _back(result, watch)
-    return result
+    yield result
 
 
 @contextlib.contextmanager
@@ -66,8 +65,7 @@ def _pair(place: Place) -> Iterator[tuple[Installation, Cluster, Standby]]:
         yield where, primary, standby
 
 
-@drill("standby")
-def promoted(place: Place) -> Result:
+def promoted(place: Place) -> Iterator[Result]:
     """Kills the primary, promotes its synchronous standby, and starts the old primary again by mistake."""
     with _pair(place) as (where, primary, standby), under_load(where) as watch:
         watch.fault()
@@ -82,11 +80,10 @@ def promoted(place: Place) -> Result:
         "the primary is killed, its synchronous standby promoted after one second", watch.counted()
     )
     _back(result, watch)
-    return result
+    yield result
 
 
-@drill("no-standby")
-def standby_away(place: Place) -> Result:
+def standby_away(place: Place) -> Iterator[Result]:
     """Kills the synchronous standby: each COMMIT waits until an operator says that it need not."""
     with _pair(place) as (where, primary, standby), under_load(where) as watch:
         standby.kill()
@@ -104,7 +101,7 @@ def standby_away(place: Place) -> Result:
     )
     _back(result, watch)
     result.target(alone == 0, f"{alone} answers left that only the primary had stored")
-    return result
+    yield result
 
 
 def _cancel_all(primary: Cluster) -> None:

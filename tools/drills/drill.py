@@ -2,48 +2,40 @@
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from time import monotonic
 
 from tools.benchmarks.browsers import Answer
 from tools.drills.people import Crowd, Outcome, Window
-from tools.drills.place import HOST, Installation
+from tools.drills.place import HOST, Installation, Place
 from tools.drills.reckoning import Reckoning, reckon
+from tools.drills.results import Result
 
 WARM = 12  # flows before anything fails
 AFTER = 20  # flows after it is over
 
 
-@dataclass
-class Result:
-    """A line of the table. `missed` says which targets were not met, with the figure."""
+@dataclass(frozen=True)
+class Drill:
+    """A drill that can be run by its name. Its function gives one result or several."""
 
     name: str
-    count: Reckoning
-    said: list[str] = field(default_factory=list)  # further figures
-    missed: list[str] = field(default_factory=list)
+    run: Callable[[Place], Iterator[Result]]
+    bound: int  # seconds after which it is ended
 
-    def target(self, met: bool, text: str) -> None:
-        (self.said if met else self.missed).append(text)
+    @property
+    def about(self) -> str:
+        return about(self.run)
 
-    def untroubled(self) -> None:
-        """A target: every flow is clean."""
-        if troubled := self.count.flows - self.count.clean:
-            self.missed.append(f"{troubled} flows met trouble")
-
-
-Drill = Callable[..., Result]  # of a `Place`
-DRILLS: dict[str, Drill] = {}
+    @property
+    def reference(self) -> str:
+        """Where the function is, for `pkgutil.resolve_name`."""
+        return f"{self.run.__module__}:{self.run.__qualname__}"
 
 
-def drill(name: str) -> Callable[[Drill], Drill]:
-    """Registers a drill under this name."""
-
-    def register(run: Drill) -> Drill:
-        DRILLS[name] = run
-        return run
-
-    return register
+def about(run: Callable[[Place], Iterator[Result]]) -> str:
+    """The first line of what the function of a drill says about itself."""
+    return (run.__doc__ or run.__name__).splitlines()[0]
 
 
 @dataclass

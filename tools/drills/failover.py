@@ -8,9 +8,10 @@ from threading import Event, Thread
 
 import psycopg
 
-from tools.drills.drill import Result, Watch, under_load
+from tools.drills.drill import Watch, under_load
 from tools.drills.patroni import Patroni, cluster, until
 from tools.drills.place import Installation, Place, database, installation
+from tools.drills.results import Result
 
 ETCD_AWAY = 30.0  # longer than ttl, so that the primary's lease ends
 STANDBY_AWAY = 25.0  # longer than ttl
@@ -18,12 +19,16 @@ SETTLES = 10.0  # seconds in which a late failover would show
 PROMOTION = 2.0  # seconds that may pass besides ttl until the first write
 
 
-def failover(place: Place) -> list[Result]:
-    """One result for each fault, all on one cluster. A server that was killed is started again."""
+def failover(place: Place) -> Iterator[Result]:
+    """Switches over under Patroni, then takes a standby, etcd and the primary away, all from one cluster.
+
+    One result for each fault. A server that was killed is started again.
+    """
     with cluster(place.cluster) as servers:
         facts = place.fill(servers, "service")
         with installation(place, url=database(servers.url, "service"), facts=facts) as where:
-            return [run(servers, where) for run in (_switched, _standby_killed, _etcd_away, _primary_killed)]
+            for fault in (_switched, _standby_killed, _etcd_away, _primary_killed):
+                yield fault(servers, where)
 
 
 def _switched(servers: Patroni, where: Installation) -> Result:

@@ -3,19 +3,29 @@
 import os
 import random
 import signal
+from collections.abc import Iterator
 from time import monotonic, sleep
 
-from tools.drills.drill import Result, drill, under_load
+from tools.drills.drill import under_load
 from tools.drills.instances import Instance
 from tools.drills.place import Place, installation
+from tools.drills.results import Result
 
 WORKERS = 2  # of each instance
 LONGEST = 20.0  # seconds
 
 
-@drill("worker")
-def worker(place: Place, *, kills: int = 6, people: int = 8, instances: int = 2, flows: int = 20) -> Result:
+def worker(place: Place) -> Iterator[Result]:
     """Kills one worker after the other while it answers; gunicorn starts another in its place."""
+    yield _workers(place, kills=6, people=8, instances=2, flows=20)
+
+
+def one_worker(place: Place) -> Iterator[Result]:
+    """Kills one worker while few people are present."""
+    yield _workers(place, kills=1, people=2, instances=1, flows=4)
+
+
+def _workers(place: Place, *, kills: int, people: int, instances: int, flows: int) -> Result:
     with (
         installation(place, instances=instances) as where,
         under_load(where, people, pause=0, warm=flows, after=flows) as watch,
@@ -42,8 +52,7 @@ def _until_replaced(instance: Instance, victim: int) -> None:
     raise RuntimeError("no new worker")
 
 
-@drill("master")
-def master(place: Place) -> Result:
+def master(place: Place) -> Iterator[Result]:
     """Kills gunicorn's master. Its workers notice and end, and systemd starts the unit again."""
     with installation(place) as where:
         with under_load(where) as watch:
@@ -59,7 +68,7 @@ def master(place: Place) -> Result:
             instance.start()
             instance.wait()
             watch.mended()
-        return Result("kill -9 of a master, with its workers left behind", watch.counted())
+        yield Result("kill -9 of a master, with its workers left behind", watch.counted())
 
 
 def _runs(pid: int) -> bool:
@@ -70,8 +79,7 @@ def _runs(pid: int) -> bool:
     return True
 
 
-@drill("instance")
-def instance(place: Place) -> Result:
+def instance(place: Place) -> Iterator[Result]:
     """Kills all processes of one instance of two. It starts again after a second, as the unit does."""
     with installation(place) as where:
         with under_load(where) as watch:
@@ -83,4 +91,4 @@ def instance(place: Place) -> Result:
             watch.mended()
         result = Result("kill -9 of one instance of two", watch.counted())
         result.said.append(f"longest time without any answer {watch.silence():.1f} s")
-        return result
+        yield result

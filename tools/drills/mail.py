@@ -19,9 +19,10 @@ from tests.ports import free_port
 from tests.wallet.mail_server import MailServer
 from tools.benchmarks.browsers import Answer
 from tools.benchmarks.sites import ROOT, die_with_parent
-from tools.drills.drill import Result, drill, under_load
+from tools.drills.drill import under_load
 from tools.drills.people import Flow, Outcome, Person, Step
 from tools.drills.place import Installation, Place, installation
+from tools.drills.results import Result
 
 TURNS, SECONDS = 2, 5.0  # with a mail server and without one
 MOST = 1.2  # a returning holder's flow may take so many times as long
@@ -111,8 +112,7 @@ class Newcomer(SigningIn):
         return next_step
 
 
-@drill("mail")
-def mail(place: Place) -> Result:
+def mail(place: Place) -> Iterator[Result]:
     """The mail server says nothing, and newcomers ask for codes. Returning holders must not notice."""
     server, spans = Mail(place.folder / "mail"), {True: [], False: []}
     server.start()
@@ -137,7 +137,7 @@ def mail(place: Place) -> Result:
     figures = f"returning holders {silent * 1000:.0f} ms, with a mail server {usual * 1000:.0f} ms"
     result.target(ratio <= MOST, f"{figures} ({ratio:.2f} ×)")
     result.said.append(_said_of(came))
-    return result
+    yield result
 
 
 def _span() -> tuple[float, float]:

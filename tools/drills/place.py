@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -33,13 +34,24 @@ class Server(Protocol):
 
 @dataclass
 class Place:
-    """What all drills of a run share: folder, port of nginx, secrets, and databases to copy."""
+    """What a drill starts from: folder, port of nginx, secrets, and a database server.
+
+    The server starts when it is first used.
+    """
 
     folder: Path
     port: int
-    cluster: Cluster
-    variables: dict[str, str]
-    facts: dict[str, Any] = field(default_factory=dict)
+    bindir: Path  # of PostgreSQL
+    variables: dict[str, str] = field(default_factory=dict)
+
+    @cached_property
+    def cluster(self) -> Cluster:
+        return Cluster(self.bindir, synchronous_commit="on")
+
+    @cached_property
+    def facts(self) -> dict[str, Any]:
+        """What browsers and the relying party need with the database `template`, which is filled by this."""
+        return self.fill(self.cluster, "template")
 
     @property
     def origin(self) -> str:
@@ -47,6 +59,12 @@ class Place:
 
     def environment(self, url: str) -> dict[str, str]:
         return {**self.variables, "DATABASE_URL": url}
+
+    def collect_static(self, url: str) -> None:
+        """Collects the static files, if STATE_DIRECTORY does not have them."""
+        if not (Path(self.variables["STATE_DIRECTORY"]) / "static" / "staticfiles.json").exists():
+            with Work(["manage.py", "collectstatic", "--no-input"], self.environment(url)) as collecting:
+                collecting.done()
 
     def fill(self, cluster: Server, name: str, **changes: str) -> dict[str, Any]:
         """Prepares a database of this name as a sandbox's, and then marks it as production's."""
@@ -62,27 +80,19 @@ class Place:
 
 
 @contextmanager
-def place(root: Path | None = None) -> Iterator[Place]:
-    """A place with a prepared database `template`; everything is removed afterwards.
-
-    Raises MissingProgramError.
-    """
+def place() -> Iterator[Place]:
+    """A place; everything is removed afterwards. Raises MissingProgramError."""
     bindir = binaries()
     if bindir is None or nginx() is None:
         raise MissingProgramError("Drills need PostgreSQL’s programs and nginx (Debian’s postgresql, nginx).")
-    folder = Path(tempfile.mkdtemp(prefix="drill-", dir=root))
-    cluster = Cluster(bindir, synchronous_commit="on")
+    found = Place(Path(tempfile.mkdtemp(prefix="place-")), free_port(), bindir)
+    found.variables = _variables(found)
     try:
-        found = Place(folder, free_port(), cluster, {})
-        found.variables = _variables(found)
-        static = Work(["manage.py", "collectstatic", "--no-input"], found.environment(cluster.url))
-        with static:
-            found.facts = found.fill(cluster, "template")
-            static.done()
         yield found
     finally:
-        cluster.stop()
-        shutil.rmtree(folder, ignore_errors=True)
+        if "cluster" in vars(found):  # it was used
+            found.cluster.stop()
+        shutil.rmtree(found.folder, ignore_errors=True)
 
 
 def _variables(place: Place) -> dict[str, str]:
@@ -151,7 +161,7 @@ def installation(
     changes: Mapping[str, str] | None = None,
     nginx_logs: Path | None = None,
 ) -> Iterator[Installation]:
-    """An installation that answers. `url` names its database, by default a copy of the template.
+    """An installation that answers. `url` names its database, by default a copy of that of `Place.facts`.
 
     `facts` are what `Place.fill` said of that database, `changes` are of the environment of the instances.
     nginx writes all logs into the file `nginx_logs`, by default into its folder.
@@ -160,6 +170,7 @@ def installation(
     with ExitStack() as stack:
         url = url or stack.enter_context(_copy(place))
         environment = {**place.environment(url), **(changes or {})}
+        place.collect_static(url)
         running = []
         for number in range(instances):
             instance = Instance(environment, folder / f"instance{number}.log", workers=workers)
@@ -176,6 +187,7 @@ def installation(
 @contextmanager
 def _copy(place: Place) -> Iterator[str]:
     name = f"drill_{secrets.token_hex(4)}"
+    _ = place.facts  # the template is filled
     with psycopg.connect(place.cluster.url, autocommit=True) as connection:
         connection.execute(f'CREATE DATABASE "{name}" TEMPLATE template')
     try:

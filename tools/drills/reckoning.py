@@ -6,7 +6,6 @@ Unnoticed: the database has an answer, the relying party does not, and the perso
 """
 
 import hashlib
-import json
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -122,8 +121,3 @@ def _accepts(party: RelyingParty, flow: Flow) -> bool:
         flow.troubles.append(f"refused: {error.check}")
         return False
     return True
-
-
-def as_json(found: Reckoning) -> str:
-    """For the log of a run."""
-    return json.dumps({name: getattr(found, name) for name in found.__dataclass_fields__})

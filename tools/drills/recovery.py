@@ -10,25 +10,26 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import psycopg
 
-from tests import relying_party
 from tests.pgbackrest import Repository, Restored, after_a_restore
-from tests.pgcluster import Cluster
+from tests.pgcluster import Cluster, short_folder
 from tests.programs import pgbackrest
 from tests.relying_party import RejectedError, read_jwt, status_reference
 from tools.benchmarks.servers import MissingProgramError
 from tools.benchmarks.sites import ROOT
-from tools.drills.drill import Result, document, under_load
+from tools.drills.drill import document, under_load
 from tools.drills.mail import Mail, SigningIn, sender
 from tools.drills.patroni import until
 from tools.drills.people import Flow, Outcome, Person
 from tools.drills.place import HOST, Installation, Place, database, installation
 from tools.drills.reckoning import digest, recorded
+from tools.drills.results import Result
 
 AFTER = 20.0  # seconds of load before the machine is lost
 MOST_LOST = 60.0 + 15.0  # archive_timeout, and what a busy machine takes to archive
@@ -47,11 +48,13 @@ socket.getaddrinfo = lambda host, *more, **options: known(
 """
 
 
-def recovery(place: Place) -> list[Result]:
-    """One result; each of its targets is something that the restore must give back, or must not."""
+def recovery(place: Place) -> Iterator[Result]:
+    """Loses the machine with everything on it, and restores it to a moment.
+
+    One result; each of its targets is something that the restore must give back, or must not.
+    """
     if not pgbackrest():
         raise MissingProgramError("The drill `recovery` needs Debian’s pgbackrest.")
-    relying_party.FRESH = 3600  # answers from before are looked at again after the restore
     repository = Repository()
     mail = Mail(place.folder / "mail")
     kept, machine = place.folder / "kept", place.folder / "machine"
@@ -68,7 +71,7 @@ def recovery(place: Place) -> list[Result]:
         lost = Lost(before, repository, kept)
         lost.live()
         lost.lose()
-        return [lost.restore(mail)]
+        yield lost.restore(mail)
     finally:
         mail.stop()
         repository.remove()
@@ -84,8 +87,7 @@ class Lost:
 
     def live(self) -> None:
         """Until the machine is lost: a backup, the moment, and what happens after it."""
-        bindir = self.place.cluster.bindir
-        self.cluster = Cluster(bindir, synchronous_commit="on", **self.repository.options())
+        self.cluster = Cluster(self.place.bindir, synchronous_commit="on", **self.repository.options())
         self.repository.serve(self.cluster)
         self.repository.run("stanza-create")
         self.facts = self.place.fill(self.cluster, "service")
@@ -153,10 +155,11 @@ class Lost:
         variables = json.loads((self.kept / "environment").read_text()) | {"STATE_DIRECTORY": str(folder)}
         for name in ("AUDIT_FOLDER", "AUDIT_KEY_FILE"):
             variables[name] = str(shutil.move(self.kept / Path(variables[name]).name, folder))
-        root = Path(shutil.copytree(self.kept / "pgbackrest", f"/tmp/restored-{os.getpid()}", symlinks=True))
+        root = short_folder("restored-")
+        shutil.copytree(self.kept / "pgbackrest", root, symlinks=True, dirs_exist_ok=True)
         self.repository = Repository(root)
         place = replace(self.place, folder=folder, variables=variables)
-        bindir = place.cluster.bindir
+        bindir = place.bindir
         latest = Restored(bindir, self.repository, archive_mode="off")
         self._reckon_loss(database(latest.url, "service"))
         latest.stop()
@@ -180,7 +183,7 @@ class Lost:
 
     def _examine(self, place: Place, url: str, mail: Mail) -> Result:
         environment = place.environment(url)
-        _manage(environment, "collectstatic", "--no-input")
+        place.collect_static(url)
         began = time.monotonic()
         told = after_a_restore(environment, self.moment, self.kept / "log")
         self.said.append(f"the commands after it {time.monotonic() - began:.0f} s")

@@ -1,21 +1,22 @@
 """Drills with what surrounds the service: the disk for logs, the hardware module, the clock."""
 
+from collections.abc import Iterator
 from pathlib import Path
 from time import sleep
 
 from tests import softhsm
 from tools.benchmarks.servers import MissingProgramError
 from tools.drills.clock import off_by
-from tools.drills.drill import Result, drill, under_load
+from tools.drills.drill import under_load
 from tools.drills.place import Place, database, installation
+from tools.drills.results import Result
 
 FULL = Path("/dev/full")  # every write fails with ENOSPC, as on a full disk
 TWO_HOURS = 7200
 AWAY = 4.0  # seconds
 
 
-@drill("log")
-def log_disk(place: Place) -> Result:
+def log_disk(place: Place) -> Iterator[Result]:
     """Restarts both instances with their log on a full disk. nginx logs there from the beginning."""
     with installation(place, nginx_logs=FULL) as where, under_load(where) as watch:
         watch.fault()
@@ -27,11 +28,10 @@ def log_disk(place: Place) -> Result:
     count = watch.counted()
     result = Result("the disk for logs is full, also during a restart", count)
     result.untroubled()
-    return result
+    yield result
 
 
-@drill("module")
-def module(place: Place) -> Result:
+def module(place: Place) -> Iterator[Result]:
     """Kills the server of the hardware module that holds the signing keys (SoftHSM behind p11-kit's)."""
     if not softhsm.INSTALLED:
         raise MissingProgramError("The drill with a hardware module needs SoftHSM 2 and p11-kit’s server.")
@@ -56,19 +56,17 @@ def module(place: Place) -> Result:
         server.stop()
     result = Result(f"the hardware module is away for {AWAY:.0f} seconds", watch.counted())
     result.said.append(f"first answer {watch.back_after():.1f} s after it was back")
-    return result
+    yield result
 
 
-@drill("clock-ahead")
-def ahead(place: Place) -> Result:
+def ahead(place: Place) -> Iterator[Result]:
     """The clock of one instance of two is two hours ahead."""
-    return _clock(place, TWO_HOURS, "ahead")
+    yield _clock(place, TWO_HOURS, "ahead")
 
 
-@drill("clock-behind")
-def behind(place: Place) -> Result:
+def behind(place: Place) -> Iterator[Result]:
     """The clock of one instance of two is two hours behind."""
-    return _clock(place, -TWO_HOURS, "behind")
+    yield _clock(place, -TWO_HOURS, "behind")
 
 
 def _clock(place: Place, seconds: int, where_to: str) -> Result:

@@ -23,13 +23,14 @@ import psycopg
 from tests.instances import Instances, commands, previous
 from tools.benchmarks.servers import MissingProgramError, Work
 from tools.benchmarks.sites import ROOT, die_with_parent
-from tools.drills.drill import AFTER, WARM, Result, document
+from tools.drills.drill import AFTER, WARM, document
 from tools.drills.instances import Proxy
 from tools.drills.mail import Mail, newcomers
 from tools.drills.patroni import Patroni, cluster
 from tools.drills.people import Outcome
 from tools.drills.place import HOLDERS, Installation, Place, database
 from tools.drills.reckoning import reckon
+from tools.drills.results import Result
 
 OLD = "0.2.0"
 NEW: str = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
@@ -155,8 +156,8 @@ class Site:
         self.where.proxy.process.send_signal(signal.SIGHUP)
 
 
-def upgrade(place: Place) -> list[Result]:
-    """One result, of all steps."""
+def upgrade(place: Place) -> Iterator[Result]:
+    """Takes a cluster from the release before to this one and back. One result, of all steps."""
     try:
         old = previous(place.folder / "before")
     except LookupError as error:
@@ -165,7 +166,7 @@ def upgrade(place: Place) -> list[Result]:
     mail.start()
     try:
         with cluster(place.cluster) as servers, _site(place, servers, old, mail.environment) as site:
-            return [_under_load(site, mail)]
+            yield _under_load(site, mail)
     finally:
         mail.stop()
 

@@ -11,7 +11,8 @@ from typing import Any
 
 from tests.pgcluster import Cluster, binaries
 from tools.benchmarks.servers import MissingProgramError
-from tools.drills import __main__ as drilling
+from tools.drills import running
+from tools.drills.every import DRILLS, TRIAL
 from tools.fuzz import __main__ as fuzzing
 from tools.fuzz.table import Sum
 from tools.ledger import report
@@ -101,10 +102,9 @@ def fuzz(_: list[Promise], chosen: argparse.Namespace, keep: Keep) -> bool:
 def drills(wanted: list[Promise], chosen: argparse.Namespace, keep: Keep) -> bool:
     """Runs the drills, each of which must be sound."""
     names = list(dict.fromkeys(name for promise in wanted for name in promise.drills))
-    results = drilling.short() if chosen.short else drilling.run(names)
-    counts = ({"flows": result.count.flows, "sound": result.count.sound} for result in results)
-    keep("drills", dict(zip(names, counts, strict=False)))
-    return all(result.count.sound for result in results)
+    outcomes = list(running.run([TRIAL] if chosen.short else [DRILLS[name] for name in names]))
+    keep("drills", {one.drill.name: {"flows": one.flows, "sound": one.sound} for one in outcomes})
+    return all(one.sound for one in outcomes)
 
 
 RUN = {"attacks": attacks, "mutants": mutants, "fuzz": fuzz, "drills": drills}

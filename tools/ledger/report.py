@@ -8,7 +8,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
-from tools.drills.__main__ import DRILLS
+from tools.drills.every import DRILLS
 from tools.ledger.attacks import ATTACKS
 from tools.ledger.promises import PROMISES, Promise
 from tools.mutants.tables import MUTANTS
