@@ -164,7 +164,7 @@ class Patroni:
 
     def logs(self) -> str:
         """The last lines of the log of each process."""
-        tails = {path.name: path.read_text(errors="replace")[-1500:] for path in self._folder.glob("*.log")}
+        tails = {path.name: path.read_text(errors="replace")[-6000:] for path in self._folder.glob("*.log")}
         return "\n".join(f"{name}:\n{tail}" for name, tail in sorted(tails.items()))
 
     def until_roles(self, *wanted: str) -> None:
@@ -196,7 +196,7 @@ def cluster(owner: Cluster) -> Iterator[Patroni]:
             found.start(member)
         found.until_whole()
         yield found
-    except RuntimeError as error:
+    except Exception as error:
         error.add_note(found.logs())
         raise
     finally:
