@@ -1,5 +1,6 @@
 """One drill: people present, something fails, and afterwards everything is counted."""
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -81,6 +82,14 @@ class Watch:
 
     def _answers(self) -> list[float]:
         return [flow.ended for flow in self.crowd.flows if flow.outcome is Outcome.ANSWERED]
+
+
+@contextmanager
+def step(name: str) -> Iterator[None]:
+    """Prints how long a part of a drill took, so that one sees where a drill that was ended stood."""
+    began = monotonic()
+    yield
+    print(f"  {name}: {monotonic() - began:.0f} s", file=sys.stderr, flush=True)
 
 
 @contextmanager
