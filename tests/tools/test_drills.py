@@ -127,6 +127,24 @@ def test_a_process_that_a_drill_left_running_is_ended_and_named_and_its_folders_
     assert not Path(leaving.results[0].name).exists()
 
 
+@pytest.mark.nginx
+@pytest.mark.postgresql
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_the_drills_can_be_ended_and_leave_nothing_behind(number: signal.Signals) -> None:
+    with subprocess.Popen([sys.executable, "-m", "tools.drills", "worker"], cwd=ROOT) as process:
+        patroni.until(lambda: bool(children(process.pid)), "no drill starts")
+        [drill] = children(process.pid)
+        command = Path(f"/proc/{drill}/cmdline")
+        patroni.until(lambda: b"tools.drills.one" in command.read_bytes(), "no drill starts")
+        results = Path(command.read_bytes().decode().rstrip("\0").split("\0")[-1])
+        assert results.exists()
+        process.send_signal(number)
+
+    assert process.returncode not in (0, -signal.SIGTERM)
+    assert not command.exists()
+    assert not results.parent.exists()
+
+
 def test_no_process_outlives_a_program_whose_time_is_over(tmp_path: Path) -> None:
     """Neither the program, which ignores SIGTERM, nor its grandchild, which has a session of its own."""
     number = tmp_path / "number"

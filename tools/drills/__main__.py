@@ -1,6 +1,7 @@
 """`make drill`: breaks one part of a running installation after the other, and counts what people met."""
 
 import argparse
+import signal
 import sys
 
 from tools.drills import table
@@ -23,6 +24,7 @@ def main() -> int:
         drills = [TRIAL] if chosen.short else named(chosen.names)
     except ValueError as error:
         parser.error(str(error))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("The drills were ended."))  # as Ctrl+C does
     outcomes = [told(outcome) for outcome in run(drills)]
     print(table.markdown(outcomes))
     if chosen.write:
