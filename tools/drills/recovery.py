@@ -5,15 +5,12 @@ stand.
 """
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import psycopg
 
@@ -22,7 +19,7 @@ from tests.pgcluster import Cluster, short_folder
 from tests.programs import pgbackrest
 from tests.relying_party import RejectedError, read_jwt, status_reference
 from tools.benchmarks.servers import MissingProgramError
-from tools.benchmarks.sites import ROOT
+from tools.drills.commands import WHY, attempt, close_now, fails, manage, stage, value
 from tools.drills.drill import document, step, under_load
 from tools.drills.mail import Mail, SigningIn, sender
 from tools.drills.patroni import until
@@ -39,7 +36,6 @@ LOAD = 3  # holders who present all the time
 REVOKED, REVOKED_LATER, TAKEN_BACK, SUSPENDED, CLOSED, LATE = range(6, 12)  # the holders to whom more happens
 # Of what each presented before the moment, at the end.
 STATUS = dict.fromkeys((REVOKED, REVOKED_LATER, TAKEN_BACK, CLOSED), "invalid") | {SUSPENDED: "suspended"}
-WHY = ("--reason", "Drill", "--yes")
 # For the doctor, which looks at the service from outside.
 RESOLVER = f"""
 import socket
@@ -94,16 +90,16 @@ class Lost:
         self.repository.run("stanza-create")
         self.facts = self.place.fill(self.cluster, "service")
         url = database(self.cluster.url, "service")
-        _stage(self.place.environment(url), "--for", "statements")
+        stage(self.place.environment(url), "--for", "statements")
         with installation(self.place, url=url, facts=self.facts) as where:
             with under_load(where, LOAD, pause=0.3) as watch:
                 began = time.monotonic()
                 self.repository.run("--type=full", "backup")
                 self.said.append(f"full backup under load {time.monotonic() - began:.1f} s")
-                _manage(where.environment, "record_backup", given=self._info())
+                manage(where.environment, "record_backup", given=self._info())
                 self._before(where)
                 time.sleep(1.1)  # a backup ends at a whole second
-                self.moment, self.until = _one(url, "SELECT clock_timestamp()::text"), time.monotonic()
+                self.moment, self.until = value(url, "SELECT clock_timestamp()::text"), time.monotonic()
                 time.sleep(1)
                 with step("what happens after the moment"):
                     self._after(where)
@@ -117,9 +113,9 @@ class Lost:
     def _wait_for_the_archive(self, url: str) -> None:
         """Waits until what is committed now is archived, which `archive_timeout` bounds."""
         began = time.monotonic()
-        segment = _one(url, "SELECT pg_walfile_name(pg_current_wal_lsn())")
+        segment = value(url, "SELECT pg_walfile_name(pg_current_wal_lsn())")
         archived = "SELECT coalesce(max(last_archived_wal), '') FROM pg_stat_archiver"
-        until(lambda: _one(url, archived)[:24] >= segment, "no WAL is archived")
+        until(lambda: value(url, archived)[:24] >= segment, "no WAL is archived")
         self.archived_after = time.monotonic() - began
 
     def _before(self, where: Installation) -> None:
@@ -131,7 +127,7 @@ class Lost:
         """What happens between the moment and the loss."""
         self._invalidate(where, REVOKED_LATER)
         self._take_back(where, TAKEN_BACK)
-        _manage(where.environment, *_suspend(self._wallet(where.url, SUSPENDED)))
+        manage(where.environment, *_suspend(self._wallet(where.url, SUSPENDED)))
         with psycopg.connect(
             where.url
         ) as connection:  # the drill may have taken longer than a sign-in is fresh
@@ -139,11 +135,11 @@ class Lost:
         self._person(where, CLOSED).submit("/wallet/close/")
         self._present(where, LATE)
         self._take_back(where, LATE)
-        _manage(where.environment, "rotate_signing_keys")
+        manage(where.environment, "rotate_signing_keys")
         self._present(where, LATE)
-        _close_now(where.url)
-        _manage(where.environment, "sweep_identity_verifications")
-        _manage(where.environment, "sign_audit_record")
+        close_now(where.url)
+        manage(where.environment, "sweep_identity_verifications")
+        manage(where.environment, "sign_audit_record")
 
     def lose(self) -> None:
         """Copies what the backup page lists, which was copied all the time, and removes everything else."""
@@ -219,10 +215,10 @@ class Lost:
         missing = "There is no such presented credential, or it has expired."
         repeated = told.count(": done") >= 4 and told.count(missing) == 1
         must(result, repeated, f"repeat_changes said: {told}")
-        scheduled = _one(where.url, "SELECT count(*) FROM wallet_wallet WHERE closes_at IS NOT NULL")
-        _close_now(where.url)
-        _manage(where.environment, "sweep_identity_verifications")
-        closed = _one(
+        scheduled = value(where.url, "SELECT count(*) FROM wallet_wallet WHERE closes_at IS NOT NULL")
+        close_now(where.url)
+        manage(where.environment, "sweep_identity_verifications")
+        closed = value(
             where.url,
             "SELECT count(*) FROM wallet_wallet w JOIN wallet_credential c ON c.wallet_id = w.id WHERE "
             "w.email = 'closed:' || w.id AND c.erased_at IS NOT NULL AND c.sealed_identity = ''",
@@ -236,9 +232,9 @@ class Lost:
 
         must(result, _published(lambda: said() == wanted), f"status: {said()}")
         for command in ("sign_audit_record", "verify_audit_record"):  # the worker runs the first
-            _manage(where.environment, command)
+            manage(where.environment, command)
         (old,) = Path(where.environment["AUDIT_FOLDER"]).glob("before-*")
-        failed = _fails(where.environment | {"AUDIT_FOLDER": str(old)}, "verify_audit_record")
+        failed = fails(where.environment | {"AUDIT_FOLDER": str(old)}, "verify_audit_record")
         must(result, failed, "the old signed heads fit")
 
     def _sign_in(self, result: Result, where: Installation, mail: Mail) -> None:
@@ -268,22 +264,22 @@ class Lost:
         late = self.flows[LATE][1:]
         kids = [read_jwt(flow.token.split("~")[0]).header["kid"] for flow in late]
         seemed_valid = [flow for flow in late if not _refusal(where, flow)]
-        _stage(where.environment)  # so that another key signs at once
+        stage(where.environment)  # so that another key signs at once
         for kid in kids:
-            _manage(where.environment, "withdraw_signing_key", kid, *WHY)
+            manage(where.environment, "withdraw_signing_key", kid, *WHY)
         must(result, len(set(kids)) == len(seemed_valid) == 2, "the runbook is wrong about what has no entry")
         refused = _published(lambda: all("kid" in _refusal(where, flow) for flow in late))
         must(result, refused, "what was presented since is valid after its keys are withdrawn")
 
     def _doctor(self, result: Result, where: Installation) -> None:
         self.repository.run("--type=full", "backup")
-        _manage(where.environment, "record_backup", given=self._info())
+        manage(where.environment, "record_backup", given=self._info())
         (where.place.folder / "sitecustomize.py").write_text(RESOLVER)
         trusted = where.place.folder / "trusted.pem"
         both = (Path(where.environment["SSL_CERT_FILE"]), where.proxy.folder / "certificate.pem")
         trusted.write_text("".join(path.read_text() for path in both))
         changes = {"SSL_CERT_FILE": str(trusted), "PYTHONPATH": str(where.place.folder)}
-        said = _run(where.environment | changes, "doctor", "--json").stdout
+        said = attempt(where.environment | changes, "doctor", "--json").stdout
         urgent = [each for each in json.loads(said)["checks"] if each["state"] == "NOW"]
         must(result, not urgent, f"the doctor: {urgent}")
 
@@ -302,16 +298,16 @@ class Lost:
     def _invalidate(self, where: Installation, number: int) -> None:
         index, uri = _place(self.flows[number][-1])
         which = f"{uri.rpartition('/')[2]}/{index}"
-        _manage(where.environment, "set_credential_status", "invalid", "--presented", which, *WHY)
+        manage(where.environment, "set_credential_status", "invalid", "--presented", which, *WHY)
 
     def _take_back(self, where: Installation, number: int) -> None:
         query = "SELECT consent_id FROM presentation_interaction WHERE nonce_digest = %s"
-        consent = _one(where.url, query, digest(self.flows[number][-1]))
+        consent = value(where.url, query, digest(self.flows[number][-1]))
         self._person(where, number).submit(f"/wallet/history/{consent}/invalidate/")
 
     def _wallet(self, url: str, number: int) -> str:
         email = self.facts["holders"][number][0]
-        return str(_one(url, "SELECT id FROM wallet_wallet WHERE email = %s", email))
+        return str(value(url, "SELECT id FROM wallet_wallet WHERE email = %s", email))
 
     def _info(self) -> str:
         return self.repository.run("info", "--output=json")
@@ -336,22 +332,6 @@ def _suspend(wallet: str) -> tuple[str, ...]:
     return ("set_credential_status", "suspended", "--wallet", wallet, *WHY)
 
 
-def _close_now(url: str) -> None:
-    """The day of a closing is over."""
-    with psycopg.connect(url) as connection:
-        for table in ("wallet_wallet", "wallet_walletclosure"):
-            connection.execute(f"UPDATE {table} SET closes_at = now() WHERE closes_at IS NOT NULL")
-
-
-def _stage(environment: dict[str, str], *kind: str) -> None:
-    """A certified key that can sign next, as `Place.fill` makes it: by the sandbox's authority."""
-    mark = "UPDATE keys_databasemark SET environment = %s"
-    with psycopg.connect(environment["DATABASE_URL"], autocommit=True) as connection:
-        connection.execute(mark, ["sandbox"])
-        _manage(environment | {"ENVIRONMENT": "sandbox"}, "stage_signing_key", "--reason", "Drill", *kind)
-        connection.execute(mark, ["production"])
-
-
 def _refusal(where: Installation, flow: Flow) -> str:
     """Why the relying party does not accept the answer now; empty if it does."""
     party = where.party()
@@ -366,31 +346,3 @@ def _refusal(where: Installation, flow: Flow) -> str:
 
 def _place(flow: Flow) -> tuple[int, str]:
     return status_reference(read_jwt(flow.token.split("~")[0]).payload)
-
-
-def _one(url: str, query: str, *values: object) -> Any:
-    with psycopg.connect(url) as connection:
-        row = connection.execute(query, values).fetchone()
-    return row[0] if row else None
-
-
-def _run(environment: dict[str, str], *words: str, given: str = "") -> "subprocess.CompletedProcess[str]":
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=ROOT,
-        env=environment | {"PATH": os.environ["PATH"]},
-        input=given,
-        capture_output=True,
-        text=True,
-        timeout=120,
-    )
-
-
-def _manage(environment: dict[str, str], *words: str, given: str = "") -> None:
-    done = _run(environment, *words, given=given)
-    if done.returncode:
-        raise RuntimeError(f"{words}: {done.stdout}{done.stderr[-2000:]}")
-
-
-def _fails(environment: dict[str, str], *words: str) -> bool:
-    return _run(environment, *words).returncode == 1
