@@ -25,7 +25,10 @@ def main() -> int:
     except ValueError as error:
         parser.error(str(error))
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("The drills were ended."))  # as Ctrl+C does
-    outcomes = [told(outcome) for outcome in run(drills)]
+    outcomes = []
+    for outcome in run(drills):
+        report(outcome)
+        outcomes.append(outcome)
     print(table.markdown(outcomes))
     if chosen.write:
         table.write(outcomes)
@@ -39,11 +42,10 @@ def named(names: list[str]) -> list[Drill]:
     return [DRILLS[name] for name in names or DRILLS]
 
 
-def told(outcome: Outcome) -> Outcome:
-    """Prints an outcome at once, because all drills together take long."""
+def report(outcome: Outcome) -> None:
+    """Prints the results of a drill as soon as it ends, because all drills together take long."""
     for result in outcome.results:
         print(f"{outcome.drill.name} ({outcome.seconds:.0f} s): {result}", file=sys.stderr, flush=True)
-    return outcome
 
 
 if __name__ == "__main__":
