@@ -22,10 +22,12 @@ from infra import jobs, runs
 from infra.alarms import telling
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
+from infra.database.hung_database import bounded
 from infra.gauges import gauges
 from infra.models import Diagnosis
 from infra.outbound.calls import OutboundError
 
+PATIENCE = 10.0  # seconds that a check, or the storing of the findings, waits for the database
 PAUSE = 3.0  # seconds before a check is made again after a failure of the network
 EVERY = timedelta(minutes=10)
 LATE = 3 * EVERY  # after which the findings are too old
@@ -48,10 +50,10 @@ def examine(*, now: datetime) -> list[Diagnosis]:
         state, seen = State.NOW, ""
         with suppress(CommandError), runs.run(), runs.isolated("doctor_check_failed", check=name) as failed:
             try:
-                state, seen = check(now)
+                state, seen = _asked(check, now)
             except (OSError, OutboundError):  # perhaps one lost packet; the next run is later
                 sleep(PAUSE)
-                state, seen = check(now)
+                state, seen = _asked(check, now)
         seen = seen or f"This check fails: {', '.join(failed)}."
         todo = ALARMS[name].todo if state else ""
         found.append(Diagnosis(name=name, state=state, seen=seen, todo=todo, at=now))
@@ -62,9 +64,20 @@ def examine(*, now: datetime) -> list[Diagnosis]:
     return found
 
 
-@runs.recording("doctor")
+def _asked(check: Check, now: datetime) -> tuple[State, str]:
+    """What the check says; a database that does not answer is given up, and is the finding."""
+    with bounded(PATIENCE):
+        return check(now)
+
+
 def keep(found: Sequence[Diagnosis]) -> None:
     """Stores the findings in the place of the last ones, and tells the operator what has changed."""
+    with bounded(PATIENCE):
+        _keep(found)
+
+
+@runs.recording("doctor")
+def _keep(found: Sequence[Diagnosis]) -> None:
     with transaction.atomic():
         Diagnosis.objects.all().delete()
         Diagnosis.objects.bulk_create(found)

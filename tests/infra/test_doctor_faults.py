@@ -99,11 +99,12 @@ def test_an_archive_command_that_hangs_is_found_although_nothing_failed(server: 
     watching(server)
     (server.root / "archive_works").touch()
     with psycopg.connect(server.url, autocommit=True) as superuser:
-        superuser.execute("ALTER SYSTEM SET archive_command = 'sleep 600'")
+        superuser.execute("ALTER SYSTEM SET archive_command = 'touch ../archive_hangs; sleep 600'")
         superuser.execute("SELECT pg_reload_conf()")
     try:
-        while diagnosis.archive(timezone.now() + 6 * MINUTE)[0] == OK:  # the old command may still run
+        while not (server.root / "archive_hangs").exists():  # the old command may still run
             switch_wal(server)
+            time.sleep(0.05)
         assert diagnosis.archive(timezone.now())[0] == OK
         assert diagnosis.archive(timezone.now() + 6 * MINUTE)[0] == SOON
         assert diagnosis.archive(timezone.now() + 31 * MINUTE)[0] == NOW
@@ -227,3 +228,31 @@ def test_a_clock_with_which_no_connection_is_opened_is_named_as_the_reason(
     assert found["database"]["seen"] == "This check fails: WrongClockError."
     assert found["database"]["todo"].startswith("see clock, or ")
     assert found["migrations"]["todo"] == "see the check database first"
+
+
+def test_a_commit_that_waits_for_a_lost_standby_does_not_hold_the_doctor_up(
+    server: Cluster, tmp_path: Path
+) -> None:
+    """What it found is printed, although nothing can be stored."""
+    fresh = Cluster(server.bindir, synchronous_commit="on")
+    try:
+        environment = sandbox(fresh.url, tmp_path) | {"DATABASE_STANDBYS": "1"}
+        migrating = [sys.executable, "manage.py", "migrate", "--verbosity", "0"]
+        subprocess.run(migrating, cwd=ROOT, env=environment, check=True, capture_output=True)
+        with psycopg.connect(fresh.url, autocommit=True) as superuser:
+            superuser.execute("ALTER SYSTEM SET synchronous_standby_names = 'lost'")
+            superuser.execute("SELECT pg_reload_conf()")
+
+        done = subprocess.run(
+            [sys.executable, "manage.py", "doctor", "--json"],
+            cwd=ROOT,
+            env=environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+        )
+
+        found = {each["check"]: each["state"] for each in json.loads(done.stdout)["checks"]}
+        assert found["standby"] == "NOW"
+    finally:
+        fresh.stop()

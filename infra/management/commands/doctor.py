@@ -29,8 +29,6 @@ class Command(BaseCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         now = timezone.now()
         found = doctor.examine(now=now)
-        with suppress(Error, CommandError):  # as the findings or the log say
-            doctor.keep(found)
         worst = max(each.state for each in found)
         if options["json"]:
             names = ("check", "state", "seen", "todo")
@@ -39,6 +37,9 @@ class Command(BaseCommand):
         else:
             for name, state, seen, todo in map(_cells, found):
                 self.stdout.write(f"{state:<5} {name}: {seen}" + (f" To do: {todo}." if todo else ""))
+        self.stdout.flush()  # before a COMMIT that may wait for a standby that is gone
+        with suppress(Error, CommandError):  # as the findings or the log say
+            doctor.keep(found)
         if worst:
             sys.exit(worst)
 
