@@ -2,6 +2,7 @@
 
 from tools.mutants.tables import (
     addresses,
+    alarms_and_emergencies,
     answers,
     audit,
     clients,
@@ -60,6 +61,7 @@ _PARTS = (
     operators,
     second_factor,
     audit,
+    alarms_and_emergencies,
     settings_and_headers,
     identities,
     stripe_identity,
