@@ -12,6 +12,7 @@ import ssl
 import subprocess
 import sys
 import tomllib
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
@@ -229,7 +230,9 @@ def _under_load(site: Site, mail: Mail) -> Result:
     count = reckon(crowd.flows, where.url, where.party(), lambda url: document(where, url))
     result = Result(f"a cluster from {OLD} to {NEW}, and back", count)
     result.untroubled()
-    signed_in = sum(flow.outcome is Outcome.ANSWERED and not flow.server_errors for flow in came)
-    result.target(signed_in == len(came), f"{signed_in} of {len(came)} newcomers signed in")
+    others = [flow for flow in came if flow.outcome is not Outcome.ANSWERED or flow.server_errors]
+    result.target(not others, f"{len(came) - len(others)} of {len(came)} newcomers signed in")
+    for page, count in Counter(flow.last_page or "no end in time" for flow in others).items():
+        result.said.append(f"{count} newcomers: {page}")
     result.said.append(", ".join(took))
     return result
