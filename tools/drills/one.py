@@ -7,7 +7,8 @@ stops what it started.
 import signal
 import sys
 import traceback
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing
 from pathlib import Path
 from pkgutil import resolve_name
 from types import FrameType
@@ -21,7 +22,7 @@ from tools.drills.results import Result, unfinished
 LONGEST = 3600  # seconds; no drill takes so long
 
 
-def results(run: Callable[[Place], Iterator[Result]]) -> Iterator[Result]:
+def results(run: Callable[[Place], Iterator[Result]]) -> Generator[Result, None, None]:
     """The results of this drill, each as soon as it is there."""
     try:
         with place() as where:
@@ -43,8 +44,9 @@ def _end(_: int, frame: FrameType | None) -> None:
 def main(reference: str, file: str) -> None:
     signal.signal(signal.SIGTERM, _end)
     relying_party.FRESH = LONGEST  # the answers of a drill are verified when it has ended
-    with Path(file).open("a") as written:
-        for result in results(resolve_name(reference)):
+    # `closing` cleans up also when the signal comes while a result is written.
+    with Path(file).open("a") as written, closing(results(resolve_name(reference))) as found:
+        for result in found:
             print(result.to_json(), file=written, flush=True)
 
 
