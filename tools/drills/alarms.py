@@ -27,6 +27,8 @@ from tools.drills.standby import Standby
 LOOK_EVERY = 10.0  # seconds
 RUN_TAKES = 30.0  # seconds that a run of the doctor may take on a busy machine
 DOCUMENT = ROOT / "docs" / "faults.md"
+# It hangs as long as this file stands beside the folder of the data.
+ARCHIVES = "while test -e ../archive_hangs; do sleep 1; done"
 BEGIN, END = "<!-- written by `python -m tools.drills.alarms --write` -->", "<!-- end of what was told -->"
 
 
@@ -128,13 +130,10 @@ def kept_wal(service: Service) -> Iterator[None]:
 
 def hanging_archive(service: Service) -> Iterator[None]:
     hangs = service.server.root / "archive_hangs"
-    service.setting("archive_command", "touch ../archive_hangs; sleep 3600")
-    while not hangs.exists():
-        service.sql("CREATE TABLE written (); DROP TABLE written; SELECT pg_switch_wal()")
-        sleep(0.1)
+    hangs.touch()
+    service.sql("CREATE TABLE written (); DROP TABLE written; SELECT pg_switch_wal()")
     yield
-    service.setting("archive_command", "true")
-    subprocess.run(["pkill", "-f", "^sleep 3600$"], check=False)
+    hangs.unlink()
 
 
 def removed_line(service: Service) -> Iterator[None]:
@@ -190,7 +189,7 @@ def running(where: Place) -> Iterator[Service]:
     """The service, with a standby and everything that the checks need to be well."""
     with ExitStack() as stack:
         tcp = {"listen_addresses": "127.0.0.1"}
-        server = Cluster(where.bindir, archive_mode="on", archive_command="true", **tcp)
+        server = Cluster(where.bindir, archive_mode="on", archive_command=ARCHIVES, **tcp)
         stack.callback(server.stop)
         where.fill(server, "service")
         url = database(server.url, "service")
@@ -216,8 +215,8 @@ def running(where: Place) -> Iterator[Service]:
 def table(rows: list[tuple[Fault, float, list[str]]], before: dict[str, str]) -> str:
     open_before = ", ".join(f"`{name}`" for name, state in before.items() if state != "ok") or "nothing"
     lines = [
-        f"Measured on {date.today().isoformat()}, with a look every {LOOK_EVERY:.0f} seconds. Before the faults "
-        f"the doctor told {open_before}, because {HOST} is no real host.",
+        f"Measured on {date.today().isoformat()}, with a look every {LOOK_EVERY:.0f} seconds. Before it the "
+        f"doctor told {open_before}, because {HOST} is no real host.",
         "",
         "| fault | told as | its limit | told after | and besides |",
         "|---|---|--:|--:|---|",
