@@ -2,9 +2,11 @@
 
 import json
 import secrets
+from base64 import b64decode
 from datetime import datetime, timedelta
 from typing import Any
 
+from cryptography import x509
 from django.conf import settings
 
 from infra import runs
@@ -16,6 +18,7 @@ from infra.outbound.targets import is_unicast
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_key_of
 from keys.key_set import PublishedKey
+from keys.statements import vouched_for
 from presentation.jobs import DUE
 from presentation.metadata import JWKS_PATH
 from presentation.metrics import overdue_webhooks
@@ -52,16 +55,34 @@ def presentation(now: datetime) -> tuple[State, str]:
         now=now,
         rounding=1,
     )
-    policy = TrustPolicy(issuer, vct, _published(key).get)
+    published = _published_keys()
+    policy = TrustPolicy(issuer, vct, _by_id(published, key).get)
     policy.verify(minted, audience=issuer, nonce=nonce, now=now, passed=lambda check: None)
+    _refuse_chain_of_another(published[key.kid], now)
     return State.OK, "One was signed, and verified with the published keys."
 
 
-def _published(key: IssuerKey) -> dict[str, PublishedKey]:
-    """The keys of the published set, by their ids."""
+def _published_keys() -> dict[str, dict[str, Any]]:
+    """The keys of the published set as JSON Web Keys, by their ids."""
     keys = json.loads(outbound.get(settings.BASE_URL + JWKS_PATH, accept="application/json").body)["keys"]
-    facts = ((jwk["kid"], public_key_of(jwk), tuple(jwk["x5c"][:-1])) for jwk in keys)
-    return {each[0]: PublishedKey(*each, key.not_after) for each in facts}
+    return {jwk["kid"]: jwk for jwk in keys}
+
+
+def _by_id(published: dict[str, dict[str, Any]], key: IssuerKey) -> dict[str, PublishedKey]:
+    return {
+        kid: PublishedKey(kid, public_key_of(jwk), tuple(jwk["x5c"][:-1]), key.not_after)
+        for kid, jwk in published.items()
+    }
+
+
+def _refuse_chain_of_another(jwk: dict[str, Any], now: datetime) -> None:
+    """Raises StatementError if the certificates do not lead to their root or name another host than BASE_URL.
+
+    Relying parties that trust the root refuse such a presentation, as after a change of BASE_URL.
+    """
+    *chain, root = jwk["x5c"]
+    anchor = x509.load_der_x509_certificate(b64decode(root))
+    vouched_for({"x5c": chain}, settings.BASE_URL, roots=[anchor], at=now)
 
 
 def client_secrets(now: datetime) -> tuple[State, str]:
