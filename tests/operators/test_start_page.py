@@ -171,12 +171,20 @@ def test_what_the_doctor_found_is_shown_the_worst_first(signing_key: Any) -> Non
         Diagnosis(name="disk", state=0, seen="Enough.", todo="", at=timezone.now()),
     ]
     doctor.keep(found)
+    runs.record(runs.WORKER, now=timezone.now())
     page = start_page("Keys")
     said = panel(page, "doctor")
     assert said.endswith("Now: mail: It fails. To do: look. tls: It ends. To do: renew it.")
     assert '<section class="panel doctor waits"' in page
     doctor.keep(found[2:])
     assert "All checks of manage.py doctor pass." in panel(start_page("Audit (read only)"), "doctor")
+
+
+def test_a_worker_that_is_away_is_seen_before_the_doctor_could_say_so(signing_key: Any) -> None:
+    runs.record("doctor", now=timezone.now())
+    runs.record(runs.WORKER, now=timezone.now() - timedelta(minutes=3))
+    said = panel(start_page("Keys"), "doctor").replace("\N{NO-BREAK SPACE}", " ")
+    assert "Now: No worker was seen for 3 minutes: does manage.py worker run?" in said
 
 
 def test_a_doctor_that_does_not_run_is_due_now(signing_key: Any) -> None:
