@@ -22,6 +22,9 @@ from django.db import connection
 
 from tools.benchmarks.browsers import ORIGIN
 
+# Before a command: it hears SIGINT although a suite that runs in the background was started with it ignored.
+INTERRUPTIBLE = ("env", "--default-signal=INT")
+
 ROOT = Path(__file__).resolve().parent.parent
 LONGEST = 60  # seconds for one command
 

@@ -21,6 +21,7 @@ from psycopg.conninfo import make_conninfo
 from tests.deployment_check import production_environment
 from tests.environment_files import as_a_shell_reads, as_compose_reads, as_kubernetes_reads, as_systemd_reads
 from tests.own_databases import manage
+from tests.processes import INTERRUPTIBLE
 from tests.programs import nginx
 from tests.project_copy import ROOT
 from tests.warm_start import run
@@ -400,7 +401,7 @@ def signalled(
     folder: Path, form: str, made: Path, *, step: int, number: signal.Signals
 ) -> subprocess.CompletedProcess[str]:
     """A run into `made` that gets a signal at this step; one without the packages, which is quick."""
-    program = [sys.executable, "-I", "-c", SIGNAL, str(made), str(step), str(int(number))]
+    program = [*INTERRUPTIBLE, sys.executable, "-I", "-c", SIGNAL, str(made), str(step), str(int(number))]
     return subprocess.run([*program, *words_for(folder, form, made)], capture_output=True, text=True)
 
 
@@ -473,17 +474,19 @@ def test_other_accounts_may_open_files_of_the_folder_that_belong_to_them(
 def test_the_role_and_the_database(setup: Setup, tmp_path: Path) -> None:
     assert setup("systemd").returncode == 0
     made, name = tmp_path / "made", f"own_{secrets.token_hex(6)}"
-    role, database = (made / "database.sql").read_text().replace("presentation", name).splitlines()
+    statements = (made / "database.sql").read_text().replace("presentation", name).splitlines()
     main = os.environ["DATABASE_URL"]
     url = urlsplit(as_a_shell_reads(made / "environment")["DATABASE_URL"].replace("presentation", name))
     new = make_conninfo(main, user=url.username, password=url.password, dbname=url.path[1:])
     with psycopg.connect(main, autocommit=True) as superuser:
         try:
-            superuser.execute(role.encode())
-            superuser.execute(database.encode())
+            for statement in statements:
+                superuser.execute(statement.encode())
             with psycopg.connect(new) as connection:
                 connection.execute("CREATE SCHEMA of_the_owner")
                 assert connection.info.encoding == "utf-8"
+                sees = "SELECT pg_has_role('pg_monitor', 'USAGE')"
+                assert connection.execute(sees).fetchone() == (True,)  # the standbys, for the doctor
         finally:
             superuser.execute(f"DROP DATABASE IF EXISTS {name} WITH (FORCE)".encode())
             superuser.execute(f"DROP ROLE IF EXISTS {name}".encode())

@@ -224,6 +224,7 @@ OF_DJANGO = {
     "infra.database.diagnosis",  # a part of the next one
     "infra.diagnosis",
     "infra.models",
+    "infra.management.commands.accept_audit_gap",
     "infra.management.commands.changepassword",
     "infra.management.commands.createsuperuser",
     "infra.management.commands.doctor",
@@ -242,7 +243,7 @@ FOR_EVERY_CALL = {"infra.outbound.retry_after"}
 # `config` collects the metrics of every app, and no other app needs these.
 MEASURED = {"infra.mail.metrics"}
 # What operators of every app do is recorded. Only commands verify and sign the record.
-FOR_THE_RECORD = {"infra.audit.heads", "infra.audit.verification"}
+FOR_THE_RECORD = {"infra.audit.gaps", "infra.audit.heads", "infra.audit.verification"}
 
 
 def test_what_is_in_infra_serves_two_apps() -> None:

@@ -152,7 +152,7 @@ def test_the_doctor_says_which_file_the_worker_cannot_use(settings: Any, folder:
     assert seen.startswith(
         f"CERTIFICATE_COMMAND names {folder}/none, which the worker runs: there is no file"
     )
-    assert diagnosis.CHECKS["files"][0] is diagnosis.files
+    assert diagnosis.CHECKS["files"] is diagnosis.files
 
 
 @needs_root

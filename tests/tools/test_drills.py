@@ -17,6 +17,7 @@ import pytest
 import yaml
 from django.conf import settings
 
+from tests.processes import INTERRUPTIBLE
 from tests.tools import small_drills
 from tests.tools.small_drills import counted
 from tools.benchmarks.sites import ROOT, children
@@ -131,17 +132,18 @@ def test_a_process_that_a_drill_left_running_is_ended_and_named_and_its_folders_
 @pytest.mark.postgresql
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_the_drills_can_be_ended_and_leave_nothing_behind(number: signal.Signals) -> None:
-    with subprocess.Popen([sys.executable, "-m", "tools.drills", "worker"], cwd=ROOT) as process:
+    command = [*INTERRUPTIBLE, sys.executable, "-m", "tools.drills", "worker"]
+    with subprocess.Popen(command, cwd=ROOT) as process:
         patroni.until(lambda: bool(children(process.pid)), "no drill starts")
         [drill] = children(process.pid)
-        command = Path(f"/proc/{drill}/cmdline")
-        patroni.until(lambda: b"tools.drills.one" in command.read_bytes(), "no drill starts")
-        results = Path(command.read_bytes().decode().rstrip("\0").split("\0")[-1])
+        words = Path(f"/proc/{drill}/cmdline")
+        patroni.until(lambda: b"tools.drills.one" in words.read_bytes(), "no drill starts")
+        results = Path(words.read_bytes().decode().rstrip("\0").split("\0")[-1])
         assert results.exists()
         process.send_signal(number)
 
     assert process.returncode not in (0, -signal.SIGTERM)
-    assert not command.exists()
+    assert not words.exists()
     assert not results.parent.exists()
 
 
