@@ -29,6 +29,7 @@ _LIST = re.compile(r"(?<=/status-lists/)[1-9][0-9]{0,3}\b")  # the number of a l
 _PLACE = re.compile(r"(?<![\w/.])[0-9]{1,3}/[0-9]{1,7}(?![\w/.])")  # list and index in the admin
 _FINGERPRINT = re.compile(r"(?<![0-9A-F:])(?:[0-9A-F]{2}[ :]){15,}[0-9A-F]{2}(?![0-9A-F:])")
 _CASE_NUMBER = re.compile(r"(?<![\w-])[2-9A-HJKMNP-TVWXYZ]{4}-[2-9A-HJKMNP-TVWXYZ]{4}(?![\w-])")
+_RESET_CODE = re.compile(r"(?<=<pre>)[a-z2-7]{4}(?:-[a-z2-7]{4}){3}(?=</pre>)")
 _DATABASE_SIZE = re.compile(r"(?<=\ndatabase_bytes )[0-9.e+]+")
 _QR_CODE = re.compile(r'(?<=<path stroke="#000" d=")[^"]+')
 _STARRED = re.compile(r"(?<![\w./+=-])[\w./+=-]{0,80}\*{4,}")  # what Django shows of a password
@@ -61,6 +62,7 @@ class Masks:
         text = _CASE_NUMBER.sub("‹case number›", text)
         text = _DATABASE_SIZE.sub("‹size›", text)
         text = _QR_CODE.sub("‹QR code›", text)
+        text = _RESET_CODE.sub("‹code›", text)
         text = _STARRED.sub("‹stars›", text)
         text = _PLACE.sub("‹list›/‹index›", text)
         text = _FINGERPRINT.sub("‹fingerprint›", text)
