@@ -22,7 +22,7 @@ SETUP = ("--for", "compose", "--answers", "answers")
 KEY_SETS = ("/openid-connect/jwks", "/statements/jwks")
 BACKUP_SEEN = """
 from django.utils.timezone import now
-from infra import diagnosis
+from infra.database import diagnosis
 print(diagnosis.backup(now()))
 """
 
