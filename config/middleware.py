@@ -213,7 +213,7 @@ def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, A
 
 
 def _outcome(facts: dict[str, Any]) -> str:
-    """What a limit refuses is no error of ours, although the relying party gets the code of one."""
+    """A limit that refuses a request is not our fault, although the relying party gets an error code."""
     return TOO_MANY if "limited" in facts else facts.get("error", "shared")
 
 

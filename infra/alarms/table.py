@@ -305,8 +305,7 @@ _DATABASE = (
     ),
     Alarm(
         "disks_of_all_machines",
-        "what is left of a disk that node_exporter sees; PostgreSQL with a full disk ends and does not start "
-        "again",
+        "what is left of a disk that node_exporter sees",
         "make room on that machine before the disk is full: with its data on a full disk PostgreSQL ends at "
         "the next checkpoint and does not start again. Needs node_exporter on the database's machine",
         now=10,
