@@ -1,7 +1,6 @@
 """System checks of the database and of files, most of them only in `manage.py check --deploy`."""
 
 from collections.abc import Callable
-from datetime import timedelta
 from typing import Any, TypeVar
 
 from django.conf import settings
@@ -9,15 +8,13 @@ from django.core.checks import CheckMessage, Error, Info, Tags, Warning, registe
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DEFAULT_DB_ALIAS, connection, connections, transaction
 from django.db import Error as DatabaseError
-from django.utils.timezone import now
 
-from infra import named_files, runs
+from infra import named_files
 from infra.database.database_mark import ForeignDatabaseError, compare
 from infra.database.outages import means_away, means_no_table
 from infra.database.poolers import runs_statements_forever
 
 Row = TypeVar("Row")
-HOUR, DAY = timedelta(hours=1), timedelta(days=1)
 
 
 @register()
@@ -85,24 +82,6 @@ def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     except DatabaseError:
         pass  # other checks report it
     return found
-
-
-@register(Tags.security, deploy=True)
-def regular_commands(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
-    """Names commands that have not run for a day. Queries the database, if there is one.
-
-    Gives no warning, because `deploy/systemd` would not start the service with one.
-    """
-    ages = from_database(lambda: list(runs.ages(now=now()).items()))
-    return [
-        Info(
-            f"{command} has not run for {age // HOUR} hours: {runs.COMMANDS[command]}.",
-            hint="Does manage.py worker run? See docs/reference.md.",
-            id="infra.I002",
-        )
-        for command, age in ages or ()
-        if age > DAY
-    ]
 
 
 def from_database(query: Callable[[], list[Row]]) -> list[Row] | None:
