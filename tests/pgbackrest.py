@@ -28,11 +28,24 @@ def after_a_restore(environment: Mapping[str, str], moment: str, log: Path) -> s
     script = re.sub("MOMENT='.*?'", f"MOMENT='{moment}'", BLOCKS[1].replace("# ", "")).replace(
         "cat log", f"cat {log}"
     )
+    return _shell(environment, script)
+
+
+def accept_the_gap(environment: Mapping[str, str], codes: Mapping[str, str]) -> str:
+    """What the command of docs/operate.md prints with which two operators accept the gap after a restore."""
+    (command,) = re.findall("manage.py accept_audit_gap .*", BLOCKS[2])
+    for operator in codes:
+        command = command.replace("<user name>", operator, 1)
+    return _shell(environment, command, given="".join(f"{code}\n" for code in codes.values()))
+
+
+def _shell(environment: Mapping[str, str], script: str, *, given: str = "") -> str:
     begins = f"set -eo pipefail; manage.py() {{ '{sys.executable}' manage.py \"$@\"; }}\n"
     done = subprocess.run(
         ["bash", "-c", begins + script],
         cwd=ROOT,
         env={**environment, "PATH": os.environ["PATH"]},
+        input=given,
         capture_output=True,
         text=True,
         timeout=PATIENCE,

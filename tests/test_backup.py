@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.colleagues import operators_with_codes
 from tests.deployment_check import production_environment
 from tests.own_databases import ROOT, manage, own_database
-from tests.pgbackrest import after_a_restore
+from tests.pgbackrest import accept_the_gap, after_a_restore
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.slow]
 SECTION = (
@@ -32,7 +33,6 @@ def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: 
     key, folder, log = (tmp_path / name for name in ("audit.pem", "audit", "log"))
     subprocess.run(["openssl", "genpkey", "-algorithm", "ed25519", "-out", key], check=True)
     folder.mkdir()
-    (folder / "audit-2026-11-26.jsonl").touch()
     log.touch()
     audit = {"AUDIT_KEY_FILE": str(key), "AUDIT_FOLDER": str(folder)}
     environment = production_environment() | audit
@@ -41,17 +41,24 @@ def test_a_database_is_restored_from_its_backup_and_has_the_same_keys(tmp_path: 
             assert manage(environment | {"DATABASE_URL": before}, *words).returncode == 0
         keys = manage(environment | {"DATABASE_URL": before}, "list_signing_keys").stdout
 
+        codes = operators_with_codes(environment | {"DATABASE_URL": before}, "anna", "ben")
         shell(dump, before, tmp_path)
         words = record.replace("presentation.dump", str(tmp_path / "presentation.dump")).split("manage.py ")[
             1
         ]
         assert "ended on" in manage(environment | {"DATABASE_URL": before}, *words.split()).stdout
+        for later in (["reset_second_factor", "anna", "--reason", "ticket 17"], ["sign_audit_record"]):
+            assert manage(environment | {"DATABASE_URL": before}, *later).returncode == 0
         shell(restore, after, tmp_path)
         shell(analyze, after, tmp_path)
         mounted = folder.stat().st_ino
         after_a_restore(environment | {"DATABASE_URL": after}, "2026-11-26 12:00:00+00", log)
         assert folder.stat().st_ino == mounted  # a mount point can neither be renamed nor made anew
-        assert [path.name for path in folder.glob("before-*/*")] == ["audit-2026-11-26.jsonl"]
+        restored = environment | {"DATABASE_URL": after}
+        assert manage(restored, "sign_audit_record").returncode == 1
+        assert "Gap 1 is signed" in accept_the_gap(restored, codes)
+        assert manage(restored, "sign_audit_record").returncode == 0
+        assert "Restore, case 4711" in manage(restored, "verify_audit_record").stdout
         assert "staged" in keys
         assert manage(environment | {"DATABASE_URL": after}, "list_signing_keys").stdout == keys
 
