@@ -215,7 +215,7 @@ def running(where: Place) -> Iterator[Service]:
 def table(rows: list[tuple[Fault, float, list[str]]], before: dict[str, str]) -> str:
     open_before = ", ".join(f"`{name}`" for name, state in before.items() if state != "ok") or "nothing"
     lines = [
-        f"Measured on {date.today().isoformat()}, with a look every {LOOK_EVERY:.0f} seconds. Before it the "
+        f"Measured on {date.today().isoformat()}, with {LOOK_EVERY:.0f} seconds between looks. Before it the "
         f"doctor told {open_before}, because {HOST} is no real host.",
         "",
         "| fault | told as | its limit | told after | and besides |",
