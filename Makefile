@@ -73,7 +73,8 @@ presentations: install
 ESLINT := tests/node/node_modules/.bin/eslint
 # mypy and makemigrations read the settings.
 lint: export ENVIRONMENT := sandbox
-lint: install ## ruff, mypy, djlint, ESLint, missing migrations, Django's deployment checks, translations
+lint: install ## messages of commits, ruff, mypy, djlint, ESLint, missing migrations, Django's deployment checks, translations
+	$(PY) -m tools.commit_messages
 	$(VENV)/bin/ruff check .
 	$(VENV)/bin/ruff format --check .
 	$(VENV)/bin/mypy
