@@ -1,6 +1,5 @@
 """The format of times for operators and machines, and of durations. Pure."""
 
-import re
 from datetime import UTC, date, datetime, timedelta
 from typing import TypeVar
 
@@ -26,12 +25,6 @@ def in_words(period: timedelta) -> str:
     if rest or not found:
         raise ValueError(period)
     return " ".join(found)
-
-
-def from_words(text: str) -> timedelta:
-    """The duration that `in_words` wrote."""
-    parts = re.findall(r"(\d+) (\w+?)s?\b", text)
-    return sum((timedelta(**{f"{unit}s": int(count)}) for count, unit in parts), timedelta(0))
 
 
 def years_before(day: Day, years: int) -> Day:

@@ -51,8 +51,8 @@ MUTANTS = (
     mutant(
         "limits: strangers get more guesses at a mailbox than they may",
         "config/limits.py",
-        "in 1 day 10 minutes, at most 20 |",
-        "in 1 day 10 minutes, at most 2000 |",
+        "        highest=20,\n",
+        "        highest=2000,\n",
         "config/test_limits.py::test_strangers_never_get_more_than_a_hundred_guesses_for_a_mailbox_in_a_day",
     ),
     mutant(
