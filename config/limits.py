@@ -3,6 +3,10 @@
 `infra.limits` counts. The module that uses a limit asks for it by its purpose (`Limit.from_settings`). The
 table in docs/reference.md is written from this. It leaves out the rolling limits with `most=1`, which are
 leases and pauses; their numbers are in the modules that use them.
+
+A limit is named "what-per-whom", where a client is a client address. Some names do not say per whom, and
+stay, because operators have them in LIMITS. A count is stored under the name of its limit, so a limit with a
+new name counts from zero after an upgrade.
 """
 
 from dataclasses import dataclass
@@ -46,7 +50,7 @@ class Setting:
 
 SETTINGS = (
     Setting(
-        "requests-of-strangers",
+        "unauthenticated-requests-per-client",
         most=300,
         window=timedelta(minutes=15),
         changed_by=REQUESTS_PER_CLIENT,
@@ -58,7 +62,7 @@ SETTINGS = (
             "Everybody who begins without being signed in counts once. Beyond it a page says so, until the "
             "quarter of an hour is over; its link back brings the relying party `temporarily_unavailable`."
         ),
-        also=("request-objects-fetched",),
+        also=("request-objects-per-client",),
     ),
     Setting(
         "codes-per-client",
@@ -260,7 +264,7 @@ SETTINGS = (
         what="searches in the support view, for each operator",
     ),
     Setting(
-        "pushes_of_client",
+        "pushes-per-relying-party",
         most=1200,
         window=timedelta(minutes=1),
         changed_by=CALLS_PER_RELYING_PARTY,
@@ -271,24 +275,24 @@ SETTINGS = (
         ),
         shared=CALLED_BY_SERVERS,
         also=(
-            "pushes_of_address",
-            "codes_of_address",
-            "codes_of_client",
-            "verifications_of_client",
-            "outcomes_of_client",
+            "pushes-per-client",
+            "code-exchanges-per-client",
+            "code-exchanges-per-relying-party",
+            "verifications-per-relying-party",
+            "outcomes-per-relying-party",
         ),
     ),
     Setting(
-        "token_requests_of_address",
+        "token-requests-per-client",
         most=300,
         window=timedelta(minutes=1),
         changed_by=CALLS_PER_RELYING_PARTY,
         what="requests for access tokens, and requests with a refused access token, for each client address",
         shared=CALLED_BY_SERVERS,
-        also=("refused_tokens_of_address",),
+        also=("refused-tokens-per-client",),
     ),
     Setting(
-        "token_requests_of_client",
+        "token-requests-per-relying-party",
         most=120,
         window=timedelta(minutes=1),
         changed_by=CALLS_PER_RELYING_PARTY,
@@ -304,7 +308,7 @@ SETTINGS = (
             "each client address"
         ),
         shared=COUNTED_BY_EMAIL,
-        also=("developer-letters-of-client",),
+        also=("developer-letters-per-email-and-client",),
     ),
     Setting(
         "developer-letters-per-client",
@@ -332,7 +336,7 @@ SETTINGS = (
         what="sandbox only: e-mails to developers with new browsers, for all together",
     ),
     Setting(
-        "self-registrations-by-owner",
+        "self-registrations-per-developer",
         most=10,
         window=timedelta(days=1),
         changed_by=NOTHING,
@@ -340,7 +344,7 @@ SETTINGS = (
         also=("self-registration-secrets",),
     ),
     Setting(
-        "self-registrations-by-client",
+        "self-registrations-per-client",
         most=20,
         window=timedelta(days=1),
         changed_by=LIMITS,
@@ -371,6 +375,7 @@ SETTINGS = (
         shared="The wallet itself posts them, so everybody who tries the playground counts.",
     ),
 )
+FORMER_NAMES = {"self-registrations-by-client": "self-registrations-per-client"}  # still accepted in LIMITS
 CHANGEABLE = {each.purpose: each for each in SETTINGS if each.changed_by == LIMITS}
 
 
@@ -391,6 +396,7 @@ def _by_name() -> dict[str, int]:
     found: dict[str, int] = {}
     for pair in variables.listed("LIMITS"):
         name, _equals, number = (part.strip() for part in pair.partition("="))
+        name = FORMER_NAMES.get(name, name)
         if name not in CHANGEABLE:
             known = ", ".join(sorted(CHANGEABLE))
             raise ImproperlyConfigured(f"LIMITS: {name[:60]!r} cannot be changed. These can: {known}.")

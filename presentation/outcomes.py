@@ -22,7 +22,7 @@ from presentation.requests.delivery.deliveries import Standing
 from wallet.credential.credentials import TOKEN_LIFETIME
 from wallet.status_lists import standing
 
-PER_CLIENT = Limit.from_settings("outcomes_of_client")
+PER_RELYING_PARTY = Limit.from_settings("outcomes-per-relying-party")
 
 _TOKEN = Interaction.Outcome.TOKEN
 
@@ -49,7 +49,7 @@ DELIVERIES = {
 
 def outcome_of(nonce: str, *, client_id: str, now: datetime) -> dict[str, Any]:
     """The members of the answer; raises MachineError or LimitReachedError."""
-    PER_CLIENT.take(client_id, now=now)
+    PER_RELYING_PARTY.take(client_id, now=now)
     interaction = _interaction(client_id, nonce)
     if interaction is None:
         # It made none, or it is deleted, or no browser has brought it yet: the answer does not tell which.

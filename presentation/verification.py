@@ -27,7 +27,7 @@ from wallet.sd_jwt.issuance import SdJwtError
 LONGEST = 262_144  # bytes; twice the longest presentation with the longest transaction data
 _KB_AUD = {"name": "kb-aud", "result": "passed"}  # it was made for the caller
 # The same limit as for pushed requests: a relying party may send every answer of every holder.
-PER_CLIENT = Limit.from_settings("verifications_of_client")
+PER_RELYING_PARTY = Limit.from_settings("verifications-per-relying-party")
 
 
 @dataclass(frozen=True, repr=False)
@@ -92,7 +92,7 @@ def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict
     A presentation for another client is not valid. Several presentations are valid together. Raises
     MachineError if the request names another client.
     """
-    PER_CLIENT.take(client_id, now=now)
+    PER_RELYING_PARTY.take(client_id, now=now)
     if asked.client_id not in ("", client_id):
         own = CertifiedClientID.objects.filter(relying_party__client_id=client_id)
         if not own.filter(client_id=asked.client_id).exists():

@@ -10,15 +10,15 @@ from presentation.entrances.context import ExchangeContext
 from presentation.openid_connect import codes
 from presentation.relying_parties.authentication.authentication import authenticate
 
-PER_ADDRESS = Limit.from_settings("codes_of_address")
-PER_CLIENT = Limit.from_settings("codes_of_client")
+PER_CLIENT_ADDRESS = Limit.from_settings("code-exchanges-per-client")
+PER_RELYING_PARTY = Limit.from_settings("code-exchanges-per-relying-party")
 
 log = structlog.get_logger(__name__)
 
 
 def count_address(context: ExchangeContext) -> None:
     """Limits the exchanges of a network address."""
-    PER_ADDRESS.take(context.network_address, now=context.now)
+    PER_CLIENT_ADDRESS.take(context.network_address, now=context.now)
 
 
 def authenticate_client(context: ExchangeContext) -> None:
@@ -28,7 +28,7 @@ def authenticate_client(context: ExchangeContext) -> None:
 
 def count_client(context: ExchangeContext) -> None:
     """Limits the exchanges of a client."""
-    PER_CLIENT.take(context.party.client_id, now=context.now)
+    PER_RELYING_PARTY.take(context.party.client_id, now=context.now)
 
 
 def find_code(context: ExchangeContext) -> None:

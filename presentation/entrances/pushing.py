@@ -22,8 +22,8 @@ from presentation.scopes import catalogue
 
 # A relying party may push every request of every holder from one address, so this is four times the limit
 # for access tokens.
-PER_ADDRESS = Limit.from_settings("pushes_of_address")
-PER_CLIENT = Limit.from_settings("pushes_of_client")
+PER_CLIENT_ADDRESS = Limit.from_settings("pushes-per-client")
+PER_RELYING_PARTY = Limit.from_settings("pushes-per-relying-party")
 REFUSALS = (AuthorizationError, UntrustedRequestError, RequestObjectError, KeysUnderWayError)
 _OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}
 
@@ -32,7 +32,7 @@ log = structlog.get_logger(__name__)
 
 def count_address(context: PushContext) -> None:
     """Limits the pushes of a network address."""
-    PER_ADDRESS.take(context.network_address, now=context.now)
+    PER_CLIENT_ADDRESS.take(context.network_address, now=context.now)
 
 
 def authenticate_client(context: PushContext) -> None:
@@ -52,7 +52,7 @@ def authenticate_client(context: PushContext) -> None:
 
 def count_client(context: PushContext) -> None:
     """Limits the pushes of a client."""
-    PER_CLIENT.take(context.party.client_id, now=context.now)
+    PER_RELYING_PARTY.take(context.party.client_id, now=context.now)
 
 
 def read_request(context: PushContext) -> None:

@@ -42,7 +42,7 @@ NONCE_USED = "nonce was used before; every request needs a fresh one"
 COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
 # address; generously, because a whole company may share one. Signed-in holders are not counted.
-UNAUTHENTICATED = Limit.from_settings("requests-of-strangers")
+UNAUTHENTICATED = Limit.from_settings("unauthenticated-requests-per-client")
 
 
 class InteractionGoneError(LookupError):

@@ -12,12 +12,12 @@ from presentation.webhooks import delivery
 from presentation.webhooks.models import WebhookEvent
 from sandbox.desk.recording import keep
 from sandbox.models import Step
-from sandbox.self_service.self_registrations import CHANGES_BY_OWNER
+from sandbox.self_service.self_registrations import CHANGES_PER_DEVELOPER
 
 
 def send_test(party: RelyingParty, owner: str, *, reference: str, now: datetime) -> None:
     """Posts a webhook of the type `webhook.test`, which is not tried again; raises LimitReachedError."""
-    CHANGES_BY_OWNER.take(owner, now=now)
+    CHANGES_PER_DEVELOPER.take(owner, now=now)
     data = {"client_id": party.client_id, "nonce_sha256": "0" * 64}  # members that every webhook has
     message = {"type": "webhook.test", "timestamp": iso(now), "data": data}
     event = WebhookEvent(id=uuid.uuid4(), body=json.dumps(message))

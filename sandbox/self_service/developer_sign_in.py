@@ -35,7 +35,7 @@ SESSION_LIFETIME = timedelta(hours=2)
 LETTERS_PER_BROWSER = Limit.from_settings("developer-letters-per-browser")
 # A twentieth of LETTERS_IN_ALL, so that a few client addresses cannot use that up.
 LETTERS_PER_CLIENT = Limit.from_settings("developer-letters-per-client")
-LETTERS_PER_EMAIL_AND_CLIENT = Limit.from_settings("developer-letters-of-client")
+LETTERS_PER_EMAIL_AND_CLIENT = Limit.from_settings("developer-letters-per-email-and-client")
 LETTERS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-email-and-day")
 LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)

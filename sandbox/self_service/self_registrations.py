@@ -30,10 +30,10 @@ log = structlog.get_logger(__name__)
 KEPT = timedelta(days=90)
 MOST_OF_ONE_OWNER = 5
 MOST_IN_ALL = 2000
-MADE_BY_OWNER = Limit.from_settings("self-registrations-by-owner")
-MADE_BY_CLIENT = Limit.from_settings("self-registrations-by-client")
-SECRETS_BY_OWNER = Limit.from_settings("self-registration-secrets")
-CHANGES_BY_OWNER = Limit.from_settings("self-registration-changes")
+REGISTRATIONS_PER_DEVELOPER = Limit.from_settings("self-registrations-per-developer")
+REGISTRATIONS_PER_CLIENT = Limit.from_settings("self-registrations-per-client")
+SECRETS_PER_DEVELOPER = Limit.from_settings("self-registration-secrets")
+CHANGES_PER_DEVELOPER = Limit.from_settings("self-registration-changes")
 
 
 def registered_by(owner: str) -> QuerySet[RelyingParty]:
@@ -51,8 +51,8 @@ def register(owner: str, details: dict[str, Any], *, client: str, now: datetime)
     """
     _check_numbers(owner)
     check(owner, details)
-    MADE_BY_CLIENT.take(client, now=now)
-    MADE_BY_OWNER.take(owner, now=now)
+    REGISTRATIONS_PER_CLIENT.take(client, now=now)
+    REGISTRATIONS_PER_DEVELOPER.take(owner, now=now)
     party = registration.register(
         contact=owner,
         self_registered=True,
@@ -68,7 +68,7 @@ def register(owner: str, details: dict[str, Any], *, client: str, now: datetime)
 @transaction.atomic
 def change(party: RelyingParty, owner: str, details: dict[str, Any], *, now: datetime) -> RelyingParty:
     """Change the relying party and extend its time by `KEPT`. Raises like `register`."""
-    CHANGES_BY_OWNER.take(owner, now=now)
+    CHANGES_PER_DEVELOPER.take(owner, now=now)
     check(owner, details)
     fields = _marked(details)
     addresses = {name: fields.pop(name) for name in ADDRESSES}
@@ -87,14 +87,14 @@ def new_secret(party: RelyingParty, owner: str, *, now: datetime) -> tuple[str, 
 
     Raises `limits.LimitReachedError`.
     """
-    SECRETS_BY_OWNER.take(owner, now=now)
+    SECRETS_PER_DEVELOPER.take(owner, now=now)
     before = bool(client_secrets.live(party, now=now))
     return client_secrets.rotate(party, now=now, overlap=timedelta(0)).text, before
 
 
 def new_webhook_secret(party: RelyingParty, owner: str, *, now: datetime) -> tuple[str, bool]:
     """As `new_secret`, for webhooks, which the earlier one also signs. Raises `limits.LimitReachedError`."""
-    SECRETS_BY_OWNER.take(owner, now=now)
+    SECRETS_PER_DEVELOPER.take(owner, now=now)
     before = signing_secrets.in_use(party, now=now).exists()
     return signing_secrets.rotate(party, now=now), before
 

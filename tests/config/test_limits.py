@@ -91,14 +91,28 @@ def test_several_numbers_are_changed_at_once(monkeypatch: pytest.MonkeyPatch) ->
     assert (numbers["reported-errors"][0], numbers["wallet-downloads"][0]) == (7, 8)
 
 
+def test_the_former_name_of_a_limit_is_accepted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LIMITS", "self-registrations-by-client=7")
+
+    assert limits.from_environment()["self-registrations-per-client"][0] == 7
+
+
 @pytest.mark.parametrize(
     ("variable", "chosen", "found"),
     [
-        ("REQUESTS_PER_CLIENT", 900, {"requests-of-strangers": 900, "tries-per-client": 300}),
+        ("REQUESTS_PER_CLIENT", 900, {"unauthenticated-requests-per-client": 900, "tries-per-client": 300}),
         ("REQUESTS_PER_CLIENT", 900, {"links-per-client": 900, "passkey-challenges-per-client": 9000}),
-        ("REQUESTS_PER_CLIENT", 1, {"requests-of-strangers": 1, "tries-per-client": 1}),
-        ("CALLS_PER_RELYING_PARTY", 6000, {"pushes_of_client": 6000, "token_requests_of_client": 600}),
-        ("CALLS_PER_RELYING_PARTY", 1, {"pushes_of_client": 1, "token_requests_of_client": 1}),
+        ("REQUESTS_PER_CLIENT", 1, {"unauthenticated-requests-per-client": 1, "tries-per-client": 1}),
+        (
+            "CALLS_PER_RELYING_PARTY",
+            6000,
+            {"pushes-per-relying-party": 6000, "token-requests-per-relying-party": 600},
+        ),
+        (
+            "CALLS_PER_RELYING_PARTY",
+            1,
+            {"pushes-per-relying-party": 1, "token-requests-per-relying-party": 1},
+        ),
     ],
 )
 def test_numbers_that_belong_together_change_in_proportion(
@@ -140,7 +154,7 @@ def test_what_is_no_number_of_uses_is_refused(value: str) -> None:
             "wallet-download=5",
             "'wallet-download' cannot be changed. These can: address-changes-",
         ),
-        ("pushes_of_client=5", "'pushes_of_client' cannot be changed"),
+        ("pushes-per-relying-party=5", "'pushes-per-relying-party' cannot be changed"),
         ("second-factor-tries=5", "'second-factor-tries' cannot be changed"),
         ("links-per-client=5", "'links-per-client' cannot be changed"),
         ("=5", "'' cannot be changed"),

@@ -158,33 +158,33 @@ def limited(response: Any) -> bool:
     return bool(response.status_code == 429)
 
 
-PER_CLIENT = {TOKEN: (access_tokens, "PER_CLIENT"), PAR: (pushing, "PER_CLIENT")}
-PER_CLIENT[VERIFY] = (verification, "PER_CLIENT")
+PER_RELYING_PARTY = {TOKEN: (access_tokens, "PER_RELYING_PARTY"), PAR: (pushing, "PER_RELYING_PARTY")}
+PER_RELYING_PARTY[VERIFY] = (verification, "PER_RELYING_PARTY")
 
 
-@pytest.mark.parametrize("path", PER_CLIENT)
+@pytest.mark.parametrize("path", PER_RELYING_PARTY)
 @pytest.mark.usefixtures("windows_just_begun")
 def test_one_client_that_calls_too_often_has_to_wait_and_no_other(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    monkeypatch.setattr(*PER_CLIENT[path], FEW)
+    monkeypatch.setattr(*PER_RELYING_PARTY[path], FEW)
     one, other = good(path, *with_secret()), good(path, *with_secret("Corner Shop"))
 
     assert [limited(one()) for _ in range(3)] == [False, False, True]
     assert not limited(other())
 
 
-PER_ADDRESS = {TOKEN: (access_tokens, "PER_ADDRESS"), PAR: (pushing, "PER_ADDRESS")}
-PER_ADDRESS[HOLDER] = (sandbox_endpoints.holder, "CALLS_PER_CLIENT")
-PER_ADDRESS[VERIFY] = (bearer, "REFUSED")
+PER_CLIENT_ADDRESS = {TOKEN: (access_tokens, "PER_CLIENT_ADDRESS"), PAR: (pushing, "PER_CLIENT_ADDRESS")}
+PER_CLIENT_ADDRESS[HOLDER] = (sandbox_endpoints.holder, "CALLS_PER_CLIENT")
+PER_CLIENT_ADDRESS[VERIFY] = (bearer, "REFUSED")
 
 
-@pytest.mark.parametrize("path", PER_ADDRESS)
+@pytest.mark.parametrize("path", PER_CLIENT_ADDRESS)
 @pytest.mark.usefixtures("windows_just_begun")
 def test_one_address_that_calls_too_often_has_to_wait_and_no_other(
     monkeypatch: pytest.MonkeyPatch, path: str
 ) -> None:
-    monkeypatch.setattr(*PER_ADDRESS[path], FEW)
+    monkeypatch.setattr(*PER_CLIENT_ADDRESS[path], FEW)
     bad = bearing("not.a.token") if path == VERIFY else {}
     call = lambda address: limited(post(path, BODIES[path], **bad, REMOTE_ADDR=address))  # noqa: E731
 

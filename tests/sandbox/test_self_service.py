@@ -495,7 +495,7 @@ def test_a_developer_is_signed_in_for_two_hours(developer: Client, monkeypatch: 
 
 def test_changing_again_and_again_ends(developer: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     few = Limit("few", most=1, window=timedelta(hours=1))
-    monkeypatch.setattr(self_registrations, "CHANGES_BY_OWNER", few)
+    monkeypatch.setattr(self_registrations, "CHANGES_PER_DEVELOPER", few)
     page = make(developer).headers["Location"]
     developer.post(page, CHOSEN | {"name": "Changed Once"})
 
@@ -563,7 +563,7 @@ def test_one_developer_has_five_at_most(developer: Client) -> None:
     assert "You have 5 already." in text(pages[-1])
 
 
-@pytest.mark.parametrize("limit", ["MADE_BY_CLIENT", "MADE_BY_OWNER"])
+@pytest.mark.parametrize("limit", ["REGISTRATIONS_PER_CLIENT", "REGISTRATIONS_PER_DEVELOPER"])
 def test_making_and_deleting_again_and_again_ends(
     developer: Client, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:
@@ -579,7 +579,9 @@ def test_making_and_deleting_again_and_again_ends(
 
 def test_secrets_are_not_made_without_end(developer: Client) -> None:
     page = make(developer).headers["Location"]
-    answers = [developer.post(f"{page}secret/") for _ in range(self_registrations.SECRETS_BY_OWNER.most + 1)]
+    answers = [
+        developer.post(f"{page}secret/") for _ in range(self_registrations.SECRETS_PER_DEVELOPER.most + 1)
+    ]
 
     assert [answer.status_code for answer in answers[-2:]] == [200, 429]
     assert int(answers[-1].headers["Retry-After"]) > 0

@@ -92,19 +92,19 @@ log = structlog.get_logger(__name__)
 GRANT_TYPE = "client_credentials"
 # Every request counts for its address, before any query. It counts for the client only after authentication,
 # so that an attacker cannot use up the limit of another client.
-PER_ADDRESS = Limit.from_settings("token_requests_of_address")
-PER_CLIENT = Limit.from_settings("token_requests_of_client")
+PER_CLIENT_ADDRESS = Limit.from_settings("token-requests-per-client")
+PER_RELYING_PARTY = Limit.from_settings("token-requests-per-relying-party")
 
 
 def grant(
     form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
 ) -> dict[str, Any]:
     """The members of the answer (RFC 6749 §5.1); raises MachineError or LimitReachedError."""
-    PER_ADDRESS.take(network_address, now=now)
+    PER_CLIENT_ADDRESS.take(network_address, now=now)
     if "grant_type" not in form:
         raise MachineError("grant_type is missing.")
     relying_party = authenticate(form, authorization, now=now)
-    PER_CLIENT.take(relying_party.client_id, now=now)
+    PER_RELYING_PARTY.take(relying_party.client_id, now=now)
     if form["grant_type"] != GRANT_TYPE:
         text = f"grant_type must be {GRANT_TYPE} or authorization_code."
         raise MachineError(text, error="unsupported_grant_type")

@@ -22,7 +22,7 @@ from presentation.relying_parties.authentication.authentication import active_pa
 
 # Refused tokens per client address. Valid tokens are not counted, so that one client cannot lock out others
 # behind the same address.
-REFUSED = Limit.from_settings("refused_tokens_of_address")
+REFUSED = Limit.from_settings("refused-tokens-per-client")
 
 
 @dataclass(frozen=True)

@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 # Any browser can cause a fetch. The limit per client address is generous, because a company may share one.
-FETCHES = Limit.from_settings("request-objects-fetched")
+FETCHES = Limit.from_settings("request-objects-per-client")
 
 
 def published_at(

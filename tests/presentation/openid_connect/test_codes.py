@@ -119,7 +119,7 @@ def test_a_client_of_another_format_may_not_exchange_codes(holder: Client) -> No
 
 
 @pytest.mark.usefixtures("windows_just_begun")
-@pytest.mark.parametrize("limit", ["PER_ADDRESS", "PER_CLIENT"])
+@pytest.mark.parametrize("limit", ["PER_CLIENT_ADDRESS", "PER_RELYING_PARTY"])
 def test_who_exchanges_too_often_has_to_wait_and_the_code_stays(
     shop: Shop, code: str, monkeypatch: pytest.MonkeyPatch, limit: str
 ) -> None:

@@ -314,7 +314,7 @@ def test_it_takes_posts_only(client: Client, method: str) -> None:
 def test_an_address_that_asks_too_often_has_to_wait(client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
     party, secret = with_secret()
     few = Limit("few", most=2, window=timedelta(minutes=1))
-    monkeypatch.setattr(access_tokens, "PER_ADDRESS", few)
+    monkeypatch.setattr(access_tokens, "PER_CLIENT_ADDRESS", few)
     refused(ask(client, **basic(party.client_id, "x")), "invalid_client", 401)
     good(ask(client, **basic(party.client_id, secret)))
     response = ask(client, **basic(party.client_id, secret))
@@ -328,7 +328,7 @@ def test_a_client_is_counted_only_when_it_is_that_client(
 ) -> None:
     party, secret = with_secret()
     few = Limit("few", most=1, window=timedelta(minutes=1))
-    monkeypatch.setattr(access_tokens, "PER_CLIENT", few)
+    monkeypatch.setattr(access_tokens, "PER_RELYING_PARTY", few)
     for _ in range(3):
         refused(ask(client, **basic(party.client_id, "x")), "invalid_client", 401)
     good(ask(client, **basic(party.client_id, secret)))

@@ -300,7 +300,7 @@ def test_as_much_as_all_parameters_may_have_can_be_pushed(
 def test_too_many_pushes_get_retry_after(
     client: Client, bank: tuple[RelyingParty, dict[str, str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for name in ("PER_ADDRESS", "PER_CLIENT"):
+    for name in ("PER_CLIENT_ADDRESS", "PER_RELYING_PARTY"):
         with monkeypatch.context() as changed:
             changed.setattr(pushing, name, Limit(f"few-{name}", most=1, window=timedelta(minutes=1)))
             pushed(client, bank)

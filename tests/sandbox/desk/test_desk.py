@@ -367,14 +367,14 @@ def test_test_webhooks_are_limited(
     developer: Client, own: RelyingParty, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = Limit("self-registration-changes", 1, timedelta(hours=1))
-    monkeypatch.setattr("sandbox.desk.webhook.CHANGES_BY_OWNER", limit)
+    monkeypatch.setattr("sandbox.desk.webhook.CHANGES_PER_DEVELOPER", limit)
     developer.post(desk_of(own))
     refused = developer.post(desk_of(own))
 
     assert refused.status_code == 429
     assert "That was too often." in text(refused)
     assert len(steps()) == 1
-    assert self_registrations.CHANGES_BY_OWNER.purpose == limit.purpose
+    assert self_registrations.CHANGES_PER_DEVELOPER.purpose == limit.purpose
 
 
 def test_a_suspended_application_sends_no_test_webhook(developer: Client, own: RelyingParty) -> None:

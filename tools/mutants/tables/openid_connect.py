@@ -337,14 +337,14 @@ MUTANTS = (
     mutant(
         "code: exchanged as often as an address likes",
         _EXCHANGING,
-        "    PER_ADDRESS.take(context.network_address, now=context.now)\n",
+        "    PER_CLIENT_ADDRESS.take(context.network_address, now=context.now)\n",
         "",
         f"{_OF}/test_codes.py::test_who_exchanges_too_often_has_to_wait_and_the_code_stays",
     ),
     mutant(
         "code: exchanged as often as a client likes",
         _EXCHANGING,
-        "    PER_CLIENT.take(context.party.client_id, now=context.now)\n",
+        "    PER_RELYING_PARTY.take(context.party.client_id, now=context.now)\n",
         "",
         f"{_OF}/test_codes.py::test_who_exchanges_too_often_has_to_wait_and_the_code_stays",
     ),
