@@ -28,7 +28,7 @@ from presentation.relying_parties.authentication import client_secrets
 from tests.infra.audit.test_commands import tamper
 from tests.own_databases import ROOT
 from tests.programs import promtool
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
 from wallet.models import Recovery, Wallet
 
 FOLDER = ROOT / "deploy" / "prometheus"

@@ -29,8 +29,8 @@ from presentation.relying_parties.metadata import logos
 from presentation.requests.parameters import LIMITS
 from tests.test_structure import ROOT, modules
 from tests.wallet import sd_jwts
-from tests.wallet.providers.pids import Authority, world
-from tests.wallet.providers.test_other_wallet_parsing import REQUEST, encrypted, read
+from tests.wallet.providers.pids import Authority, encrypted, world
+from tests.wallet.providers.wallet_responses import REQUEST, read
 from tests.warm_start import run
 from wallet.providers import in_person
 from wallet.providers.other_wallet.trust_anchors import TrustAnchors, UnknownIssuerError

@@ -42,7 +42,7 @@ from tests.infra.audit.test_commands import tamper
 from tests.ports import free_port
 from tests.presentation.far_ends import answers, far_end
 from tests.wallet import mail_server
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
 from wallet import diagnosis as of_wallet
 from wallet.credential.trust_policy import TrustPolicy
 from wallet.models import StatusEntry, Wallet

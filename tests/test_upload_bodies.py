@@ -21,8 +21,8 @@ from django.utils import timezone
 from tests.ports import free_port
 from tests.processes import environment
 from tests.test_nginx import proxy
-from tests.wallet.test_pictures import picture
-from tests.wallet.test_upload import TYPED_BY_NORA, file
+from tests.wallet.pictures import file, picture
+from tests.wallet.typed_identities import TYPED_BY_NORA
 from tests.warm_start import WarmSite
 from wallet import errands
 from wallet.models import IdentityVerification, Picture, Wallet

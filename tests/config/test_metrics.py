@@ -19,7 +19,7 @@ from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.client_secrets import end, rotate
 from tests.keys.test_rotation import chain_for
 from tests.people import register
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
 from wallet.metrics import promised_by
 from wallet.models import Wallet
 

@@ -16,8 +16,8 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.people import NORA
 from tests.presentation.requests.test_flow import ask, decide
-from tests.wallet.conftest import make_errand
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
+from tests.wallet.browser_errands import make_errand
 from wallet.models import HolderSession, IdentityVerification, Wallet
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]

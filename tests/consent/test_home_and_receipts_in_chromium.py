@@ -12,8 +12,8 @@ from consent import decisions
 from consent.models import Consent
 from tests.consent.questions import WIRE, put
 from tests.consent.test_look import LONG, check, picture
+from tests.wallet.attempts import attempt_in
 from tests.wallet.statuses import presented
-from tests.wallet.test_identity_verification import attempt_in
 from wallet.models import Credential, IdentityVerification, Wallet
 
 pytestmark = [

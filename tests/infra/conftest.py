@@ -1,4 +1,3 @@
 """Fixtures of other apps that tests of `infra` use, too."""
 
 from tests.keys.conftest import _fresh_documents, at_once, now  # noqa: F401
-from tests.wallet.conftest import nora  # noqa: F401

@@ -19,7 +19,7 @@ from infra.email_addresses import EmailAddressError, is_accepted, parse
 from infra.mail.sending import new_backend
 from presentation.models import RelyingParty
 from tests.people import register
-from tests.wallet.conftest import make_errand
+from tests.wallet.browser_errands import make_errand
 from tests.wallet.mail_server import MailServer, running
 from wallet.letters import letters
 from wallet.models import Errand, Wallet

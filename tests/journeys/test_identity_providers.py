@@ -13,10 +13,10 @@ from playwright.sync_api import expect
 from tests.journeys.conftest import Holder
 from tests.people import NORA
 from tests.relying_party import RelyingParty
+from tests.wallet.attempts import NORA_NEW
 from tests.wallet.operators import reviewer
 from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
 from tests.wallet.providers.stripe_play import NAME, StripePlay
-from tests.wallet.test_identity_verification import NORA_NEW
 from wallet.identity import review
 from wallet.models import IdentityVerification
 

@@ -17,7 +17,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEndpoint
 from tests.people import register
 from tests.presentation.test_figures import requests_of
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
 from wallet.models import IdentityVerification, Wallet
 
 pytestmark = pytest.mark.django_db

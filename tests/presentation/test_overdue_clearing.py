@@ -19,7 +19,7 @@ from sandbox.self_service import self_registrations
 from tests.config.test_metrics import TOKEN, numbers
 from tests.presentation.many_rows import fill
 from tests.presentation.requests.test_authorize import PATH, asked
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
 from wallet.models import Credential, IdentityVerification, StatusList, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -1,6 +1,5 @@
 """Fixtures for holders, errands and operators."""
 
-import hashlib
 import re
 import secrets
 import threading
@@ -10,17 +9,16 @@ from datetime import datetime
 from typing import Any
 
 import pytest
-from django.conf import settings
 from django.db import connection
 from django.test import Client
+from django.urls import reverse
 from django.utils import timezone
 
-from tests.people import NORA
+from tests.people import ALICE, NORA
+from tests.wallet.browser_errands import SECRET, make_errand
 from tests.wallet.operators import operator
-from wallet import errands
+from tests.wallet.recovering import DAY, NEW, verify
 from wallet.models import Errand, Passkey, Wallet
-
-SECRET = "b" * 43  # the browser cookie of the test client
 
 
 @pytest.fixture
@@ -32,19 +30,6 @@ def now() -> datetime:
 def errand(db: None, client: Client, now: datetime) -> Errand:
     """An errand that Acme Bank has opened for Nora's browser."""
     return make_errand(client, now=now)
-
-
-def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
-    """Open an errand for the client's browser: Nora's for Acme Bank, except for `facts`."""
-    client.cookies[settings.BROWSER_COOKIE_NAME] = SECRET
-    defaults = {
-        "browser": hashlib.sha256(SECRET.encode()).hexdigest(),
-        "email": NORA,
-        "on_behalf_of": "Acme Bank",
-        "return_to": "/done/",
-        "leave_to": "/left/",
-    }
-    return errands.open_errand(**(defaults | facts), now=now)
 
 
 @pytest.fixture
@@ -120,3 +105,35 @@ def audrey(db):
     """An auditor, who can read but not change."""
     models = ("wallet", "identityverification", "identityverificationtransition", "credential")
     return operator("audrey", *[f"view_{model}" for model in models])
+
+
+@pytest.fixture
+def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
+    """Opens a page of an errand of this browser; e-mails go to the sandbox's mailbox."""
+    settings.MAIL_BACKEND = "sandbox.mailbox.EmailBackend"
+    page.context.add_cookies(
+        [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
+    )
+    home = reverse("wallet_signed_out")  # a page that needs no sign-in
+    errand = make_errand(Client(), now=now, return_to=home + "?done", leave_to=home + "?left")
+
+    def visit(name: str, errand: Errand = errand, *, path: str = "") -> Any:
+        page.goto(live_server.url + (path or reverse(name, args=[errand.id])))
+        return page
+
+    visit.errand = errand
+    return visit
+
+
+@pytest.fixture
+def old(db, now):
+    """Alice's wallet, verified with a passport, and its mailbox is lost."""
+    wallet = Wallet.objects.create(email=ALICE, created_at=now - 30 * DAY)
+    verify(wallet, now - 30 * DAY)
+    return wallet
+
+
+@pytest.fixture
+def new(db, now):
+    """The wallet that Alice has just opened with another address."""
+    return Wallet.objects.create(email=NEW, created_at=now)

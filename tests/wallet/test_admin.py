@@ -11,25 +11,15 @@ from django.urls import reverse
 from tests.day_inputs import typed_day
 from tests.drawn import without_drawn
 from tests.people import ALICE, NORA
+from tests.wallet.attempts import in_review, log_of
 from tests.wallet.operators import address, operate, operator
-from tests.wallet.test_identity_verification import in_review, log_of
+from tests.wallet.typed_identities import TYPED
 from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.models import Credential, HolderSession, IdentityVerification, Wallet
 
 pytestmark = pytest.mark.slow
 
-TYPED = {
-    "given_name": "Nora",
-    "family_name": "Newman",
-    **typed_day("birth_date", "1999-12-31"),
-    "nationalities": "IE",
-    "document_kind": "passport",
-    "document_number": "P1234567",
-    "issuing_country": "ie",
-    **typed_day("document_expires_on", "2031-04-12"),
-    "reason": "Passport seen",
-}
 BORN = {"place_of_birth": {"locality": "Leeds"}}
 
 

@@ -4,7 +4,7 @@ import pytest
 from django.urls import reverse
 
 from tests.people import NORA
-from tests.wallet.conftest import make_errand
+from tests.wallet.browser_errands import make_errand
 from wallet.credential import claim_phrases
 from wallet.credential.claims import NAMES
 

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wallet import mail_server
-from tests.wallet.conftest import code_in, make_errand
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import code_in
 from wallet.account import user_agents
 from wallet.account.user_agents import UserAgent, parse
 from wallet.models import HolderSession, Wallet

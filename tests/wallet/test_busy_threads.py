@@ -18,8 +18,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.processes import environment
-from tests.wallet.test_pictures import costly, picture
-from tests.wallet.test_upload import TYPED_BY_NORA, file
+from tests.wallet.pictures import costly, file, picture
+from tests.wallet.typed_identities import TYPED_BY_NORA
 from tests.warm_start import WarmSite
 from tools.benchmarks.sites import children
 from wallet.identity.upload import UPLOADS

@@ -3,7 +3,7 @@
 # ruff: noqa: F811  (fixtures of another module)
 
 from collections.abc import Callable
-from datetime import datetime, timedelta
+from datetime import timedelta
 from functools import partial
 from typing import Any
 
@@ -14,9 +14,8 @@ from django.utils import timezone
 from infra import personal_data
 from tests.emails import send_waiting
 from tests.test_nothing_is_left import DAY, PERSON, bank, closed, in_the_database, petronella  # noqa: F401
-from tests.wallet.providers.test_stripe_identity import begun, play, refreshed  # noqa: F401
 from wallet.account.closing import closures, sweeping
-from wallet.models import IdentityVerification, StatusEntry, Wallet, WalletClosure
+from wallet.models import StatusEntry, Wallet, WalletClosure
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 
@@ -81,25 +80,6 @@ def test_what_cannot_be_erased_keeps_neither_the_rest_nor_the_row_from_being_tri
     sweeping.sweep(now=then + DAY)
     assert WalletClosure.objects.get().finished_at is None
     assert Wallet.objects.exists()
-
-
-def test_the_row_stays_until_the_provider_has_erased_what_it_keeps(
-    begun: Any, play: Any, now: datetime
-) -> None:
-    verification, _address = begun
-    then, hour = now + DAY, timedelta(hours=1)
-    closures.ask(verification.wallet, now=now)
-
-    with play.server.failing("500"):
-        for hours in range(3):
-            sweeping.sweep(now=then + hours * hour)
-    assert IdentityVerification.objects.get().kept_by_provider
-    assert (Wallet.objects.count(), WalletClosure.objects.get().finished_at) == (1, None)
-
-    sweeping.sweep(now=then + 3 * hour)
-    assert not IdentityVerification.objects.exists()
-    assert not Wallet.objects.exists()
-    assert WalletClosure.objects.get().finished_at == then + 3 * hour
 
 
 def test_it_can_be_swept_any_number_of_times(petronella: Wallet) -> None:

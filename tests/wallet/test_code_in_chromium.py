@@ -8,14 +8,14 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from tests.wallet.test_pages_in_chromium import look, visit  # noqa: F401
+from tests.wallet.looking_at_pages import look
 from wallet.models import Errand, HolderSession, LoginCode
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
 
 @pytest.fixture
-def code_page(visit: Any) -> Any:  # noqa: F811
+def code_page(visit: Any) -> Any:
     page = visit("wallet_sign_in")
     page.get_by_role("button", name="Send me a code").click()
     look(page, "code", "Enter the code")
@@ -70,7 +70,7 @@ def test_a_code_that_the_phone_fills_in_submits_itself(code_page: Any) -> None:
     code_page.wait_for_url("**/signed-out/?done")
 
 
-def test_a_code_that_is_quicker_than_the_script_submits_itself(visit: Any) -> None:  # noqa: F811
+def test_a_code_that_is_quicker_than_the_script_submits_itself(visit: Any) -> None:
     page, scripts = visit("wallet_sign_in"), []
     page.route("**/code*.js", lambda route: scripts.append(route))
     page.get_by_role("button", name="Send me a code").click(no_wait_after=True)
@@ -127,7 +127,7 @@ def test_the_next_code_has_a_countdown_and_a_time(code_page: Any) -> None:
     look(code_page, "code-new", "Enter the code")
 
 
-def test_without_script_the_button_submits(browser: Any, visit: Any, live_server: Any) -> None:  # noqa: F811
+def test_without_script_the_button_submits(browser: Any, visit: Any, live_server: Any) -> None:
     page = visit("wallet_sign_in")
     plain = browser.new_context(java_script_enabled=False)
     plain.add_cookies(page.context.cookies())

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wallet.test_forms import seen
+from tests.wallet.typed_identities import seen
 from wallet.credential import claims, countries
 from wallet.credential.claims import Identity
 from wallet.credential.countries import country, country_code, is_country, nationalities

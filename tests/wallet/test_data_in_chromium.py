@@ -18,7 +18,7 @@ from tests.code_page import enter_code
 from tests.people import ALICE
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
-from tests.wallet.test_pages_in_chromium import look
+from tests.wallet.looking_at_pages import look
 from wallet.models import HolderSession, Wallet, WalletClosure
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -16,7 +16,8 @@ from infra.limits import LimitReachedError
 from infra.mail.models import OutgoingEmail
 from tests.people import ALICE, BOB
 from tests.wallet import mail_server
-from tests.wallet.conftest import SECRET, code_in, make_errand, masked, passkey_of, together
+from tests.wallet.browser_errands import SECRET, make_errand
+from tests.wallet.conftest import code_in, masked, passkey_of, together
 from wallet.account.address import changes, reserved, undoing
 from wallet.account.address.changes import UNDO_FOR, AddressTakenError
 from wallet.account.address.reserved import AddressReservedError

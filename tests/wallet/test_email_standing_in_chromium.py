@@ -11,7 +11,6 @@ from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
 from tests.barriers import assert_no_barriers
 from tests.consent.test_look import assert_no_sideways_scroll
-from tests.wallet.test_pages_in_chromium import visit  # noqa: F401
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -27,7 +26,7 @@ def look(page: Any, name: str) -> None:
 
 
 @pytest.mark.parametrize("end", ["sent", "refused"])
-def test_the_page_follows_the_email(visit: Any, settings: Any, end: str) -> None:  # noqa: F811
+def test_the_page_follows_the_email(visit: Any, settings: Any, end: str) -> None:
     settings.EMAILS_SENT_AT_ONCE = False
     page = visit("wallet_sign_in")
     page.get_by_role("button", name="Send me a code").click()

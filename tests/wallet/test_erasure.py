@@ -6,8 +6,8 @@ import pytest
 
 from infra.sealing import seal
 from tests.people import evidence_of
+from tests.wallet.attempts import NORA_NEW, attempt_in
 from tests.wallet.conftest import together
-from tests.wallet.test_identity_verification import NORA_NEW, attempt_in
 from wallet.credential import credentials, revocation
 from wallet.identity import erasure, pictures
 from wallet.identity.settling import settle

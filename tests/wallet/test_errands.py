@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 import pytest
 from django.test import Client
 
-from tests.wallet.conftest import make_errand
+from tests.wallet.browser_errands import make_errand
 from wallet import errands
 from wallet.errands import ErrandGoneError
 from wallet.models import Errand

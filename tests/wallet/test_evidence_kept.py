@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.people import evidence_of
-from tests.wallet.test_identity_verification import NORA_NEW, attempt_in
+from tests.wallet.attempts import NORA_NEW, attempt_in
 from wallet.credential import credentials
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Assurance, Evidence, EvidenceError
 from wallet.identity import found

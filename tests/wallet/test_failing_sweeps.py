@@ -12,7 +12,7 @@ from django.db import connection
 from infra.models import LastRun
 from tests.failing_rows import refusing
 from tests.people import BOB
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
 from wallet.account.closing import closures
 from wallet.models import (
     Credential,

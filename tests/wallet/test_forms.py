@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from tests.day_inputs import typed_day
 from tests.people import DETAILS, evidence_of
+from tests.wallet.typed_identities import seen
 from wallet.credential import days
 from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
@@ -72,18 +73,6 @@ def test_no_text_breaks_the_address_field(typed):
 def parts(name, day, month, year):
     """A day as a browser sends its three inputs."""
     return {f"{name}_day": day, f"{name}_month": month, f"{name}_year": year}
-
-
-def seen(**changes):
-    """The input of an operator for an ordinary document."""
-    typed = {
-        "given_name": "Nora",
-        "family_name": "New",
-        **typed_day("birth_date", "1999-12-31"),
-        "nationalities": "gb, ie",
-        "reason": "Passport seen",
-    }
-    return IdentityForm(typed | changes)
 
 
 def test_an_identity_is_what_was_typed():

@@ -11,8 +11,8 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
-from tests.wallet.conftest import make_errand
-from tests.wallet.test_upload import TYPED_BY_NORA
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.typed_identities import TYPED_BY_NORA
 from wallet.models import EmailChange, Errand, IdentityVerification, Picture, Wallet, WalletClosure
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"

@@ -7,9 +7,9 @@ import pytest
 from django.urls import reverse
 
 from tests.people import DETAILS, enroll
+from tests.wallet.attempts import attempt_in, in_review
 from tests.wallet.operators import claimed, reviewer
 from tests.wallet.statuses import SAID
-from tests.wallet.test_identity_verification import attempt_in, in_review
 from wallet.account.closing import closures
 from wallet.identity import review
 from wallet.models import Credential, Wallet

@@ -14,12 +14,12 @@ from django.utils import timezone
 from infra.templatetags.moments import moment
 from sandbox.models import PickedOutcome
 from tests.people import NORA
-from tests.wallet.conftest import make_errand
-from tests.wallet.test_identity_verification import attempt_in
-from wallet.credential import credentials
+from tests.wallet.attempts import attempt_in
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.presented_claims import first_claims
 from wallet.identity.attempts import COOL_DOWN, STARTS
 from wallet.identity.state_machine import SUBMISSIONS
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, Errand, IdentityVerification
 from wallet.providers.contract import Provider, ProviderError, Started
 
 State = IdentityVerification.State
@@ -122,14 +122,6 @@ def test_somebody_else_cannot_go_on_with_it(client, errand, bob, sign_in):
 
 
 # --- The sandbox's outcomes --------------------------------------------------------------------------------
-
-
-def first_claims(wallet, *paths):
-    wallet = Wallet.objects.select_related("credential").get(id=wallet.id)
-    credential = credentials.valid_credential(wallet, now=timezone.now())
-    assert credential is not None
-    shown = credentials.preview(credential, list(paths), today=timezone.localdate())
-    return [str(claim.value) for claim in shown]
 
 
 APPROVED = ("adult", "under-18", "turns-18-tomorrow", "non-latin", "one-word", "year-of-birth", "long-name")

@@ -1,7 +1,7 @@
 """The state machine: every move there is, every move there is not, and what comes with each."""
 
 import itertools
-from datetime import date, timedelta
+from datetime import timedelta
 
 import pytest
 from django.db import IntegrityError, transaction
@@ -9,11 +9,11 @@ from django.test import Client
 
 from infra.limits import LimitReachedError
 from infra.sealing import SealError
-from tests.people import evidence_of
-from tests.wallet.conftest import make_errand, together
+from tests.wallet.attempts import NORA_NEW, SEEN, attempt_in, in_review, log_of
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
 from wallet.credential import credentials
-from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.attempts import COOL_DOWN, CoolDownError
 from wallet.identity.enrollment import HeldError, enroll
@@ -23,9 +23,7 @@ from wallet.models import Credential, IdentityVerification, IdentityVerification
 from wallet.providers.findings import Failed, NeedsReview, Pending, Refused, SubmitAgain, Verified
 
 HOUR = timedelta(hours=1)
-NORA_NEW = Identity("Nora", "New", date(1999, 12, 31), ("IE",))
 # The diagram of the product once more, by hand: a test that reads MOVES would agree with any MOVES.
-SEEN = evidence_of()
 ALLOWED = {
     ("created", "started"),
     ("created", "abandoned"),
@@ -51,23 +49,6 @@ ALLOWED = {
     ("approved", "expired"),
 }
 ALL = [state.value for state in State]
-
-
-def attempt_in(state, wallet, now, **facts):
-    """An attempt that has come to `state`."""
-    return IdentityVerification.objects.create(
-        wallet=wallet,
-        state=state,
-        provider="simulated",
-        submissions=facts.pop("submissions", 1),
-        created_at=now,
-        changed_at=now,
-        **facts,
-    )
-
-
-def log_of(verification):
-    return [(row.from_state, row.to_state, row.actor, row.reason) for row in verification.transitions.all()]
 
 
 @pytest.mark.parametrize(("before", "after"), sorted(ALLOWED))
@@ -336,13 +317,6 @@ def test_a_result_of_a_provider_that_is_no_longer_configured_is_not_asked_for(no
 
 
 # --- Reviewing ---------------------------------------------------------------------------------------------
-
-
-def in_review(wallet, now, identity=NORA_NEW):
-    """An attempt in review that Olga has claimed."""
-    verification = attempt_in("processing", wallet, now)
-    settle(verification, NeedsReview("unsure", identity, SEEN), now=now)
-    return claimed(verification)
 
 
 def test_claims_in_review_are_sealed_and_gone_with_the_decision(nora, now):

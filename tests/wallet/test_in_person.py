@@ -9,15 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.people import NORA
-from tests.wallet.conftest import make_errand
-from tests.wallet.test_pages_in_chromium import look, visit
-from tests.wallet.test_pages_in_chromium import sign_in as sign_in_to
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.looking_at_pages import look
+from tests.wallet.signing_in import sign_in as sign_in_to
 from wallet.models import IdentityVerification
 from wallet.providers.in_person import ALPHABET, as_case_number, case_number, qr_code
 
 pytestmark = pytest.mark.slow
-
-__all__ = ["visit"]
 
 PLACE = {
     "place": "12 Main Street, 2nd floor",

@@ -17,8 +17,9 @@ from sandbox.models import Letter
 from tests.people import BOB, NORA
 from tests.presentation.relying_parties.test_relying_parties import PNG
 from tests.wallet import mail_server
-from tests.wallet.conftest import code_in, make_errand
-from tests.wallet.test_sign_in_allowances import strangers_use_up
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import code_in
+from tests.wallet.requesting_codes import strangers_use_up
 from wallet.letters import letters
 from wallet.models import HolderSession
 from wallet.sign_in import codes as signing_in

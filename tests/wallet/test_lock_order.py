@@ -1,7 +1,5 @@
 """Transactions lock the rows of a person in one order, so that none of them waits for another in a circle."""
 
-# ruff: noqa: F811  (fixtures of another module)
-
 import re
 import time
 from collections.abc import Callable, Iterator
@@ -21,11 +19,11 @@ from django.test import Client, RequestFactory
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.presentation.requests.test_flow import ask, decide
+from tests.wallet.attempts import attempt_in
 from tests.wallet.authenticator import Authenticator
 from tests.wallet.conftest import code_in
 from tests.wallet.operators import claimed, reviewer
-from tests.wallet.test_identity_verification import attempt_in
-from tests.wallet.test_recovery import DAY, PASSPORT, PERSON, new, old, recover, wait  # noqa: F401
+from tests.wallet.recovering import DAY, PASSPORT, PERSON, recover, wait
 from wallet.account.address import undoing
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing

@@ -10,8 +10,9 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.people import BOB, evidence_of
-from tests.wallet.conftest import make_errand, together
-from tests.wallet.test_identity_verification import NORA_NEW, attempt_in, log_of
+from tests.wallet.attempts import NORA_NEW, attempt_in, log_of
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import together
 from wallet.identity import attempts, messages, progress, state_machine, sweeping
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import SUBMISSIONS, ForbiddenMoveError

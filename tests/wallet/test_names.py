@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wallet.test_forms import seen
+from tests.wallet.typed_identities import seen
 from wallet.credential import claims, names
 from wallet.credential.claims import Identity, IdentityError
 from wallet.identity import duplicates

@@ -13,8 +13,9 @@ from sandbox.models import PickedOutcome
 from tests.emails import send_waiting
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
-from tests.wallet.conftest import make_errand, together
-from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in
+from tests.wallet.attempts import NORA_NEW, SEEN, attempt_in
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import together
 from wallet.credential import credentials, revocation
 from wallet.identity import notices, progress
 from wallet.identity.settling import settle

@@ -7,10 +7,10 @@ from django.test import Client
 from django.urls import reverse
 
 from sandbox.models import PickedOutcome
+from tests.wallet.attempts import NORA_NEW, SEEN
 from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
-from tests.wallet.test_identity_pages import first_claims
-from tests.wallet.test_identity_verification import NORA_NEW, SEEN
+from tests.wallet.presented_claims import first_claims
 from wallet.credential import credentials
 from wallet.identity import review
 from wallet.models import Credential, Errand, IdentityVerification, Wallet

@@ -14,12 +14,13 @@ from playwright.sync_api import expect
 from infra.models import Allowance
 from tests.barriers import assert_no_barriers
 from tests.code_page import enter_code
-from tests.consent.test_look import assert_no_sideways_scroll
 from tests.day_inputs import type_day
 from tests.people import NORA, enroll
-from tests.wallet.conftest import SECRET, make_errand
-from tests.wallet.test_identity_verification import attempt_in
-from tests.wallet.test_sign_in_allowances import strangers_use_up
+from tests.wallet.attempts import attempt_in
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.looking_at_pages import look
+from tests.wallet.requesting_codes import strangers_use_up
+from tests.wallet.signing_in import sign_in
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import (
     Credential,
@@ -32,53 +33,6 @@ from wallet.models import (
 from wallet.sign_in.allowances import LINKS_PER_EMAIL, TRIES_PER_CLIENT
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-
-def look(page: Any, name: str, heading: str, *, narrow: bool = True) -> None:
-    """Check the heading, accessibility and width of the page; save a screenshot in the folder SCREENSHOTS.
-
-    narrow: whether it has to fit on a phone, as all pages of holders do.
-    """
-    page.get_by_role("heading", level=1, name=heading).wait_for()
-    page.wait_for_load_state()
-    if folder := os.environ.get("SCREENSHOTS"):
-        page.screenshot(path=f"{folder}/wallet-{name}.png", full_page=True)
-    assert_no_barriers(page)
-    if narrow:
-        assert_no_sideways_scroll(page)
-
-
-@pytest.fixture
-def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
-    """Opens a page of an errand of this browser; e-mails go to the sandbox's mailbox."""
-    settings.MAIL_BACKEND = "sandbox.mailbox.EmailBackend"
-    page.context.add_cookies(
-        [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
-    )
-    home = reverse("wallet_signed_out")  # a page that needs no sign-in
-    errand = make_errand(Client(), now=now, return_to=home + "?done", leave_to=home + "?left")
-
-    def visit(name: str, errand: Errand = errand, *, path: str = "") -> Any:
-        page.goto(live_server.url + (path or reverse(name, args=[errand.id])))
-        return page
-
-    visit.errand = errand
-    return visit
-
-
-def sign_in(visit: Any) -> Any:
-    page = visit("wallet_sign_in")
-    look(page, "sign-in", "Confirm your e-mail address")
-    page.get_by_role("button", name="Send me a code").click()
-    look(page, "code", "Enter the code")
-    code = page.locator(".banner-code").inner_text()
-    enter_code(page, f"{(int(code) + 1) % 1_000_000:06}")
-    page.get_by_text("You can try 4 more times").first.wait_for()
-    look(page, "code-wrong", "Enter the code")
-    # Typed after the field's content, so this also shows that the wrong code was removed.
-    page.get_by_label("Code from the e-mail").press_sequentially(f"{code[:3]} {code[3:]}")
-    page.wait_for_url("**/signed-out/?done")
-    return page
 
 
 def test_a_new_person_is_verified_after_a_second_try(visit: Any) -> None:
@@ -311,7 +265,7 @@ def test_a_person_chooses_sends_pictures_and_an_operator_sees_them(
 ) -> None:
     from django.contrib.auth.models import User
 
-    from tests.wallet.test_pictures import picture
+    from tests.wallet.pictures import picture
 
     settings.IDENTITY_PROVIDERS = {"from_afar": {}, "in_person": {}}
     Errand.objects.update(asks_for=["given_name", "age_equal_or_over.18"])

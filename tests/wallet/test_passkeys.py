@@ -18,7 +18,8 @@ from infra.sealing import sha256_hex
 from tests.people import ALICE, BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.authenticator import BACKED_UP, CAN_BACK_UP, PRESENT, VERIFIED, Authenticator
-from tests.wallet.conftest import make_errand, masked, together
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import masked, together
 from wallet.account.closing import closures
 from wallet.account.fresh import FRESH_FOR
 from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet, WalletClosure

@@ -2,7 +2,7 @@
 
 import re
 from dataclasses import replace
-from datetime import date, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -16,12 +16,13 @@ from infra.limits import LimitReachedError
 from infra.mail.models import OutgoingEmail
 from infra.models import AuditLine
 from tests.emails import send_waiting
-from tests.people import ALICE, BOB, evidence_of
+from tests.people import ALICE, BOB
 from tests.wallet import mail_server
+from tests.wallet.attempts import attempt_in
 from tests.wallet.conftest import code_in, masked, passkey_of, together
 from tests.wallet.operators import address, operate, reviewer
+from tests.wallet.recovering import DAY, EIDAS, NEW, PASSPORT, PERSON, recover, verify, wait
 from tests.wallet.statuses import presented
-from tests.wallet.test_identity_verification import attempt_in
 from wallet.account.address import changes
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing
@@ -29,7 +30,6 @@ from wallet.account.recovery import moving, recoveries, stopping, sweeping
 from wallet.account.recovery.moving import NotNowError
 from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.credential import credentials, revocation
-from wallet.credential.claims import Identity
 from wallet.credential.details import of_evidence
 from wallet.credential.evidence import Assurance
 from wallet.identity import duplicates, review
@@ -53,11 +53,6 @@ from wallet.providers.findings import Verified
 
 pytestmark = pytest.mark.slow
 
-NEW = "alice.archer@example.net"
-DAY = timedelta(days=1)
-PERSON = Identity("Alice", "Archer", date(1990, 4, 1), ("IE",))
-EIDAS = "eidas"
-PASSPORT = evidence_of(document_number="P1234567", assurance=Assurance(EIDAS, "substantial"))
 SUBJECT = replace(PASSPORT, document_number="", subject="oidc:one")
 BEGIN, ASK, STATE = (reverse(f"wallet_recovery{name}") for name in ("", "_ask", "_state"))
 STOP_HERE = reverse("wallet_recovery_stop_here")
@@ -68,47 +63,10 @@ def as_enrolled(evidence=PASSPORT):
     return replace(PERSON, details=of_evidence(evidence), verification=evidence.verification())
 
 
-def verify(wallet, now, evidence=PASSPORT, identity=PERSON):
-    """Let a provider verify this wallet with this evidence."""
-    settle(
-        attempt_in("processing", wallet, now), Verified(identity, replace(evidence, verified_at=now)), now=now
-    )
-    return Credential.objects.get(wallet=wallet)
-
-
-@pytest.fixture
-def old(db, now):
-    """Alice's wallet, verified with a passport, and its mailbox is lost."""
-    wallet = Wallet.objects.create(email=ALICE, created_at=now - 30 * DAY)
-    verify(wallet, now - 30 * DAY)
-    return wallet
-
-
-@pytest.fixture
-def new(db, now):
-    """The wallet that Alice has just opened with another address."""
-    return Wallet.objects.create(email=NEW, created_at=now)
-
-
-def recover(new, now, evidence=PASSPORT, named=ALICE):
-    """Ask, and be verified; returns the recovery."""
-    asked = recoveries.ask(new, named, now=now)
-    verify(new, now, evidence)
-    asked.refresh_from_db()
-    return asked
-
-
 @pytest.fixture
 def waiting(old, new, now):
     """The recovery of the old wallet, which waits for its move to the new one."""
     return recover(new, now)
-
-
-def wait(now, days=7, every=timedelta(hours=12)):
-    """Sweep regularly until that many days later; gives the time."""
-    for number in range(int(days * DAY / every) + 1):
-        sweeping.sweep(now=now + number * every)
-    return now + days * DAY
 
 
 def subjects(*, to):

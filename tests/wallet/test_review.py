@@ -13,10 +13,11 @@ from infra.models import AuditLine
 from tests.day_inputs import typed_day
 from tests.drawn import without_drawn
 from tests.people import evidence_of
+from tests.wallet.attempts import NORA_NEW, SEEN, attempt_in, log_of
 from tests.wallet.conftest import together
+from tests.wallet.looks_on_record import seen
 from tests.wallet.operators import address, claimed, operate, operator, reviewer
-from tests.wallet.test_admin import TYPED
-from tests.wallet.test_identity_verification import NORA_NEW, SEEN, attempt_in, log_of
+from tests.wallet.typed_identities import TYPED
 from wallet.credential import credentials
 from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
@@ -44,14 +45,6 @@ def taken(olga, waiting):
     """An attempt in review that Olga has claimed."""
     operate(olga, waiting, "claim")
     return waiting
-
-
-def seen():
-    """The claims and releases, and the looks at claims and pictures."""
-    wanted = ("claim", "release", "claims_seen", "picture_seen")
-    return list(
-        AuditLine.objects.filter(action__in=wanted).order_by("seq").values_list("action", "operator_id")
-    )
 
 
 def test_nobody_sees_or_decides_what_they_have_not_claimed(olga, waiting):

@@ -1,10 +1,8 @@
 """Other implementations, PyPI sd-jwt and npm @sd-jwt/sd-jwt-vc: they accept our tokens, and we theirs."""
 
 import json
-import subprocess
 from collections.abc import Sequence
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,14 +12,13 @@ from sd_jwt.issuer import SDJWTIssuer, SDObj
 from sd_jwt.verifier import SDJWTVerifier
 
 from keys.jwk import public_jwk, public_key_of
-from tests.wallet.sd_jwts import AUDIENCE, CLAIMS, EVERYTHING, HOLDER, ISSUER, NONCE, PLAIN, issued, presented
+from tests.wallet.npm_sd_jwt import ISSUER_JWK, npm
+from tests.wallet.sd_jwts import AUDIENCE, CLAIMS, EVERYTHING, HOLDER, NONCE, PLAIN, issued, presented
 from wallet.sd_jwt import issuance
 from wallet.sd_jwt.issuance import Path as ClaimPath
 from wallet.sd_jwt.issuance import SdJwtError
 from wallet.sd_jwt.verification import verify
 
-NODE = Path(__file__).parent.parent / "node"
-ISSUER_JWK = public_jwk(ISSUER.public_key)
 # Selected paths, and the claims that they disclose.
 SELECTIONS: list[tuple[Sequence[ClaimPath], dict[str, Any]]] = [
     ([], {}),
@@ -50,17 +47,6 @@ def ours(paths: Sequence[ClaimPath], now: datetime, **options: Any) -> tuple[str
 def pypi(token: str, audience: str = AUDIENCE, nonce: str = NONCE) -> dict[str, Any]:
     key = JWK(**ISSUER_JWK)
     return SDJWTVerifier(token, lambda *_: key, audience, nonce).get_verified_payload()
-
-
-def npm(token: str, **changes: Any) -> dict[str, Any]:
-    """The result of the package; ValueError if it refuses the token."""
-    asked = {"token": token, "issuer": ISSUER_JWK, "nonce": NONCE, "aud": AUDIENCE} | changes
-    ran = subprocess.run(
-        ["node", "verify.mjs"], cwd=NODE, input=json.dumps(asked), capture_output=True, text=True, timeout=60
-    )
-    if ran.returncode:
-        raise ValueError(ran.stderr)
-    return json.loads(ran.stdout)
 
 
 @selections

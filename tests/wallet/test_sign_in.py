@@ -11,7 +11,8 @@ from infra.mail import queue
 from infra.mail.models import OutgoingEmail
 from infra.sealing import SealError
 from tests.people import ALICE, NORA
-from tests.wallet.conftest import code_in, make_errand, together
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import code_in, together
 from wallet.models import Errand, HolderSession, LoginCode, Wallet
 from wallet.sign_in import codes as sign_in
 from wallet.sign_in.codes import NoCodeError, TooSoonError, WalletSuspendedError, WrongCodeError

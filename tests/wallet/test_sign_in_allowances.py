@@ -1,12 +1,9 @@
 """The limits of sign-in: no stranger can keep a holder from signing in."""
 
-import hashlib
-from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 
 import pytest
 from django.core import mail
-from django.test import Client
 
 from infra.limits import LimitReachedError
 from infra.mail.models import OutgoingEmail
@@ -14,7 +11,8 @@ from infra.mail.outbox import Standing
 from infra.models import Allowance
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
-from tests.wallet.conftest import code_in, make_errand, together
+from tests.wallet.conftest import code_in, together
+from tests.wallet.requesting_codes import HOME, asks, browser, errand_of, newest_link, strangers_use_up
 from wallet.models import Errand, LoginCode, LoginLink
 from wallet.sign_in import allowances, known_browsers, links
 from wallet.sign_in import codes as sign_in
@@ -31,23 +29,6 @@ def now(now: datetime) -> datetime:
 
 NIGHT = datetime(2026, 3, 1, 23, 55, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
-HOME = "203.0.113.7"  # Nora's network
-
-
-def browser(name: object) -> str:
-    """The digest of a browser's cookie."""
-    return hashlib.sha256(str(name).encode()).hexdigest()
-
-
-def errand_of(name: object, now: datetime, email: str = NORA) -> Errand:
-    return make_errand(Client(), now=now, browser=browser(name), email=email)
-
-
-def asks(name: object, now: datetime, *, client: str = HOME, email: str = NORA) -> Errand:
-    """A browser requests an e-mail; returns its errand."""
-    errand = errand_of(name, now, email)
-    sign_in.send_code(errand, client=client, now=now)
-    return errand
 
 
 def got_a_code(errand: Errand) -> bool:
@@ -58,12 +39,6 @@ def got_a_code(errand: Errand) -> bool:
 
 def newest_code() -> str:
     return code_in(mail.outbox[-1].body)
-
-
-def newest_link() -> str:
-    """The secret in the last link that was sent."""
-    [address] = [word for word in mail.outbox[-1].body.split() if "/wallet/link/" in word]
-    return address.rstrip("/").rpartition("/")[2]
 
 
 def signs_in(name: object, now: datetime, *, client: str = HOME) -> None:
@@ -79,19 +54,6 @@ def strangers_ask_until_none_is_left(now: datetime) -> list[Errand]:
         number = len(errands)
         errands.append(asks(f"stranger {number}", now, client=f"192.0.2.{number}"))
     return errands
-
-
-def strangers_use_up(now: datetime, *, client: str = "") -> Errand:
-    """Attackers in twenty networks, or in one, have taken all codes, and one of them waits for a link.
-
-    The codes are only counted, not sent, because twenty e-mails take longer than most tests that need this.
-    """
-    taken, who, number = ExitStack(), browser("stranger"), 0
-    while allowances.take_code(
-        NORA, browser=who, client=client or f"192.0.2.{number}", known=False, now=now, taken=taken
-    ):
-        number += 1
-    return asks("stranger", now, client=client or f"192.0.2.{number}")
 
 
 # --- Allowances --------------------------------------------------------------------------------------------

@@ -11,8 +11,9 @@ from django.urls import reverse
 from infra.sealing import sha256_hex
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
-from tests.wallet.conftest import make_errand, masked
-from tests.wallet.test_sign_in_allowances import newest_link, strangers_use_up
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import masked
+from tests.wallet.requesting_codes import newest_link, strangers_use_up
 from wallet.models import Errand, HolderSession, LoginLink, Wallet
 from wallet.sign_in import links
 

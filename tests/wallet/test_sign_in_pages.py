@@ -17,8 +17,9 @@ from tests.drawn import without_drawn
 from tests.emails import send_waiting
 from tests.people import ALICE, BOB, NORA
 from tests.wallet import mail_server
-from tests.wallet.conftest import code_in, make_errand, masked
-from tests.wallet.test_sign_in_allowances import newest_link, strangers_use_up
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import code_in, masked
+from tests.wallet.requesting_codes import newest_link, strangers_use_up
 from wallet.models import Errand, HolderSession, LoginCode, LoginLink, Wallet
 from wallet.sign_in.allowances import (
     CODES_PER_CLIENT,

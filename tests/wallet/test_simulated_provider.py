@@ -15,17 +15,15 @@ from sandbox.identity_provider import views
 from sandbox.identity_provider.personas import EARLY, OUTCOMES
 from sandbox.identity_provider.provider import NAME, SIGNATURE, SimulatedProvider, signature
 from sandbox.models import PickedOutcome
-from tests.wallet.conftest import make_errand
-from tests.wallet.test_pages_in_chromium import look, visit
-from tests.wallet.test_pages_in_chromium import sign_in as sign_in_to
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.looking_at_pages import look
+from tests.wallet.signing_in import sign_in as sign_in_to
 from wallet.identity.sweeping import IDLE, sweep
 from wallet.models import Credential, Errand, IdentityVerification
 from wallet.providers.contract import Message, MessageRefusedError
 from wallet.providers.options import Options
 
 pytestmark = pytest.mark.slow
-
-__all__ = ["visit"]
 
 
 @pytest.fixture

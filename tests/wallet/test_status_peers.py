@@ -11,8 +11,8 @@ from django.utils import timezone
 from keys.jwk import public_jwk
 from keys.models import SigningKey
 from keys.private_keys.signer import SoftwareSigner
+from tests.wallet.npm_sd_jwt import npm
 from tests.wallet.statuses import SAID, present
-from tests.wallet.test_sd_jwt_peers import npm
 from wallet.credential import revocation
 from wallet.models import StatusList, Wallet
 from wallet.operations import suspension

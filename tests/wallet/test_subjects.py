@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from infra.sealing import SealError, seal_column, unseal_column
 from tests.people import ALICE, enroll
 from tests.wallet.conftest import together
-from tests.wallet.test_recovery import new, old, recover, verify, wait  # noqa: F401 (fixtures)
+from tests.wallet.recovering import recover, verify, wait
 from wallet.account import subjects
 from wallet.account.address import changes
 from wallet.account.closing import closures
@@ -131,8 +131,8 @@ def test_it_stays_when_the_address_changes_and_the_identity_is_renewed(alice: Wa
 
 
 def test_a_wallet_that_moves_takes_both_along_and_where_both_have_one_that_of_the_old_wallet_stays(
-    old: Wallet,  # noqa: F811
-    new: Wallet,  # noqa: F811
+    old: Wallet,
+    new: Wallet,
     now: datetime,
 ) -> None:
     kept, only_old = (subjects.of(old, sector, now=now) for sector in (ACME, SHOP))

@@ -10,8 +10,9 @@ import infra.retention
 from infra.limits import Limit, RollingLimit
 from infra.models import Allowance
 from sandbox.models import PickedOutcome
-from tests.wallet.conftest import make_errand, together
-from tests.wallet.test_identity_verification import attempt_in, log_of
+from tests.wallet.attempts import attempt_in, log_of
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import together
 from wallet import retention
 from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep

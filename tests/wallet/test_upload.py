@@ -7,7 +7,6 @@ from threading import Event, Thread
 
 import pytest
 from django.conf import settings as django_settings
-from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
@@ -17,11 +16,12 @@ from PIL import Image
 from infra.models import AuditLine
 from tests.day_inputs import typed_day
 from tests.people import NORA
-from tests.wallet.conftest import SECRET, together
+from tests.wallet.browser_errands import SECRET
+from tests.wallet.conftest import together
+from tests.wallet.looks_on_record import seen
 from tests.wallet.operators import address, operate
-from tests.wallet.test_admin import TYPED
-from tests.wallet.test_pictures import GREY, costly, decoder, deep, picture
-from tests.wallet.test_review import seen
+from tests.wallet.pictures import GREY, costly, decoder, deep, file, picture
+from tests.wallet.typed_identities import TYPED, TYPED_BY_NORA
 from wallet.credential.countries import countries
 from wallet.identity import picture_encoding as picture_files
 from wallet.identity import pictures, review, upload
@@ -30,14 +30,6 @@ from wallet.identity.upload import UPLOADS
 from wallet.models import Evidence, IdentityVerification, Picture, Wallet
 
 pytestmark = pytest.mark.slow  # each picture is read by a process of its own
-
-TYPED_BY_NORA = {
-    "given_name": "Nora",
-    "family_name": "New",
-    **typed_day("birth_date", "1999-12-31"),
-    "nationality": "IE",
-    "document_kind": "passport",
-}
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +57,6 @@ def test_the_camera_of_a_phone_opens_and_each_picture_has_three_lines_on_a_good_
     assert cameras == {"front": "environment", "back": "environment", "face": "user"}
     checks = re.findall(r'<div class="picture-check">.*?</div>', page, re.DOTALL)
     assert [check.count("<li>") for check in checks] == [3, 3, 3]
-
-
-def file(data=None, name="p.jpg"):
-    return SimpleUploadedFile(name, picture() if data is None else data, "image/jpeg")
 
 
 def send(holder, form, **changes):

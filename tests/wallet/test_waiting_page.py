@@ -6,18 +6,16 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
-from django.conf import settings
-from django.http import HttpResponse
-from django.test import Client, RequestFactory
+from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 from playwright.sync_api import Error, expect
 
 from sandbox.models import PickedOutcome
-from tests.wallet.conftest import SECRET, make_errand
-from tests.wallet.test_identity_verification import attempt_in
+from tests.wallet.attempts import attempt_in
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.signing_in import let_in
 from wallet.models import Errand, HolderSession, IdentityVerification, Wallet
-from wallet.sign_in import sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LAST_WORDS = "There is news about your check. We are opening it now."
@@ -36,19 +34,6 @@ def slow(nora: Wallet) -> Errand:
 
 def it_is_decided(outcome: str = "slow") -> None:
     PickedOutcome.objects.update(outcome=outcome, picked_at=timezone.now() - timedelta(minutes=2))
-
-
-def let_in(context: Any, nora: Wallet, live_server: Any) -> None:
-    """Sign Nora in in the browser of her errand."""
-    response = HttpResponse()
-    sessions.start(RequestFactory().get("/"), response, nora, now=timezone.now())
-    cookies = {
-        settings.HOLDER_COOKIE_NAME: response.cookies[settings.HOLDER_COOKIE_NAME].value,
-        settings.BROWSER_COOKIE_NAME: SECRET,
-    }
-    context.add_cookies(
-        [{"name": name, "value": value, "url": live_server.url} for name, value in cookies.items()]
-    )
 
 
 # The page's timers fire only when the test calls them; that by which deadline.js looks at the clock, never.

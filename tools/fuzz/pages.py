@@ -11,7 +11,7 @@ from django.contrib.admin import site
 from django.urls import reverse
 
 from tests.presentation.relying_parties.test_picture_size import png
-from tests.wallet.test_pictures import picture
+from tests.wallet.pictures import picture
 from tools.fuzz.gateway import BASE_URL, Reply
 from tools.fuzz.mutations import METHODS, TEXTS
 from tools.fuzz.requests import Pairs

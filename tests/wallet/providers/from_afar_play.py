@@ -4,8 +4,9 @@ from typing import Any
 
 from django.urls import reverse
 
+from tests.wallet.pictures import file
 from tests.wallet.providers.plays import Call, Play
-from tests.wallet.test_upload import TYPED_BY_NORA, file
+from tests.wallet.typed_identities import TYPED_BY_NORA
 from wallet.models import IdentityVerification
 
 

@@ -97,3 +97,13 @@ def all_plays() -> list[type[Play]]:
         made = [each for each in vars(module).values() if isinstance(each, type) and issubclass(each, Play)]
         found += [each for each in made if each.__module__ == module.__name__ and "kinds" in vars(each)]
     return found
+
+
+def send(call: Call, client: Client | None = None) -> Any:
+    """The request, from this browser, or from a machine that has no cookies."""
+    client = client or Client(enforce_csrf_checks=True)
+    headers = dict(call.headers)
+    kind = next((headers.pop(name) for name in list(headers) if name.lower() == "content-type"), "")
+    return client.generic(
+        call.method, call.path, call.body, kind or "application/octet-stream", headers=headers
+    )

@@ -25,8 +25,9 @@ from hypothesis import strategies as st
 
 from infra.outbound import calls
 from tests.people import NORA
-from tests.wallet.conftest import make_errand, together
-from tests.wallet.providers.plays import Call, Play, all_plays
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.conftest import together
+from tests.wallet.providers.plays import Call, Play, all_plays, send
 from wallet.credential import credentials
 from wallet.identity import progress
 from wallet.identity.state_machine import OPEN, SUBMISSIONS
@@ -131,16 +132,6 @@ class Person:
         assert SUBMISSIONS.left(str(self.wallet.id), now=timezone.now()) == 5
         assert not Credential.objects.filter(wallet=self.wallet).exists()
         assert self.hub().status_code == 200
-
-
-def send(call: Call, client: Client | None = None) -> Any:
-    """The request, from this browser, or from a machine that has no cookies."""
-    client = client or Client(enforce_csrf_checks=True)
-    headers = dict(call.headers)
-    kind = next((headers.pop(name) for name in list(headers) if name.lower() == "content-type"), "")
-    return client.generic(
-        call.method, call.path, call.body, kind or "application/octet-stream", headers=headers
-    )
 
 
 def calls_back(person: Person) -> Any:

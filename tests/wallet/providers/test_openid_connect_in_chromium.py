@@ -10,7 +10,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.wallet.conftest import SECRET, make_errand
+from tests.wallet.browser_errands import SECRET, make_errand
 from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
 from wallet.models import Errand, IdentityVerification, Wallet
 from wallet.sign_in import sessions

@@ -24,40 +24,21 @@ from tests.wallet.providers.pids import (
     status_server,
     world,
 )
+from tests.wallet.providers.wallet_responses import NOW, REQUEST, TRANSACTION, read
 from wallet.credential.claims import Identity, IdentityError
 from wallet.credential.evidence import Assurance, EvidenceError
 from wallet.providers.other_wallet import identities, responses, statuses
-from wallet.providers.other_wallet.request_objects import query
-from wallet.providers.other_wallet.responses import AnswerError, UnsuitableError
+from wallet.providers.other_wallet.responses import AnswerError
 from wallet.providers.other_wallet.statuses import StatusUnknownError
-from wallet.providers.other_wallet.transactions import LINK, Transaction
+from wallet.providers.other_wallet.transactions import Transaction
 from wallet.providers.other_wallet.trust_anchors import AnchorError, TrustAnchors, UnknownIssuerError
 from wallet.sd_jwt.issuance import SdJwtError
 
-CLIENT = "x509_hash:us"
-NOW = datetime.now(UTC)
-TRANSACTION = Transaction.begin(LINK, client_id=CLIENT, now=NOW)
-REQUEST = {
-    "client_id": CLIENT,
-    "nonce": TRANSACTION.nonce,
-    "state": TRANSACTION.state,
-    "dcql_query": query(()),
-    "client_metadata": {"jwks": {"keys": [{k: v for k, v in TRANSACTION.key.items() if k != "d"}]}},
-}
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
     lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
     max_leaves=10,
 )
-
-
-def read(response: str) -> Any:
-    """What it gives, or None where it is refused."""
-    anchors = TrustAnchors([(world().authority.certificate, [PID_ISSUER])])
-    try:
-        return responses.read(response, TRANSACTION, anchors, now=datetime.now(UTC)).person
-    except (AnswerError, UnsuitableError):
-        return None
 
 
 def test_a_good_answer_is_read() -> None:

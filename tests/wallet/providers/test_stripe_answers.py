@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.wallet.providers.test_stripe_webhooks import values
+from tests.wallet.providers.json_values import values
 from wallet.credential.evidence import Assurance
 from wallet.providers.findings import NeedsReview, Verified
 from wallet.providers.stripe_identity.findings import of_error, of_results

@@ -1,20 +1,20 @@
 """What Stripe keeps of a check is erased there, once the result is committed here."""
 
-# ruff: noqa: F811  (fixtures of another module)
-
 from datetime import timedelta
 
 import pytest
 from django.test import Client
 
 from tests.wallet.conftest import together
+from tests.wallet.providers.refreshing import refreshed
 from tests.wallet.providers.stripe_play import NAME
-from tests.wallet.providers.test_stripe_identity import address, begun, play, refreshed, verification  # noqa: F401
+from wallet.account.closing import closures
+from wallet.account.closing.sweeping import sweep as sweep_closings
 from wallet.identity import attempts, progress, state_machine
 from wallet.identity.forgetting import FAILED_FOR, RETRY
 from wallet.identity.state_machine import State
 from wallet.identity.sweeping import IDLE, sweep
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, Errand, IdentityVerification, Wallet, WalletClosure
 
 pytestmark = pytest.mark.slow
 
@@ -197,3 +197,20 @@ def test_an_erasure_that_meets_a_person_who_begins_again_leaves_their_new_data_t
     assert refreshed(verification, later).state == State.APPROVED
     assert sweep(now=later + 2 * RETRY)["forgotten"] == 1
     assert redaction(play, verification)
+
+
+def test_the_row_stays_until_the_provider_has_erased_what_it_keeps(begun, play, now):
+    verification, _address = begun
+    then, hour = now + timedelta(days=1), timedelta(hours=1)
+    closures.ask(verification.wallet, now=now)
+
+    with play.server.failing("500"):
+        for hours in range(3):
+            sweep_closings(now=then + hours * hour)
+    assert IdentityVerification.objects.get().kept_by_provider
+    assert (Wallet.objects.count(), WalletClosure.objects.get().finished_at) == (1, None)
+
+    sweep_closings(now=then + 3 * hour)
+    assert not IdentityVerification.objects.exists()
+    assert not Wallet.objects.exists()
+    assert WalletClosure.objects.get().finished_at == then + 3 * hour

@@ -4,7 +4,6 @@ import inspect
 import json
 import logging
 import re
-from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
@@ -17,7 +16,8 @@ from django.test import Client
 from infra import waiting
 from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
-from tests.wallet.providers.stripe_play import NAME, StripePlay
+from tests.wallet.providers.refreshing import refreshed
+from tests.wallet.providers.stripe_play import NAME
 from tests.wallet.providers.stripe_server import FAULTS, SECRET, signed
 from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
@@ -55,37 +55,6 @@ EVERY_CODE = {
     "under_supported_age": ("cancelled", "too_young"),
     "a_code_of_next_year": ("review", "unsure"),
 }
-
-
-@pytest.fixture
-def play(settings: Any) -> Iterator[StripePlay]:
-    play = StripePlay()
-    with play.running():
-        settings.IDENTITY_PROVIDERS = {NAME: play.settings}
-        yield play
-
-
-@pytest.fixture
-def begun(play, nora, errand, now):
-    """Nora has begun; the address is where her browser goes."""
-    verification = attempts.attempt(nora, errand, NAME, now=now)
-    return verification, progress.begin(verification, now=now)
-
-
-@pytest.fixture
-def verification(begun):
-    return begun[0]
-
-
-@pytest.fixture
-def address(begun):
-    return begun[1]
-
-
-def refreshed(verification, now):
-    progress.refresh(verification, now=now)
-    verification.refresh_from_db()
-    return verification
 
 
 def moves(verification):

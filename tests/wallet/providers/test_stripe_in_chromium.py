@@ -7,11 +7,11 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.wallet.conftest import make_errand
+from tests.wallet.browser_errands import make_errand
+from tests.wallet.looking_at_pages import look
+from tests.wallet.providers.plays import send
 from tests.wallet.providers.stripe_play import NAME, StripePlay
-from tests.wallet.providers.test_contract import send
-from tests.wallet.test_pages_in_chromium import look
-from tests.wallet.test_waiting_page import let_in
+from tests.wallet.signing_in import let_in
 from wallet.models import IdentityVerification, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.wallet.providers.json_values import values
 from tests.wallet.providers.stripe_server import SECRET, signed
 from wallet.providers.contract import MessageRefusedError
 from wallet.providers.stripe_identity.webhooks import LONGEST, session_of
@@ -144,11 +145,6 @@ def test_whatever_comes_is_refused_unless_it_is_signed(body, signature):
         read(body, signature)
 
 
-values = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text(max_size=20),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
-    max_leaves=8,
-)
 MEMBERS = st.fixed_dictionaries(
     {},
     optional={
