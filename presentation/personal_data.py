@@ -45,7 +45,7 @@ def _forget(ids: list[Any], now: datetime) -> int:
     Delivery.objects.filter(interaction__in=ids).update(sealed_body=b"", sealed_onward=b"", expires_at=now)
     codes = AuthorizationCode.objects.filter(interaction__in=ids)
     codes.update(sealed_answer=b"", access_digest=None, expires_at=now)
-    return rows.update(browser="", parameters={}, sealed_transaction_data=None, errand=None)
+    return rows.update(browser="", parameters={}, sealed_transaction_data=None, redirect_task=None)
 
 
 ERASERS: tuple[Eraser, ...] = (erase_requests,)

@@ -15,24 +15,24 @@ from wallet.credential import credentials, days
 from wallet.credential.evidence import Assurance
 from wallet.identity import progress, state_machine
 from wallet.identity.state_machine import OPEN, State, move_to
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 from wallet.providers.findings import Verified
 
 # The state in which an abandoned attempt ends; the others are cancelled.
 _ENDS = {State.SUBMITTED: State.ERROR, State.PROCESSING: State.ERROR, State.REVIEW: State.DECLINED}
 
 
-def appear(errand: Errand, persona: str, *, now: datetime) -> Wallet:
-    """The wallet with the errand's e-mail address, after an identity check with the outcome `persona`.
+def appear(redirect_task: RedirectTask, persona: str, *, now: datetime) -> Wallet:
+    """The wallet with the redirect task's e-mail address, after an identity check with the outcome `persona`.
 
     persona: a key of `OUTCOMES`. A wallet with the identity of this persona, or a suspended one, is not
     changed. A credential with another identity expires. Calls for the same e-mail address must not run at the
     same time.
     """
-    wallet, _new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
+    wallet, _new = Wallet.objects.get_or_create(email=redirect_task.email, defaults={"created_at": now})
     if wallet.can_share and not _has_identity(wallet, persona, now=now):
         _end_identity(wallet, now=now)
-        _check(state_machine.create(wallet, errand, provider=NAME, now=now), persona, now=now)
+        _check(state_machine.create(wallet, redirect_task, provider=NAME, now=now), persona, now=now)
     return wallet
 
 

@@ -12,41 +12,41 @@ from django.utils.functional import SimpleLazyObject
 
 from infra import browser
 from sandbox.models import Letter
-from wallet import errands
-from wallet.models import Errand
+from wallet import redirect_tasks
+from wallet.models import RedirectTask
 from wallet.sign_in import codes, links
 
 _LINK = "/wallet/link/"
 
 
 def mailbox(request: HttpRequest) -> dict[str, Any]:
-    """`sandbox_mail`: the code or link for this browser's errand, on the page that asks for it.
+    """`sandbox_mail`: the code or link for this browser's redirect task, on the page that asks for it.
 
     It is empty on every other page, and it is lazy: the database is read when a template uses it.
     """
     match = request.resolver_match
     if match is None or match.url_name != "wallet_code":
         return {"sandbox_mail": {}}
-    return {"sandbox_mail": SimpleLazyObject(lambda: _mail(request, match.kwargs["errand_id"]))}
+    return {"sandbox_mail": SimpleLazyObject(lambda: _mail(request, match.kwargs["redirect_task_id"]))}
 
 
-def _mail(request: HttpRequest, errand_id: Any) -> dict[str, str]:
+def _mail(request: HttpRequest, redirect_task_id: Any) -> dict[str, str]:
     now = timezone.now()
     try:
-        errand = errands.recall(errand_id, browser.digest(request), now)
-    except errands.ErrandGoneError:
+        redirect_task = redirect_tasks.recall(redirect_task_id, browser.digest(request), now)
+    except redirect_tasks.RedirectTaskGoneError:
         return {}
-    if codes.link_pending(errand, now=now):
+    if codes.link_pending(redirect_task, now=now):
         sent = Letter.objects.filter(text__contains=_LINK, sent_at__gt=now - links.LIFETIME)
-        return {"link": _newest(sent, errand, re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/")}
-    if codes.code_pending(errand, now=now):
+        return {"link": _newest(sent, redirect_task, re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/")}
+    if codes.code_pending(redirect_task, now=now):
         sent = Letter.objects.exclude(text__contains=_LINK).filter(sent_at__gt=now - timedelta(minutes=10))
-        return {"code": _newest(sent, errand, r"(?<!\d)\d{6}(?!\d)")}
+        return {"code": _newest(sent, redirect_task, r"(?<!\d)\d{6}(?!\d)")}
     return {}
 
 
-def _newest(sent: QuerySet[Letter], errand: Errand, pattern: str) -> str:
-    """The code or link in the last of the e-mails to the errand's address, or an empty string."""
-    letter = sent.filter(recipient=errand.email).order_by("-id").first()
+def _newest(sent: QuerySet[Letter], redirect_task: RedirectTask, pattern: str) -> str:
+    """The code or link in the last of the e-mails to the redirect task's address, or an empty string."""
+    letter = sent.filter(recipient=redirect_task.email).order_by("-id").first()
     found = re.search(pattern, letter.text) if letter else None
     return found.group() if found else ""

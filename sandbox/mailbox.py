@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from infra import browser
 from sandbox.models import Letter
-from wallet.models import EmailChange, Errand
+from wallet.models import EmailChange, RedirectTask
 from wallet.sign_in import sessions
 
 KEPT = 500  # e-mails
@@ -46,7 +46,7 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
     """
     digest = browser.digest(request)
     addresses: set[str] = set()
-    for rows in (Errand.objects, EmailChange.objects) if digest else ():
+    for rows in (RedirectTask.objects, EmailChange.objects) if digest else ():
         addresses |= set(rows.filter(browser=digest).values_list("email", flat=True))
     if session := sessions.current(request, now=now):
         addresses.add(session.wallet.email)

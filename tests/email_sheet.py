@@ -20,7 +20,7 @@ from playwright.sync_api import Browser
 from infra.mail.queue import Letter
 from wallet.letters import letters
 from wallet.letters.texts import LINKS, NOTICES
-from wallet.models import Errand, Wallet
+from wallet.models import RedirectTask, Wallet
 
 AT = datetime(2027, 2, 1, 9, 30, tzinfo=UTC)
 PAGE = """<!doctype html><meta charset="utf-8"><style>
@@ -75,7 +75,7 @@ def _collected() -> Iterator[list[Letter]]:
 def _write_all() -> None:
     soon = timedelta(minutes=10)
     nora = Wallet(email="nora@example.org")
-    letters.send_code(Errand(email=nora.email, on_behalf_of="Acme Bank"), "482915", lifetime=soon)
+    letters.send_code(RedirectTask(email=nora.email, on_behalf_of="Acme Bank"), "482915", lifetime=soon)
     letters.send_link(nora.email, f"{settings.BASE_URL}/wallet/link/kX3v9QmT2bLr7WcZ0pYs1A/", lifetime=soon)
     letters.send_address_code(nora.email, "730264", lifetime=soon)
     letters.send_shared(

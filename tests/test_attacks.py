@@ -39,7 +39,7 @@ from tests.presentation.requests.test_flow import ask, decide
 from tests.presentation.requests.test_pushed_requests import send
 from tests.presentation.requests.test_request_objects import signed
 from wallet.identity.attempts import ATTEMPTS
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 from wallet.sign_in import known_browsers
 
 SignIn = Callable[..., Any]
@@ -68,7 +68,7 @@ def test_unauthenticated_requests_cannot_write_an_unlimited_number_of_rows(
 
     assert response.status_code == 429
     assert not Interaction.objects.exists()
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 def test_a_signed_in_holder_is_not_limited_by_others_at_the_same_client_address(

@@ -24,7 +24,7 @@ from tests.test_nginx import proxy
 from tests.wallet.pictures import file, picture
 from tests.wallet.typed_identities import TYPED_BY_NORA
 from tests.warm_start import WarmSite
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.models import IdentityVerification, Picture, Wallet
 
 pytestmark = [pytest.mark.nginx, pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -146,14 +146,14 @@ def service(
         browser, secret = Client(), f"{number:0>43}"
         sign_in(wallet, browser=browser)
         browser.cookies[django_settings.BROWSER_COOKIE_NAME] = secret
-        errand = errands.open_errand(
+        redirect_task = redirect_tasks.open_redirect_task(
             email=wallet.email,
             return_to="/done/",
             leave_to="/left/",
             browser=hashlib.sha256(secret.encode()).hexdigest(),
             now=now,
         )
-        form = browser.post(reverse("wallet_identity_start", args=[errand.id])).url
+        form = browser.post(reverse("wallet_identity_start", args=[redirect_task.id])).url
         cookies = "; ".join(f"{name}={morsel.value}" for name, morsel in browser.cookies.items())
         return Person(port, form, address, cookies)
 

@@ -1,4 +1,4 @@
-"""Decorators for pages: they look up the errand or the holder of a page, or lead to the sign-in."""
+"""Decorators for pages: they look up the redirect task or the holder of a page, or lead to the sign-in."""
 
 import uuid
 from collections.abc import Callable
@@ -14,9 +14,9 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 
 from infra import browser
-from wallet import errands
-from wallet.errands import ErrandGoneError
-from wallet.models import Errand, HolderSession, Wallet
+from wallet import redirect_tasks
+from wallet.models import HolderSession, RedirectTask, Wallet
+from wallet.redirect_tasks import RedirectTaskGoneError
 from wallet.sign_in import sessions
 
 # The field of a form with the ID of the wallet whose holder was shown it (`of_holder` in templates).
@@ -24,7 +24,7 @@ HOLDER = "holder"
 # The query parameter after a holder said on the consent page that the wallet is not theirs.
 NOT_ME = "not_me"
 
-# The pages of an errand to which a person returns after asking for more time. They answer GET.
+# The pages of a redirect task to which a person returns after asking for more time. They answer GET.
 PAGES_WITH_DEADLINE = {
     "wallet_sign_in",
     "wallet_code",
@@ -36,7 +36,7 @@ PAGES_WITH_DEADLINE = {
 }
 
 View = Callable[[HttpRequest, uuid.UUID], HttpResponse]
-PageOfHolder = Callable[[HttpRequest, Errand, Wallet, datetime], HttpResponse]
+PageOfHolder = Callable[[HttpRequest, RedirectTask, Wallet, datetime], HttpResponse]
 Page = Callable[..., HttpResponseBase]
 
 
@@ -45,45 +45,53 @@ def see_other(to: str, *args: Any) -> HttpResponse:
     return HttpResponseRedirect(resolve_url(to, *args), status=303)
 
 
-def page_of(errand_id: uuid.UUID | None, path: str) -> str:
-    """`path` if it is a page of this errand to which a browser can be sent back; otherwise empty."""
+def page_of(redirect_task_id: uuid.UUID | None, path: str) -> str:
+    """`path` if it is a page of this redirect task to which a browser can be sent back; otherwise empty."""
     try:
         found = resolve(path)
     except Resolver404:
         return ""
-    if found.url_name not in PAGES_WITH_DEADLINE or found.kwargs.get("errand_id") != errand_id:
+    if found.url_name not in PAGES_WITH_DEADLINE or found.kwargs.get("redirect_task_id") != redirect_task_id:
         return ""
-    return reverse(found.url_name, args=[errand_id])
+    return reverse(found.url_name, args=[redirect_task_id])
 
 
-def on_errand(view: Callable[[HttpRequest, Errand, datetime], HttpResponse]) -> View:
-    """A page of an errand: `view(request, errand, now)`, or a page with 404 or 410 if it is gone.
+def on_redirect_task(view: Callable[[HttpRequest, RedirectTask, datetime], HttpResponse]) -> View:
+    """A page of a task: `view(request, redirect_task, now)`, or a page with 404 or 410 if it is gone.
 
-    If somebody asked, an expired errand leads straight to the page about their request.
+    If somebody asked, an expired redirect task leads straight to the page about their request.
     """
 
     @never_cache
     @wraps(view)
-    def page(request: HttpRequest, errand_id: uuid.UUID) -> HttpResponse:
+    def page(request: HttpRequest, redirect_task_id: uuid.UUID) -> HttpResponse:
         now = timezone.now()
         try:
-            errand = errands.recall(errand_id, browser.digest(request), now)
-        except ErrandGoneError as gone:
-            if gone.errand and gone.errand.on_behalf_of and gone.errand.expires_at <= now:
-                return see_other(gone.errand.leave_to)  # the request has expired too, as that page says
-            status = 410 if gone.errand else 404
-            return render(request, "wallet/gone.html", {"errand": gone.errand}, status=status)
-        return view(request, errand, now)
+            redirect_task = redirect_tasks.recall(redirect_task_id, browser.digest(request), now)
+        except RedirectTaskGoneError as gone:
+            if (
+                gone.redirect_task
+                and gone.redirect_task.on_behalf_of
+                and gone.redirect_task.expires_at <= now
+            ):
+                return see_other(
+                    gone.redirect_task.leave_to
+                )  # the request has expired too, as that page says
+            status = 410 if gone.redirect_task else 404
+            return render(request, "wallet/gone.html", {"redirect_task": gone.redirect_task}, status=status)
+        return view(request, redirect_task, now)
 
     return page
 
 
 def for_holder(view: PageOfHolder) -> View:
-    """A page of an errand for its holder; others are redirected to the sign-in, and their forms refused."""
+    """A page of a task for its holder; others are redirected to the sign-in, and their forms refused."""
 
     @wraps(view)
-    def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
-        return refuse_form_of_another(request, wallet) or view(request, errand, wallet, now)
+    def page(
+        request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime
+    ) -> HttpResponse:
+        return refuse_form_of_another(request, wallet) or view(request, redirect_task, wallet, now)
 
     return for_holder_who_uploads(page)
 
@@ -92,13 +100,13 @@ def for_holder_who_uploads(view: PageOfHolder) -> View:
     """The same for a view that reads the form itself, and then calls `refuse_form_of_another`."""
 
     @wraps(view)
-    def page(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+    def page(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> HttpResponse:
         session = sessions.current(request, now=now)
-        if session is None or not errands.good_for(errand, session):
-            return see_other("wallet_sign_in", errand.id)
-        return view(request, errand, session.wallet, now)
+        if session is None or not redirect_tasks.good_for(redirect_task, session):
+            return see_other("wallet_sign_in", redirect_task.id)
+        return view(request, redirect_task, session.wallet, now)
 
-    return on_errand(page)
+    return on_redirect_task(page)
 
 
 def refuse_form_of_another(request: HttpRequest, wallet: Wallet) -> HttpResponse | None:
@@ -140,10 +148,10 @@ def _for_signed_in(view: Page, lead_to: Callable[[str], HttpResponse]) -> Page:
     return page
 
 
-def on_own_errand(
+def on_own_redirect_task(
     request: HttpRequest,
     email: str,
-    then: Callable[[Errand], HttpResponse],
+    then: Callable[[RedirectTask], HttpResponse],
     *,
     return_to: str,
     leave_to: str,
@@ -151,20 +159,20 @@ def on_own_errand(
     reuse: Q | None = None,
     **demands: Any,
 ) -> HttpResponse:
-    """The response of `then` for an errand of this browser that no relying party requested.
+    """The response of `then` for a redirect task of this browser that no relying party requested.
 
-    return_to, leave_to: names of pages. reuse: an errand of an earlier click that does as well, so that
-    clicks do not fill the table. demands: `renewal` or `fresh_since` of the errand.
+    return_to, leave_to: names of pages. reuse: a redirect task of an earlier click that does as well, so that
+    clicks do not fill the table. demands: `renewal` or `fresh_since` of the redirect task.
     """
     secret, digest = browser.ensure(request)
-    place, errand = reverse(return_to), None
+    place, redirect_task = reverse(return_to), None
     if reuse is not None:
-        lasting = Errand.objects.filter(reuse, expires_at__gt=now + errands.LIFETIME / 2)
+        lasting = RedirectTask.objects.filter(reuse, expires_at__gt=now + redirect_tasks.LIFETIME / 2)
         mine = lasting.filter(browser=digest, email=email, return_to=place)
-        errand = mine.order_by("-created_at").first()
+        redirect_task = mine.order_by("-created_at").first()
     response = then(
-        errand
-        or errands.open_errand(
+        redirect_task
+        or redirect_tasks.open_redirect_task(
             browser=digest,
             email=email,
             return_to=place,
@@ -188,12 +196,12 @@ def show_to(
 def show(
     request: HttpRequest,
     name: str,
-    errand: Errand,
+    redirect_task: RedirectTask,
     session: HolderSession | None = None,
     *,
     status: int = 200,
     **facts: Any,
 ) -> HttpResponse:
-    """Render `templates/wallet/<name>.html` for an errand."""
-    facts |= {"errand": errand, "signed_in_as": session.wallet.email if session else ""}
+    """Render `templates/wallet/<name>.html` for a redirect task."""
+    facts |= {"redirect_task": redirect_task, "signed_in_as": session.wallet.email if session else ""}
     return render(request, f"wallet/{name}.html", facts, status=status)

@@ -37,11 +37,13 @@ def erase_sign_ins(person: Person, *, now: datetime, batch: int) -> int:
     erased = delete(models.HolderSession.objects.filter(wallet=person.id), by="digest", batch=batch)
     erased += delete(models.Passkey.objects.filter(wallet=person.id), by="id", batch=batch)
     if person.address:
-        errands = models.Errand.objects.filter(email=person.address, created_at__lte=person.known_until)
-        asked = models.PasskeyChallenge.objects.filter(bound_to__in=errands.values("browser"))
+        redirect_tasks = models.RedirectTask.objects.filter(
+            email=person.address, created_at__lte=person.known_until
+        )
+        asked = models.PasskeyChallenge.objects.filter(bound_to__in=redirect_tasks.values("browser"))
         erased += delete(asked, by="digest", batch=batch)
         links = models.LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
-        erased += delete(errands, by="id", batch=batch)
+        erased += delete(redirect_tasks, by="id", batch=batch)
         erased += delete(links, by="digest", batch=batch)
         erased += known_browsers.forget_all(person.address, until=person.known_until)
     return erased
@@ -75,7 +77,9 @@ def erase_attempts(person: Person, *, now: datetime, batch: int) -> int:
         erased += delete(model._default_manager.filter(verification__in=checks), by="id", batch=batch)
     for verification in checks.filter(kept_by_provider=True):
         forgetting.forget(verification, now=now)
-    erased += checks.update(sealed_claims=None, sealed_memory=None, reason="", notice_due="", errand=None)
+    erased += checks.update(
+        sealed_claims=None, sealed_memory=None, reason="", notice_due="", redirect_task=None
+    )
     checks.filter(kept_by_provider=False).update(provider_reference="")
     held = models.Credential.objects.filter(wallet=person.id).values("verification")
     return erased + delete(checks.filter(kept_by_provider=False).exclude(id__in=held), by="id", batch=batch)

@@ -164,8 +164,8 @@ PEOPLE = {
 }
 
 
-# An expired errand still has the link back to the requester, for holders who return to a tab the next day.
-ERRANDS_KEPT = timedelta(days=1)
+# An expired task still has the link back to the requester, for holders who return to a tab the next day.
+REDIRECT_TASKS_KEPT = timedelta(days=1)
 
 
 ENTRIES = table(
@@ -209,10 +209,10 @@ wallet.HolderSession: digest | signed-in browser | the digest of its cookie | to
 wallet.HolderSession: public_id browser_name system_name time_zone | signed-in browser: its name, that of its
     system, such as Firefox and Linux, and its time zone | in clear | holders recognise their browsers and
     sign them out; e-mails have local times | until it expires, {sessions} at most
-wallet.Errand: email browser on_behalf_of requester_domain requester_logo asks_for assurance details
+wallet.RedirectTask: email browser on_behalf_of requester_domain requester_logo asks_for assurance details
     begin_again return_to leave_to | sign-in: e-mail address,
     digest of the browser’s cookie, where the person came from, names of the claims wanted | in clear |
-    to lead the person on after signing in, and back the next day | {errands_kept} after it expired | sign-ins
+    to lead the person on after signing in, and back the next day | {tasks_kept} after it expired | sign-ins
 wallet.LoginCode: digest | sign-in code | a keyed hash | to compare it with what is entered | as long as the
     sign-in it belongs to
 wallet.LoginLink: email digest | sign-in link: e-mail address, hash of the link | in clear | to recognise
@@ -250,7 +250,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
         "challenges": assertion.CHALLENGE_LIFETIME,
         "undo_for": changes.UNDO_FOR,
         "asked_for": recoveries.ASKED_FOR,
-        "errands_kept": ERRANDS_KEPT,
+        "tasks_kept": REDIRECT_TASKS_KEPT,
         "known_for": known_browsers.KNOWN_FOR,
         "pictures": pictures.KEPT,
         "identity_kept": "IDENTITY_KEPT_DAYS",
@@ -261,7 +261,7 @@ wallet.StatusEvent: subject_id actor reason | history of status changes: which c
     clear={
         "challenges": expired(models.PasskeyChallenge.objects.all()),
         "sessions": expired(models.HolderSession.objects.all()),
-        "sign-ins": expired(models.Errand.objects.all(), kept=ERRANDS_KEPT),
+        "sign-ins": expired(models.RedirectTask.objects.all(), kept=REDIRECT_TASKS_KEPT),
         "links": expired(models.LoginLink.objects.all()),
         "address changes": expired(models.EmailChange.objects.all()),
         "former addresses": expired(models.FormerAddress.objects.all()),

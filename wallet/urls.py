@@ -15,7 +15,7 @@ from wallet.passkeys import views as passkeys
 from wallet.providers.other_wallet import views as other_wallet_views
 from wallet.sign_in import views
 
-ERRAND = "errands/<uuid:errand_id>"
+REDIRECT_TASK = "errands/<uuid:redirect_task_id>"
 
 urlpatterns = [
     path("", home.home, name="wallet_home"),
@@ -41,12 +41,12 @@ urlpatterns = [
     path("sign-in/", views.front_door, name="wallet_front_door"),
     path("sign-out/", views.sign_out, name="wallet_sign_out"),
     path("signed-out/", views.signed_out, name="wallet_signed_out"),
-    path(f"{ERRAND}/sign-in/", views.sign_in, name="wallet_sign_in"),
-    path(f"{ERRAND}/code/", views.code, name="wallet_code"),
+    path(f"{REDIRECT_TASK}/sign-in/", views.sign_in, name="wallet_sign_in"),
+    path(f"{REDIRECT_TASK}/code/", views.code, name="wallet_code"),
     path("link/<str:secret>/", views.link, name="wallet_link"),
-    path(f"{ERRAND}/switch/", views.switch, name="wallet_switch"),
-    path(f"{ERRAND}/sign-out/", views.sign_out, name="wallet_errand_sign_out"),
-    path(f"{ERRAND}/signed-out/", views.signed_out, name="wallet_errand_signed_out"),
+    path(f"{REDIRECT_TASK}/switch/", views.switch, name="wallet_switch"),
+    path(f"{REDIRECT_TASK}/sign-out/", views.sign_out, name="wallet_errand_sign_out"),
+    path(f"{REDIRECT_TASK}/signed-out/", views.signed_out, name="wallet_errand_signed_out"),
     path("passkeys/add/", own_passkeys.add, name="wallet_passkey_add"),
     path("passkeys/no-thanks/", own_passkeys.close_offer, name="wallet_passkey_close_offer"),
     path("passkeys/<uuid:passkey_id>/name/", own_passkeys.rename, name="wallet_passkey_rename"),
@@ -59,15 +59,23 @@ urlpatterns = [
         passkeys.options_to_confirm,
         name="wallet_passkey_options_confirm",
     ),
-    path(f"{ERRAND}/passkey/", passkeys.sign_in, name="wallet_passkey_sign_in"),
-    path(f"{ERRAND}/passkey/options/", passkeys.options_on_errand, name="wallet_passkey_options_errand"),
-    path(f"{ERRAND}/identity/", identity_views.identity, name="wallet_identity"),
-    path(f"{ERRAND}/identity/start/", identity_views.begin, name="wallet_identity_start"),
-    path(f"{ERRAND}/identity/continue/", identity_views.go_on, name="wallet_identity_continue"),
-    path(f"{ERRAND}/identity/cancel/", identity_views.cancel, name="wallet_identity_cancel"),
-    path(f"{ERRAND}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
-    path(f"{ERRAND}/identity/upload/", identity_upload.upload, name="wallet_identity_upload"),
-    path(f"{ERRAND}/identity/other-wallet/", other_wallet_views.page, name="wallet_identity_other_wallet"),
+    path(f"{REDIRECT_TASK}/passkey/", passkeys.sign_in, name="wallet_passkey_sign_in"),
+    path(
+        f"{REDIRECT_TASK}/passkey/options/",
+        passkeys.options_on_redirect_task,
+        name="wallet_passkey_options_errand",
+    ),
+    path(f"{REDIRECT_TASK}/identity/", identity_views.identity, name="wallet_identity"),
+    path(f"{REDIRECT_TASK}/identity/start/", identity_views.begin, name="wallet_identity_start"),
+    path(f"{REDIRECT_TASK}/identity/continue/", identity_views.go_on, name="wallet_identity_continue"),
+    path(f"{REDIRECT_TASK}/identity/cancel/", identity_views.cancel, name="wallet_identity_cancel"),
+    path(f"{REDIRECT_TASK}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
+    path(f"{REDIRECT_TASK}/identity/upload/", identity_upload.upload, name="wallet_identity_upload"),
+    path(
+        f"{REDIRECT_TASK}/identity/other-wallet/",
+        other_wallet_views.page,
+        name="wallet_identity_other_wallet",
+    ),
     path("identity/", identity_views.own_identity, name="wallet_own_identity"),
     path("identity/<uuid:verification_id>/return/", identity_views.back, name="wallet_identity_return"),
     path("identity/<slug:name>/", identity_messages.unknown, name="wallet_identity_messages"),

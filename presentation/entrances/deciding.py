@@ -43,7 +43,7 @@ def give_more_time(context: ResumeContext) -> HttpResponse | None:
         return None
     row = context.opened.row
     given = more_time.give(context.opened, now=context.now)
-    page = page_of(row.errand_id, context.request.POST.get("page", ""))
+    page = page_of(row.redirect_task_id, context.request.POST.get("page", ""))
     if given and not page and row.consent_id:
         page = path_with_id("consent_review", row.consent_id)
     if given and page:

@@ -81,9 +81,9 @@ def address_of_step(context: Context) -> str:
     row = context.opened.row
     match context.following.step:
         case Step.SIGN_IN:
-            return reverse("wallet_sign_in", args=[row.errand_id])
+            return reverse("wallet_sign_in", args=[row.redirect_task_id])
         case Step.ENROLL:
-            return reverse("wallet_identity", args=[row.errand_id])
+            return reverse("wallet_identity", args=[row.redirect_task_id])
         case Step.CONSENT:
             return path_with_id("consent_review", row.consent_id)  # type: ignore[arg-type]
         case _:

@@ -240,7 +240,7 @@ def _mark_answered(
         answered_at=now,
         parameters={},
         sealed_transaction_data=None,
-        errand=None,
+        redirect_task=None,
     )
     return changed == 1
 

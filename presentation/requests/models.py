@@ -11,7 +11,7 @@ from infra.models import InternalRow, NumberedRow
 from infra.sealing import seal_column, unseal_column
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.parameters import Parameters
-from wallet.models import Errand
+from wallet.models import RedirectTask
 
 
 class KeepsParameters:
@@ -95,7 +95,14 @@ class Interaction(KeepsParameters, NumberedRow):
     request_hash = models.CharField(max_length=64, editable=False)  # SHA-256 hex over the parameters
     nonce_digest = models.CharField(max_length=64, editable=False)
     consent = models.OneToOneField(Consent, null=True, on_delete=models.PROTECT, editable=False)
-    errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, db_index=False, editable=False)
+    redirect_task = models.ForeignKey(
+        RedirectTask,
+        null=True,
+        on_delete=models.SET_NULL,
+        db_index=False,
+        editable=False,
+        db_column="redirect_task_id",
+    )
     outcome = models.CharField(
         max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False
     )
@@ -113,9 +120,11 @@ class Interaction(KeepsParameters, NumberedRow):
             models.Index(
                 fields=["expires_at"], condition=~Q(outcome="token"), name="presentation_requests_ended"
             ),
-            # Few interactions have an errand, and none once it is answered.
+            # Few interactions have a redirect task, and none once it is answered.
             models.Index(
-                fields=["errand"], condition=Q(errand__isnull=False), name="presentation_requests_sent_on"
+                fields=["redirect_task"],
+                condition=Q(redirect_task__isnull=False),
+                name="presentation_requests_sent_on",
             ),
             # For `reseal` and `check --deploy`, because the table keeps answered interactions for long.
             models.Index(

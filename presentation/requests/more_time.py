@@ -7,7 +7,7 @@ from django.db import transaction
 from consent import decisions
 from presentation.models import Interaction
 from presentation.requests.interactions import LIFETIME, OpenInteraction
-from wallet import errands
+from wallet import redirect_tasks
 
 # How long a request can be open when the person asks for more time. With a payment less, because the sign-in
 # that it needs (`next_step.FRESH_FACTOR`) is from before the request.
@@ -34,7 +34,7 @@ def give(opened: OpenInteraction, *, now: datetime) -> bool:
     with transaction.atomic():
         given = row.consent_id is None or decisions.extend(row.consent_id, until=until, now=now)
         given = given and still_open.update(expires_at=until) == 1
-        if given and row.errand_id:
-            errands.extend(row.errand_id, until=until)
+        if given and row.redirect_task_id:
+            redirect_tasks.extend(row.redirect_task_id, until=until)
         transaction.set_rollback(not given)
     return given

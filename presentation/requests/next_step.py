@@ -33,7 +33,7 @@ from presentation.requests.interactions import OpenInteraction
 from presentation.requests.more_time import longest_end
 from presentation.requests.sign_in_time import CODE_LIVES
 from presentation.transaction_data import entries
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.account import fresh, subjects
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
@@ -215,7 +215,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> b
         row.consent = _question(opened, following.match, now=now)
         write_question(row.consent, row)
         return True
-    before = {"consent": row.consent_id, "errand": row.errand_id}
+    before = {"consent": row.consent_id, "redirect_task": row.redirect_task_id}
     with transaction.atomic():
         if step is Step.CONSENT and following.match is not None:
             _ask(opened, following.match, now=now)
@@ -224,7 +224,7 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> b
         if opened.is_new:
             row.save(force_insert=True)
             return True
-        after = {"consent": row.consent_id, "errand": row.errand_id}
+        after = {"consent": row.consent_id, "redirect_task": row.redirect_task_id}
         unchanged = Interaction.objects.filter(id=row.id, outcome=Interaction.Outcome.NONE, **before)
         stored = before == after or unchanged.update(**after) == 1
         transaction.set_rollback(not stored)
@@ -243,13 +243,13 @@ def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
     """Inserts the redirect task of the wallet; one that is there already demands the sign-in."""
     row, party = opened.row, opened.relying_party
     fresh_since = _good_from(opened, step, now=now)
-    if row.errand is not None:
+    if row.redirect_task is not None:
         if step is Step.SIGN_IN:
-            errands.demand_sign_in(row.errand.id, fresh_since=fresh_since)
+            redirect_tasks.demand_sign_in(row.redirect_task.id, fresh_since=fresh_since)
         return
     check = reachable(opened.request, party) or Check()
     asked = _possible(opened.request)
-    row.errand = errands.open_errand(
+    row.redirect_task = redirect_tasks.open_redirect_task(
         browser=row.browser,
         email=opened.request.login_hint,
         asks_address=not opened.request.login_hint,

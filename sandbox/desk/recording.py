@@ -28,11 +28,11 @@ from presentation.requests.carriers import posted_form
 from sandbox.models import Step
 
 MACHINES = {"push", "token", "userinfo", "verify", "outcome"}
-# The routes that are recorded, besides the pages of an errand: sign-in and identity check.
+# The routes that are recorded, besides the pages of a redirect task: sign-in and identity check.
 ROUTES = MACHINES | {"authorize", "resume", "leave", "delivery", "consent_review"}
 MOST = 500  # steps of one relying party, because everybody who knows its client ID can make some
 KEPT = timedelta(days=1)
-_PAGES_OF = {"interaction_id": "pk", "errand_id": "errand", "consent_id": "consent"}
+_PAGES_OF = {"interaction_id": "pk", "redirect_task_id": "redirect_task", "consent_id": "consent"}
 _ANSWER = {"vp_token", "code", "error", "error_description", "state", "iss"}
 
 
@@ -55,7 +55,7 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
     refused = refusal_of(request)
     is_anothers = "client_id" in facts and "self_registered" not in facts
     is_database_away = response.status_code == 503 and not refused
-    if is_anothers or is_database_away or not (route in ROUTES or "errand_id" in kwargs):
+    if is_anothers or is_database_away or not (route in ROUTES or "redirect_task_id" in kwargs):
         return
     with runs.isolated("step_not_recorded"):
         if about := _about(request, kwargs, facts):

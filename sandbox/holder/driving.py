@@ -33,8 +33,8 @@ from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.call import HolderCall
 from sandbox.holder.inner_browser import InnerBrowser, Words
-from wallet import errands
-from wallet.models import Errand
+from wallet import redirect_tasks
+from wallet.models import RedirectTask
 
 MOST_PAGES = 12  # of one call; four are usual
 # In place of the limits of sign-in, which CI would soon reach. One machine runs the tests of many developers.
@@ -100,21 +100,21 @@ class _Steps:
         return step(match, location) if step else self.browser.get(location)
 
     def _sign_in(self, match: ResolverMatch, location: str) -> HttpResponseBase:
-        errand = Errand.objects.get(id=match.kwargs["errand_id"])
-        if errand.asks_address:
-            errands.take_address(errand, f"{self.call.persona}@{OWN_DOMAIN}")
-        _take_lease(errand.email, self.leaving)
-        wallet = appear(errand, self.call.persona, now=timezone.now())
+        redirect_task = RedirectTask.objects.get(id=match.kwargs["redirect_task_id"])
+        if redirect_task.asks_address:
+            redirect_tasks.take_address(redirect_task, f"{self.call.persona}@{OWN_DOMAIN}")
+        _take_lease(redirect_task.email, self.leaving)
+        wallet = appear(redirect_task, self.call.persona, now=timezone.now())
         if not wallet.can_share:
             return self._leave(match, location)
         self.browser.sign_in(wallet)
-        return self.browser.get(errand.return_to)
+        return self.browser.get(redirect_task.return_to)
 
     def _leave(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         """The wallet is suspended, or the identity check gave no identity."""
-        errand = Errand.objects.get(id=match.kwargs["errand_id"])
-        with _answering(Q(errand=errand)):
-            return self.browser.get(errand.leave_to)
+        redirect_task = RedirectTask.objects.get(id=match.kwargs["redirect_task_id"])
+        with _answering(Q(redirect_task=redirect_task)):
+            return self.browser.get(redirect_task.leave_to)
 
     def _go_back(self, match: ResolverMatch, location: str) -> HttpResponseBase:
         """The wallet does not hold what is requested."""

@@ -35,7 +35,7 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
     session = sessions.current(request, now=now)
     if session is None:
         return see_other("wallet_identity_return", verification_id)
-    own = IdentityVerification.objects.filter(wallet=session.wallet).select_related("errand")
+    own = IdentityVerification.objects.filter(wallet=session.wallet).select_related("redirect_task")
     verification = own.filter(id=verification_id).first()
     if verification is None:
         raise Http404
@@ -44,7 +44,7 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
         return see_other("wallet_identity_return", verification_id)
     form = OutcomeForm(request.POST if request.method == "POST" else None)
     facts = {"form": form, "outcomes": OUTCOMES, "verification": verification}
-    facts |= {"errand": verification.errand, "signed_in_as": session.wallet.email}
+    facts |= {"redirect_task": verification.redirect_task, "signed_in_as": session.wallet.email}
     if form.is_valid():
         outcome = form.cleaned_data["outcome"]
         PickedOutcome.objects.update_or_create(

@@ -17,7 +17,7 @@ from presentation.requests.interactions import path_of
 from tests.people import NORA
 from tests.presentation.requests.test_flow import ask, decide
 from tests.wallet.attempts import attempt_in
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from wallet.models import HolderSession, IdentityVerification, Wallet
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
@@ -112,10 +112,10 @@ def test_a_question_from_before_a_new_sign_in_of_the_same_person_can_be_answered
 def test_a_form_of_the_sign_in_goes_on_when_another_tab_has_signed_in(
     client: Client, nora: Wallet, sign_in: Any, name: str
 ) -> None:
-    errand = make_errand(client, now=timezone.now(), return_to=reverse("consent_history"))
+    redirect_task = make_redirect_task(client, now=timezone.now(), return_to=reverse("consent_history"))
     sign_in(nora)
 
-    response = client.post(reverse(name, args=[errand.id]), {"code": "123456"})
+    response = client.post(reverse(name, args=[redirect_task.id]), {"code": "123456"})
 
     assert response.headers["Location"] == reverse("consent_history")
     assert mail.outbox == []
@@ -143,27 +143,27 @@ def test_a_form_of_a_holder_leads_to_the_sign_in_after_a_sign_out_elsewhere(
 def test_a_switch_that_another_tab_has_made_is_not_made_again(
     client: Client, nora: Wallet, sign_in: Any
 ) -> None:
-    errand = make_errand(client, now=timezone.now())  # for Nora
+    redirect_task = make_redirect_task(client, now=timezone.now())  # for Nora
     sign_in(nora)
-    response = client.post(reverse("wallet_switch", args=[errand.id]))
-    assert response.headers["Location"] == reverse("wallet_sign_in", args=[errand.id])
+    response = client.post(reverse("wallet_switch", args=[redirect_task.id]))
+    assert response.headers["Location"] == reverse("wallet_sign_in", args=[redirect_task.id])
     assert HolderSession.objects.get().wallet == nora
 
 
 def test_a_check_that_another_tab_has_begun_is_begun_once(client: Client, nora: Wallet, sign_in: Any) -> None:
-    errand = make_errand(client, now=timezone.now())
+    redirect_task = make_redirect_task(client, now=timezone.now())
     sign_in(nora)
     for _tab in range(2):
-        client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "simulated"})
+        client.post(reverse("wallet_identity_start", args=[redirect_task.id]), {"provider": "simulated"})
     assert IdentityVerification.objects.count() == 1
 
 
 def test_a_pick_at_the_simulated_check_that_another_tab_has_ended_does_nothing(
     client: Client, nora: Wallet, sign_in: Any
 ) -> None:
-    errand = make_errand(client, now=timezone.now())
+    redirect_task = make_redirect_task(client, now=timezone.now())
     sign_in(nora)
-    attempt = attempt_in("declined", nora, timezone.now(), errand=errand)
+    attempt = attempt_in("declined", nora, timezone.now(), redirect_task=redirect_task)
     response = client.post(reverse("sandbox_identity", args=[attempt.pk]), {"outcome": "adult"})
     assert response.headers["Location"] == reverse("wallet_identity_return", args=[attempt.pk])
     attempt.refresh_from_db()

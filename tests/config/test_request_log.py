@@ -222,7 +222,9 @@ def test_the_answer_is_neither_cached_nor_referred_from(client: Client, acme_ban
 def test_the_log_never_says_the_path_because_links_carry_their_secrets(
     db: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr("wallet.sign_in.views.links.errand_for", None)  # so that opening the link fails
+    monkeypatch.setattr(
+        "wallet.sign_in.views.links.redirect_task_for", None
+    )  # so that opening the link fails
     secret = "s" * 22
 
     Client(enforce_csrf_checks=True).post(f"/admin/{secret}/")

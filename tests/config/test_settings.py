@@ -286,7 +286,7 @@ def test_limits_that_suit_shared_networks_are_settings() -> None:
         f"{READY} from presentation.requests import interactions;"
         "from wallet.sign_in import allowances;"
         "print(interactions.UNAUTHENTICATED.most, allowances.CODES_PER_CLIENT.most,"
-        " allowances.ERRANDS_PER_CLIENT.most, allowances.TRIES_PER_CLIENT.most,"
+        " allowances.REDIRECT_TASKS_PER_CLIENT.most, allowances.TRIES_PER_CLIENT.most,"
         " allowances.CODES_PER_EMAIL_AND_CLIENT.most, allowances.CODES_PER_BROWSER.most)"
     )
     chosen = {"REQUESTS_PER_CLIENT": "1001", "LIMITS": "codes-per-browser=7"}

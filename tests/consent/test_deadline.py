@@ -18,7 +18,7 @@ from tests.consent.test_look import check, picture
 from tests.people import register
 from tests.presentation.requests.test_flow import ask
 from tests.wallet.conftest import code_in
-from wallet.models import Errand, Wallet
+from wallet.models import RedirectTask, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -48,7 +48,7 @@ def code_page(page: Any, client: Client, alice: Wallet, live_server: Any, signin
 
 def end_in(seconds: float) -> None:
     """Let the request end so soon."""
-    for model in (Interaction, Consent, Errand):
+    for model in (Interaction, Consent, RedirectTask):
         model.objects.update(expires_at=timezone.now() + timedelta(seconds=seconds))
 
 
@@ -201,7 +201,7 @@ def test_while_a_code_is_typed_more_time_is_given_and_what_was_typed_stays(page:
     expect(page.locator(".time-warning").get_by_text("You have more time")).to_be_visible()
     assert page.evaluate("window.sameDocument")
     assert page.get_by_label("code", exact=False).input_value() == "123"
-    for model in (Interaction, Errand):
+    for model in (Interaction, RedirectTask):
         assert model.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
     check(page)
 
@@ -221,7 +221,7 @@ def test_the_page_after_too_many_wrong_codes_gives_more_time_too(page: Any, code
     page.get_by_role("button", name="Give me more time").click()
 
     expect(page.get_by_role("button", name="Send me a code")).to_be_visible()
-    assert Errand.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    assert RedirectTask.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
 
 
 def test_without_a_script_more_time_leads_back_to_the_code(browser: Any, page: Any, code_page: str) -> None:
@@ -236,5 +236,5 @@ def test_without_a_script_more_time_leads_back_to_the_code(browser: Any, page: A
     expect(still.get_by_role("heading", level=1)).to_have_text("Enter the code")
     expect(still.get_by_role("status").get_by_text("You have more time: until")).to_be_visible()
     assert still.url == f"{code_page}?more_time=1"
-    assert Errand.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
+    assert RedirectTask.objects.get().expires_at > timezone.now() + timedelta(minutes=29)
     plain.close()

@@ -19,10 +19,10 @@ from infra.email_addresses import EmailAddressError, is_accepted, parse
 from infra.mail.sending import new_backend
 from presentation.models import RelyingParty
 from tests.people import register
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.mail_server import MailServer, running
 from wallet.letters import letters
-from wallet.models import Errand, Wallet
+from wallet.models import RedirectTask, Wallet
 from wallet.sign_in.forms import EmailForm
 
 STOLEN = "=?utf-8?q?mallory=40evil.example=28?=!@big-bank.com"
@@ -202,7 +202,7 @@ def test_the_sign_in_form_refuses_it_and_sends_nothing(address: str, client: Cli
     assert response.status_code == 422
     assert "like name@example.com" in response.content.decode()
     assert mail.outbox == []
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 @NOT_ACCEPTED
@@ -219,7 +219,7 @@ def test_a_request_with_it_as_login_hint_goes_home_with_an_error(
     }
     response = client.get(reverse("authorize"), query)
     assert response.headers["Location"].startswith("https://bank.example/callback#error=invalid_request")
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 @NOT_ACCEPTED
@@ -263,9 +263,9 @@ def test_the_form_takes_what_the_rule_takes(text: str) -> None:
         assert form.errors["email"]
 
 
-def test_no_errand_is_opened_for_it(client: Client, db: None) -> None:
+def test_no_redirect_task_is_opened_for_it(client: Client, db: None) -> None:
     with pytest.raises(EmailAddressError):
-        make_errand(client, now=timezone.now(), email=STOLEN)
+        make_redirect_task(client, now=timezone.now(), email=STOLEN)
 
 
 def test_no_letter_goes_to_a_stored_wallet_with_it(db: None) -> None:

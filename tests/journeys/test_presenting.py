@@ -16,7 +16,7 @@ from tests.journeys.conftest import Application, Holder
 from tests.journeys.test_self_service import look
 from tests.people import NORA, register
 from tests.relying_party import RelyingParty
-from wallet.models import Errand, HolderSession, Wallet
+from wallet.models import HolderSession, RedirectTask, Wallet
 
 pytestmark = pytest.mark.browser
 MakeHolder = Callable[..., Holder]
@@ -107,7 +107,7 @@ def test_who_signed_out_during_the_identity_check_can_sign_in_again_and_go_on(
     person = holder(NORA).arrives().signs_in().sees("Confirm your identity").clicks("Sign out")
 
     person.sees("You are signed out").clicks("Sign in again and go on")
-    Errand.objects.update(code_sent_at=None)  # as if a minute had passed
+    RedirectTask.objects.update(code_sent_at=None)  # as if a minute had passed
     person.signs_in().is_verified_as("adult")
 
     assert bank.verify(person.sees("Share these").clicks("Share these").comes_back())
@@ -122,7 +122,7 @@ def test_signing_out_leads_back_even(browser: Any, bank: RelyingParty, without: 
         if without == "an open request":
             past = timezone.now() - timedelta(minutes=1)
             Interaction.objects.update(expires_at=past)
-            Errand.objects.update(expires_at=past)
+            RedirectTask.objects.update(expires_at=past)
         person.clicks("Sign out").sees("You are signed out").clicks("Return to Acme Bank")
         assert person.comes_back().error == "access_denied"
         assert not HolderSession.objects.exists()

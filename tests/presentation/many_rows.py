@@ -12,7 +12,7 @@ LONG_AGO = "now() - interval '20 days'"
 # the moment that decides whether a row is due. Row number n of a table refers to row number n of another.
 TABLES: dict[str, dict[str, str]] = {
     "wallet.Wallet": {"state": "'active'", "email": "g || '@example.org'", "created_at": LONG_AGO},
-    "wallet.Errand": {"expires_at": "{time}"},
+    "wallet.RedirectTask": {"expires_at": "{time}"},
     "wallet.IdentityVerification": {"state": "'declined'", "changed_at": "least({time}, now())"},
     "wallet.Evidence": {},
     "wallet.Picture": {"kind": "'front'", "uploaded_at": LONG_AGO},

@@ -1,4 +1,4 @@
-"""Errands of the test client's browser."""
+"""Redirect tasks of the test client's browser."""
 
 import hashlib
 from datetime import datetime
@@ -8,14 +8,14 @@ from django.conf import settings
 from django.test import Client
 
 from tests.people import NORA
-from wallet import errands
-from wallet.models import Errand
+from wallet import redirect_tasks
+from wallet.models import RedirectTask
 
 SECRET = "b" * 43  # the browser cookie of the test client
 
 
-def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
-    """Open an errand for the client's browser: Nora's for Acme Bank, except for `facts`."""
+def make_redirect_task(client: Client, *, now: datetime, **facts: Any) -> RedirectTask:
+    """Open a redirect task for the client's browser: Nora's for Acme Bank, except for `facts`."""
     client.cookies[settings.BROWSER_COOKIE_NAME] = SECRET
     defaults = {
         "browser": hashlib.sha256(SECRET.encode()).hexdigest(),
@@ -24,4 +24,4 @@ def make_errand(client: Client, *, now: datetime, **facts: Any) -> Errand:
         "return_to": "/done/",
         "leave_to": "/left/",
     }
-    return errands.open_errand(**(defaults | facts), now=now)
+    return redirect_tasks.open_redirect_task(**(defaults | facts), now=now)

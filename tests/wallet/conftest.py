@@ -1,4 +1,4 @@
-"""Fixtures for holders, errands and operators."""
+"""Fixtures for holders, redirect tasks and operators."""
 
 import re
 import secrets
@@ -15,10 +15,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from tests.people import ALICE, NORA
-from tests.wallet.browser_errands import SECRET, make_errand
+from tests.wallet.browser_redirect_tasks import SECRET, make_redirect_task
 from tests.wallet.operators import operator
 from tests.wallet.recovering import DAY, NEW, verify
-from wallet.models import Errand, Passkey, Wallet
+from wallet.models import Passkey, RedirectTask, Wallet
 
 
 @pytest.fixture
@@ -27,9 +27,9 @@ def now() -> datetime:
 
 
 @pytest.fixture
-def errand(db: None, client: Client, now: datetime) -> Errand:
-    """An errand that Acme Bank has opened for Nora's browser."""
-    return make_errand(client, now=now)
+def redirect_task(db: None, client: Client, now: datetime) -> RedirectTask:
+    """A redirect task that Acme Bank has opened for Nora's browser."""
+    return make_redirect_task(client, now=now)
 
 
 @pytest.fixture
@@ -109,19 +109,19 @@ def audrey(db):
 
 @pytest.fixture
 def visit(page: Any, live_server: Any, settings: Any, now: Any) -> Any:
-    """Opens a page of an errand of this browser; e-mails go to the sandbox's mailbox."""
+    """Opens a page of a redirect task of this browser; e-mails go to the sandbox's mailbox."""
     settings.MAIL_BACKEND = "sandbox.mailbox.EmailBackend"
     page.context.add_cookies(
         [{"name": settings.BROWSER_COOKIE_NAME, "value": SECRET, "url": live_server.url, "httpOnly": True}]
     )
     home = reverse("wallet_signed_out")  # a page that needs no sign-in
-    errand = make_errand(Client(), now=now, return_to=home + "?done", leave_to=home + "?left")
+    redirect_task = make_redirect_task(Client(), now=now, return_to=home + "?done", leave_to=home + "?left")
 
-    def visit(name: str, errand: Errand = errand, *, path: str = "") -> Any:
-        page.goto(live_server.url + (path or reverse(name, args=[errand.id])))
+    def visit(name: str, redirect_task: RedirectTask = redirect_task, *, path: str = "") -> Any:
+        page.goto(live_server.url + (path or reverse(name, args=[redirect_task.id])))
         return page
 
-    visit.errand = errand
+    visit.redirect_task = redirect_task
     return visit
 
 

@@ -8,8 +8,8 @@ from django.core import mail
 from django.test import Client
 
 from tests.people import NORA
-from tests.wallet.browser_errands import make_errand
-from wallet.models import Errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
+from wallet.models import RedirectTask
 from wallet.sign_in import allowances
 from wallet.sign_in import codes as sign_in
 
@@ -21,15 +21,15 @@ def browser(name: object) -> str:
     return hashlib.sha256(str(name).encode()).hexdigest()
 
 
-def errand_of(name: object, now: datetime, email: str = NORA) -> Errand:
-    return make_errand(Client(), now=now, browser=browser(name), email=email)
+def redirect_task_of(name: object, now: datetime, email: str = NORA) -> RedirectTask:
+    return make_redirect_task(Client(), now=now, browser=browser(name), email=email)
 
 
-def asks(name: object, now: datetime, *, client: str = HOME, email: str = NORA) -> Errand:
-    """A browser requests an e-mail; returns its errand."""
-    errand = errand_of(name, now, email)
-    sign_in.send_code(errand, client=client, now=now)
-    return errand
+def asks(name: object, now: datetime, *, client: str = HOME, email: str = NORA) -> RedirectTask:
+    """A browser requests an e-mail; returns its redirect task."""
+    redirect_task = redirect_task_of(name, now, email)
+    sign_in.send_code(redirect_task, client=client, now=now)
+    return redirect_task
 
 
 def newest_link() -> str:
@@ -38,7 +38,7 @@ def newest_link() -> str:
     return address.rstrip("/").rpartition("/")[2]
 
 
-def strangers_use_up(now: datetime, *, client: str = "") -> Errand:
+def strangers_use_up(now: datetime, *, client: str = "") -> RedirectTask:
     """Attackers in twenty networks, or in one, have taken all codes, and one of them waits for a link.
 
     The codes are only counted, not sent, because twenty e-mails take longer than most tests that need this.

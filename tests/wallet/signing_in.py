@@ -8,7 +8,7 @@ from django.test import RequestFactory
 from django.utils import timezone
 
 from tests.code_page import enter_code
-from tests.wallet.browser_errands import SECRET
+from tests.wallet.browser_redirect_tasks import SECRET
 from tests.wallet.looking_at_pages import look
 from wallet.models import Wallet
 from wallet.sign_in import sessions
@@ -31,7 +31,7 @@ def sign_in(visit: Any) -> Any:
 
 
 def let_in(context: Any, nora: Wallet, live_server: Any) -> None:
-    """Sign Nora in in the browser of her errand."""
+    """Sign Nora in in the browser of her redirect task."""
     response = HttpResponse()
     sessions.start(RequestFactory().get("/"), response, nora, now=timezone.now())
     cookies = {

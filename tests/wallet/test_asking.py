@@ -1,10 +1,10 @@
-"""Who asks, and for what, in words: on every page of an errand, from the first one on."""
+"""Who asks, and for what, in words: on every page of a redirect task, from the first one on."""
 
 import pytest
 from django.urls import reverse
 
 from tests.people import NORA
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from wallet.credential import claim_phrases
 from wallet.credential.claims import NAMES
 
@@ -43,9 +43,9 @@ def test_the_claims_are_said_in_words(names, words):
 
 @pytest.mark.parametrize("name", ["wallet_sign_in", "wallet_code"])
 def test_the_pages_of_the_sign_in_say_who_asks_and_for_what(client, db, now, name):
-    errand = make_errand(client, now=now, **ASKED)
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
-    text = client.get(reverse(name, args=[errand.id])).content.decode()
+    redirect_task = make_redirect_task(client, now=now, **ASKED)
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
+    text = client.get(reverse(name, args=[redirect_task.id])).content.decode()
     assert "Acme Bank</bdi> wants to confirm: your name, that you are 18 or over" in text
     assert "<bdi>bank.example</bdi>" in text
     assert '<img src="/logos/acme/" alt=""' in text
@@ -53,18 +53,18 @@ def test_the_pages_of_the_sign_in_say_who_asks_and_for_what(client, db, now, nam
 
 
 def test_so_do_the_pages_of_the_identity_check_and_of_another_wallet(client, alice, nora, now, sign_in):
-    errand = make_errand(client, now=now, **ASKED)
+    redirect_task = make_redirect_task(client, now=now, **ASKED)
     sign_in(alice)
-    switch = client.get(reverse("wallet_switch", args=[errand.id])).content.decode()
+    switch = client.get(reverse("wallet_switch", args=[redirect_task.id])).content.decode()
     sign_in(nora)
-    identity = client.get(reverse("wallet_identity", args=[errand.id])).content.decode()
+    identity = client.get(reverse("wallet_identity", args=[redirect_task.id])).content.decode()
     for text in (switch, identity):
         assert text.count("wants to confirm: your name, that you are 18 or over") == 1
 
 
 def test_nobody_is_named_where_nobody_asked(client, db, now):
-    errand = make_errand(client, now=now, on_behalf_of="", email=NORA)
-    text = client.get(reverse("wallet_sign_in", args=[errand.id])).content.decode()
+    redirect_task = make_redirect_task(client, now=now, on_behalf_of="", email=NORA)
+    text = client.get(reverse("wallet_sign_in", args=[redirect_task.id])).content.decode()
     assert "who-asks" not in text
     assert "Not your address" not in text
 
@@ -75,15 +75,15 @@ def test_names_of_requesters_are_shown_as_text(client, db, now):
         "requester_domain": "<i>x</i>",
         "requester_logo": '/"><i>',
     }
-    errand = make_errand(client, now=now, **facts)
-    text = client.get(reverse("wallet_sign_in", args=[errand.id])).content.decode()
+    redirect_task = make_redirect_task(client, now=now, **facts)
+    text = client.get(reverse("wallet_sign_in", args=[redirect_task.id])).content.decode()
     assert "&lt;b&gt;Bank&lt;/b&gt;" in text
     assert "<b>Bank" not in text
     assert "<i>" not in text
 
 
 def test_who_said_not_me_is_told_what_that_means(client, db, now):
-    errand = make_errand(client, now=now, **ASKED)
-    page = reverse("wallet_sign_in", args=[errand.id])
+    redirect_task = make_redirect_task(client, now=now, **ASKED)
+    page = reverse("wallet_sign_in", args=[redirect_task.id])
     assert "You are signed out. This request is for" in client.get(f"{page}?not_me=1").content.decode()
     assert "You are signed out." not in client.get(page).content.decode()

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.wallet import mail_server
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import code_in
 from wallet.account import user_agents
 from wallet.account.user_agents import UserAgent, parse
@@ -46,11 +46,11 @@ def is_signed_in(client):
 def sign_in(client, *, now, agent=FIREFOX, **facts):
     """Sign in with the e-mailed code; gives the e-mails that were sent after it."""
     client.cookies.pop(settings.HOLDER_COOKIE_NAME, None)
-    errand = make_errand(client, now=now, **facts)
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    redirect_task = make_redirect_task(client, now=now, **facts)
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     code = code_in(mail.outbox[-1].body)
     before = len(mail.outbox)
-    page = reverse("wallet_code", args=[errand.id])
+    page = reverse("wallet_code", args=[redirect_task.id])
     response = client.post(page, {"code": code}, headers={"user-agent": agent})
     assert response.status_code == 303
     return mail.outbox[before:]
@@ -263,10 +263,10 @@ def test_new_browsers_do_not_fill_a_mailbox(client, nora, now):
 
 def test_the_sign_in_succeeds_while_the_mail_server_is_away(client, nora, now, settings, monkeypatch):
     Wallet.objects.update(created_at=now - timedelta(days=400))
-    errand = make_errand(client, now=now)
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    redirect_task = make_redirect_task(client, now=now)
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     code = code_in(mail.outbox[-1].body)
     mail_server.point_at(settings, port=1)  # nothing listens there
-    response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
-    assert (response.status_code, response["Location"]) == (303, errand.return_to)
+    response = client.post(reverse("wallet_code", args=[redirect_task.id]), {"code": code})
+    assert (response.status_code, response["Location"]) == (303, redirect_task.return_to)
     assert is_signed_in(client)

@@ -69,10 +69,10 @@ class Holder:
 
 
 @pytest.fixture
-def holder(client, nora, errand, sign_in, settings, tmp_path, signing_key):
+def holder(client, nora, redirect_task, sign_in, settings, tmp_path, signing_key):
     settings.IDENTITY_PROVIDERS = {"from_afar": {"verified_by": "Example Ltd"}}
     sign_in(nora)
-    form = client.post(reverse("wallet_identity_start", args=[errand.id])).url
+    form = client.post(reverse("wallet_identity_start", args=[redirect_task.id])).url
     providers = tmp_path / "providers.toml"
     providers.write_text("[from_afar]")
     own = {"BASE_URL": f"http://{HOST}", "TRUSTED_PROXY_COUNT": "0"}

@@ -25,10 +25,10 @@ from wallet.account.closing.sweeping import ROW_KEPT
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.models import (
     Credential,
-    Errand,
     HolderSession,
     IdentityMark,
     Passkey,
+    RedirectTask,
     StatusEntry,
     StatusEvent,
     Wallet,
@@ -288,18 +288,22 @@ def test_who_came_to_share_keeps_the_wallet_and_goes_on_there(
     assert held.endswith("/identity/")
     assert "Your wallet will be closed" in page
     assert "Return to Acme Bank" in page
-    errand = re.search(r'name="errand" value="([0-9a-f-]+)"', page)
-    assert errand is not None
-    onwards = holder.post(KEEP, {"errand": errand[1]}).headers["Location"]
+    redirect_task = re.search(r'name="redirect task" value="([0-9a-f-]+)"', page)
+    assert redirect_task is not None
+    onwards = holder.post(KEEP, {"redirect_task": redirect_task[1]}).headers["Location"]
     assert holder.get(onwards).headers["Location"].startswith("/consent/")
 
 
-@pytest.mark.parametrize("errand", ["", "x", "https://evil.example/", "00000000-0000-4000-8000-000000000000"])
-def test_an_errand_that_is_not_of_this_browser_leads_nowhere(holder: Client, errand: str) -> None:
+@pytest.mark.parametrize(
+    "redirect_task", ["", "x", "https://evil.example/", "00000000-0000-4000-8000-000000000000"]
+)
+def test_a_redirect_task_that_is_not_of_this_browser_leads_nowhere(
+    holder: Client, redirect_task: str
+) -> None:
     holder.post(CLOSE)
 
-    assert holder.post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/security/"
-    assert Client().post(KEEP, {"errand": errand}).headers["Location"] == "/wallet/sign-in/"
+    assert holder.post(KEEP, {"redirect_task": redirect_task}).headers["Location"] == "/wallet/security/"
+    assert Client().post(KEEP, {"redirect_task": redirect_task}).headers["Location"] == "/wallet/sign-in/"
 
 
 def test_a_check_that_is_approved_meanwhile_gives_no_identity(alice: Wallet, now: datetime) -> None:
@@ -327,11 +331,11 @@ def test_browsers_that_signed_in_before_are_forgotten_and_those_of_others_are_no
 def test_sign_ins_that_began_after_the_closing_go_on(client: Client, alice: Wallet, now: datetime) -> None:
     then = close_now(alice, now=now - A_DAY - timedelta(seconds=1))
     client.post("/wallet/sign-in/", {"email": ALICE})
-    assert Errand.objects.get().created_at > then
+    assert RedirectTask.objects.get().created_at > then
 
     sweeping.sweep(now=timezone.now() + TWO_HOURS)
 
-    assert Errand.objects.count() == 1
+    assert RedirectTask.objects.count() == 1
 
 
 def test_an_outcome_asked_for_later_says_that_it_is_not_valid(

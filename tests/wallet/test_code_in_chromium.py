@@ -9,7 +9,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from tests.wallet.looking_at_pages import look
-from wallet.models import Errand, HolderSession, LoginCode
+from wallet.models import HolderSession, LoginCode, RedirectTask
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -118,7 +118,7 @@ def test_the_next_code_has_a_countdown_and_a_time(code_page: Any) -> None:
     expect(button).to_have_attribute("aria-disabled", "true")
     expect(sentence).to_be_visible()
 
-    Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
+    RedirectTask.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
     code_page.evaluate("Date.now = () => new Date().getTime() + 60_000")
 
     expect(button).to_have_text("Send a new code")

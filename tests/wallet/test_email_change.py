@@ -16,7 +16,7 @@ from infra.limits import LimitReachedError
 from infra.mail.models import OutgoingEmail
 from tests.people import ALICE, BOB
 from tests.wallet import mail_server
-from tests.wallet.browser_errands import SECRET, make_errand
+from tests.wallet.browser_redirect_tasks import SECRET, make_redirect_task
 from tests.wallet.conftest import code_in, masked, passkey_of, together
 from wallet.account.address import changes, reserved, undoing
 from wallet.account.address.changes import UNDO_FOR, AddressTakenError
@@ -298,15 +298,15 @@ def test_all_other_browsers_are_signed_out(client, alice, at_home, sign_in):
 
 
 def test_codes_and_links_for_the_old_address_stop_working(client, alice, now):
-    errand = make_errand(client, now=now, email=ALICE)
-    sign_in.send_code(errand, client=CLIENT, now=now)
+    redirect_task = make_redirect_task(client, now=now, email=ALICE)
+    sign_in.send_code(redirect_task, client=CLIENT, now=now)
     old = code_in(mail.outbox[-1].body)
     LoginLink.objects.create(digest="d" * 64, email=ALICE, expires_at=now + DAY)
     change(alice, now)
     assert not LoginCode.objects.exists()
     assert not LoginLink.objects.exists()
     with pytest.raises(NoCodeError):
-        sign_in.redeem(errand, old, client=CLIENT, now=now)
+        sign_in.redeem(redirect_task, old, client=CLIENT, now=now)
 
 
 def test_the_browser_is_known_by_the_new_address(alice, now):
@@ -315,10 +315,12 @@ def test_the_browser_is_known_by_the_new_address(alice, now):
 
 
 def test_a_request_for_the_old_address_is_not_a_dead_end(client, alice, now):
-    errand = make_errand(client, now=now, email=ALICE)
+    redirect_task = make_redirect_task(client, now=now, email=ALICE)
     change(alice, now)
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
-    page = client.post(reverse("wallet_code", args=[errand.id]), {"code": code_in(mail.outbox[-1].body)})
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
+    page = client.post(
+        reverse("wallet_code", args=[redirect_task.id]), {"code": code_in(mail.outbox[-1].body)}
+    )
     text = page.content.decode()
     assert page.status_code == 403
     assert "Return to Acme Bank" in text
@@ -333,19 +335,19 @@ def test_nobody_else_gets_the_old_address_while_the_change_can_be_undone(client,
     assert "cannot be used" in mail.outbox[-1].subject
     with pytest.raises(AddressTakenError):
         changes.set_address(bob, ALICE, now=now)
-    errand = make_errand(client, now=now, email=ALICE)
-    sign_in.send_code(errand, client=CLIENT, now=now)
+    redirect_task = make_redirect_task(client, now=now, email=ALICE)
+    sign_in.send_code(redirect_task, client=CLIENT, now=now)
     with pytest.raises(AddressReservedError):
-        sign_in.redeem(errand, code_in(mail.outbox[-1].body), client=CLIENT, now=now)
+        sign_in.redeem(redirect_task, code_in(mail.outbox[-1].body), client=CLIENT, now=now)
     assert not Wallet.objects.filter(email=ALICE).exists()
 
 
 def test_after_seven_days_the_old_address_is_free(client, alice, now):
     change(alice, now)
     later = now + UNDO_FOR
-    errand = make_errand(client, now=later, email=ALICE)
-    sign_in.send_code(errand, client=CLIENT, now=later)
-    opened = sign_in.redeem(errand, code_in(mail.outbox[-1].body), client=CLIENT, now=later)
+    redirect_task = make_redirect_task(client, now=later, email=ALICE)
+    sign_in.send_code(redirect_task, client=CLIENT, now=later)
+    opened = sign_in.redeem(redirect_task, code_in(mail.outbox[-1].body), client=CLIENT, now=later)
     assert opened != alice
 
 
@@ -611,15 +613,15 @@ def test_a_link_that_is_posted_twice_at_once_undoes_once(alice, now):
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
 def test_a_sign_in_with_the_old_address_during_the_change_opens_no_wallet(client, alice, now):
-    errand = make_errand(client, now=now, email=ALICE)
+    redirect_task = make_redirect_task(client, now=now, email=ALICE)
     code = ask(alice, now)
-    sign_in.send_code(errand, client=CLIENT, now=now)
+    sign_in.send_code(redirect_task, client=CLIENT, now=now)
     to_old = code_in(mail.outbox[-1].body)
 
     def act(number: int) -> Any:
         if number:
             return confirm(alice, code, now)
-        return sign_in.redeem(errand, to_old, client=CLIENT, now=now)
+        return sign_in.redeem(redirect_task, to_old, client=CLIENT, now=now)
 
     together(act, 2)
     assert Wallet.objects.count() == 1

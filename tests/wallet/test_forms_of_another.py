@@ -11,9 +11,9 @@ from django.test import Client
 from django.urls import URLPattern, get_resolver, reverse
 from django.utils import timezone
 
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.typed_identities import TYPED_BY_NORA
-from wallet.models import EmailChange, Errand, IdentityVerification, Picture, Wallet, WalletClosure
+from wallet.models import EmailChange, IdentityVerification, Picture, RedirectTask, Wallet, WalletClosure
 
 TEMPLATES = Path(__file__).resolve().parents[2] / "templates"
 # The pages whose forms ask nobody to be signed in, or name what they are about themselves.
@@ -45,9 +45,9 @@ def test_every_form_for_a_signed_in_holder_names_the_holder() -> None:
 
 
 @pytest.fixture
-def errand(client: Client, db: None) -> Errand:
-    """An errand of this browser on which everybody may sign in."""
-    return make_errand(client, now=timezone.now(), asks_address=True)
+def redirect_task(client: Client, db: None) -> RedirectTask:
+    """A redirect task of this browser on which everybody may sign in."""
+    return make_redirect_task(client, now=timezone.now(), asks_address=True)
 
 
 @pytest.fixture
@@ -85,10 +85,10 @@ FORMS: dict[str, dict[str, str]] = {
 }
 
 
-def address_of(name: str, errand: Errand) -> str:
+def address_of(name: str, redirect_task: RedirectTask) -> str:
     patterns = [entry for entry in every_pattern(get_resolver()) if entry.name == name]
     names = patterns[0].pattern.converters
-    values = {"errand_id": errand.id, "requester_id": "acme"}
+    values = {"redirect_task_id": redirect_task.id, "requester_id": "acme"}
     return reverse(name, kwargs={one: values.get(one, uuid.uuid4()) for one in names})
 
 
@@ -101,9 +101,9 @@ def every_pattern(resolver: Any) -> list[URLPattern]:
 
 @pytest.mark.parametrize("name", FORMS)
 def test_a_form_that_was_shown_to_alice_does_nothing_for_bob(
-    bob_after_alice: Client, alice: Wallet, bob: Wallet, errand: Errand, name: str
+    bob_after_alice: Client, alice: Wallet, bob: Wallet, redirect_task: RedirectTask, name: str
 ) -> None:
-    response = bob_after_alice.post(address_of(name, errand), FORMS[name] | {"holder": str(alice.id)})
+    response = bob_after_alice.post(address_of(name, redirect_task), FORMS[name] | {"holder": str(alice.id)})
 
     page = response.content.decode()
     assert response.status_code == 409
@@ -119,11 +119,12 @@ def test_a_form_that_was_shown_to_alice_does_nothing_for_bob(
 
 
 def test_pictures_that_were_chosen_for_alice_are_not_kept_for_bob(
-    bob_after_alice: Client, alice: Wallet, bob: Wallet, errand: Errand, settings: Any
+    bob_after_alice: Client, alice: Wallet, bob: Wallet, redirect_task: RedirectTask, settings: Any
 ) -> None:
     settings.IDENTITY_PROVIDERS = {"from_afar": {"verified_by": "Example Ltd"}}
     form = bob_after_alice.post(
-        reverse("wallet_identity_start", args=[errand.id]), {"provider": "from_afar", "holder": str(bob.id)}
+        reverse("wallet_identity_start", args=[redirect_task.id]),
+        {"provider": "from_afar", "holder": str(bob.id)},
     ).headers["Location"]
     front = SimpleUploadedFile("front.jpg", b"\xff\xd8", "image/jpeg")
 

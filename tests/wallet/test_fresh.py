@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from tests.presentation.requests.test_flow import SignIn
 from wallet.account.fresh import FRESH_FOR, is_fresh
-from wallet.models import Errand, HolderSession, Wallet
+from wallet.models import HolderSession, RedirectTask, Wallet
 
 pytestmark = pytest.mark.django_db
 NEED_IT = ("wallet_data", "wallet_data_json", "wallet_close", "wallet_email_change", "wallet_passkey_add")
@@ -28,7 +28,7 @@ def test_after_five_minutes_a_factor_is_asked_for_and_the_page_comes_back(
     asked = client.get(reverse(name)).headers["Location"]
     page = client.get(asked).content.decode()
     assert "Confirm that it is you" in page
-    assert 'data-passkey="get"' in page  # a passkey will do, as on any errand
+    assert 'data-passkey="get"' in page  # a passkey will do, as on any redirect task
     sent = client.post(asked).headers["Location"]
     code = re.search(r"\b\d{6}\b", str(mail.outbox[-1].body))
     assert code is not None
@@ -44,8 +44,8 @@ def test_an_earlier_confirmation_that_would_do_no_more_is_not_asked_for_again(
     sign_in(alice, ago=timedelta(minutes=20))
     first = client.get(reverse("wallet_data")).headers["Location"]
     assert client.get(reverse("wallet_data")).headers["Location"] == first
-    # The holder confirms, and comes again when that is too old as well; the errand still stands.
-    Errand.objects.update(fresh_since=timezone.now() - timedelta(minutes=11))
+    # The holder confirms, and comes again when that is too old as well; the redirect task still stands.
+    RedirectTask.objects.update(fresh_since=timezone.now() - timedelta(minutes=11))
     HolderSession.objects.update(signed_in_at=timezone.now() - timedelta(minutes=6))
 
     second = client.get(reverse("wallet_data")).headers["Location"]

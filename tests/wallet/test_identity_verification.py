@@ -10,7 +10,7 @@ from django.test import Client
 from infra.limits import LimitReachedError
 from infra.sealing import SealError
 from tests.wallet.attempts import NORA_NEW, SEEN, attempt_in, in_review, log_of
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
 from tests.wallet.operators import claimed, reviewer
 from wallet.credential import credentials
@@ -110,40 +110,40 @@ def test_a_move_as_seen_is_refused_when_anything_happened_since(nora, now):
 # --- Beginning ---------------------------------------------------------------------------------------------
 
 
-def test_the_first_visit_makes_an_attempt_and_the_next_goes_on_with_it(nora, errand, now, client):
-    first = attempts.attempt(nora, errand, "simulated", now=now)
+def test_the_first_visit_makes_an_attempt_and_the_next_goes_on_with_it(nora, redirect_task, now, client):
+    first = attempts.attempt(nora, redirect_task, "simulated", now=now)
     assert log_of(first) == [("", "created", "holder", "")]
-    other_errand = make_errand(client, now=now)
-    second = attempts.attempt(nora, other_errand, "simulated", now=now)
+    other_redirect_task = make_redirect_task(client, now=now)
+    second = attempts.attempt(nora, other_redirect_task, "simulated", now=now)
     assert second == first
-    assert IdentityVerification.objects.get().errand == other_errand
+    assert IdentityVerification.objects.get().redirect_task == other_redirect_task
 
 
 @pytest.mark.parametrize("state", ["abandoned", "cancelled", "expired"])
-def test_after_an_attempt_that_came_to_nothing_a_new_one_begins(nora, errand, now, state):
+def test_after_an_attempt_that_came_to_nothing_a_new_one_begins(nora, redirect_task, now, state):
     old = attempt_in(state, nora, now - HOUR)
-    assert attempts.attempt(nora, errand, "simulated", now=now) != old
+    assert attempts.attempt(nora, redirect_task, "simulated", now=now) != old
 
 
-def test_an_attempt_that_the_provider_failed_is_taken_up_again(nora, errand, now):
+def test_an_attempt_that_the_provider_failed_is_taken_up_again(nora, redirect_task, now):
     failed = attempt_in("error", nora, now - HOUR)
-    assert attempts.attempt(nora, errand, "simulated", now=now) == failed
+    assert attempts.attempt(nora, redirect_task, "simulated", now=now) == failed
     progress.begin(failed, now=now)
     assert failed.state == State.STARTED
 
 
-def test_a_declined_person_cools_down_before_a_new_attempt(nora, errand, now):
+def test_a_declined_person_cools_down_before_a_new_attempt(nora, redirect_task, now):
     attempt_in("declined", nora, now)
     with pytest.raises(CoolDownError):
-        attempts.attempt(nora, errand, "simulated", now=now + COOL_DOWN - timedelta(seconds=1))
+        attempts.attempt(nora, redirect_task, "simulated", now=now + COOL_DOWN - timedelta(seconds=1))
 
-    assert attempts.attempt(nora, errand, "simulated", now=now + COOL_DOWN).state == State.CREATED
+    assert attempts.attempt(nora, redirect_task, "simulated", now=now + COOL_DOWN).state == State.CREATED
 
 
 def test_a_suspended_credential_is_not_replaced_by_a_new_check(alice, client, now):
     Credential.objects.update(state=Credential.State.SUSPENDED)
     with pytest.raises(HeldError):
-        attempts.attempt(alice, make_errand(client, now=now), "simulated", now=now)
+        attempts.attempt(alice, make_redirect_task(client, now=now), "simulated", now=now)
 
 
 @pytest.mark.parametrize("state", ["submitted", "processing", "review", "approved", "declined", "cancelled"])
@@ -180,14 +180,14 @@ def test_five_submissions_in_six_hours_and_then_a_break(nora, now):
     submit(stored, now=limit.value.retry_at)
 
 
-def test_the_limit_is_the_wallets_and_not_the_attempts(nora, errand, now):
+def test_the_limit_is_the_wallets_and_not_the_attempts(nora, redirect_task, now):
     for _ in range(5):
-        verification = attempts.attempt(nora, errand, "simulated", now=now)
+        verification = attempts.attempt(nora, redirect_task, "simulated", now=now)
         progress.begin(verification, now=now)
         submit(verification, now=now)
         settle(verification, SubmitAgain("blurry"), now=now)
         state_machine.cancel(verification, now=now)
-    verification = attempts.attempt(nora, errand, "simulated", now=now)
+    verification = attempts.attempt(nora, redirect_task, "simulated", now=now)
     progress.begin(verification, now=now)
     with pytest.raises(LimitReachedError):
         submit(verification, now=now)
@@ -260,9 +260,9 @@ def test_nobody_is_enrolled_outside_the_transaction_that_approves(now):
 
 
 def test_a_new_proof_takes_the_place_of_the_old_one_and_not_before(alice, client, now):
-    errand = make_errand(client, now=now)
+    redirect_task = make_redirect_task(client, now=now)
     old = alice.credential.verification
-    verification = attempts.attempt(alice, errand, "simulated", now=now)
+    verification = attempts.attempt(alice, redirect_task, "simulated", now=now)
     progress.begin(verification, now=now)
     submit(verification, now=now)
     assert credentials.valid_credential(Wallet.objects.get(), now=now)
@@ -399,8 +399,8 @@ def fresh(verification):
 
 @pytest.mark.postgresql
 def test_eight_tabs_open_one_attempt(newcomer, now):
-    errand = make_errand(Client(), now=now)
-    begun = together(lambda number: attempts.attempt(newcomer, errand, "simulated", now=now))
+    redirect_task = make_redirect_task(Client(), now=now)
+    begun = together(lambda number: attempts.attempt(newcomer, redirect_task, "simulated", now=now))
     assert len({attempt.id for attempt in begun}) == 1
     assert IdentityVerificationTransition.objects.count() == 1
 

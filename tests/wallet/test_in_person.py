@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.people import NORA
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.looking_at_pages import look
 from tests.wallet.signing_in import sign_in as sign_in_to
 from wallet.models import IdentityVerification
@@ -26,35 +26,35 @@ PLACE = {
 
 @pytest.fixture
 def asked(client, nora, sign_in, settings, now):
-    """Nora has asked for the visit; her errand."""
+    """Nora has asked for the visit; her redirect task."""
     settings.IDENTITY_PROVIDERS = {"in_person": PLACE}
-    errand = make_errand(client, now=now)
+    redirect_task = make_redirect_task(client, now=now)
     sign_in(nora)
-    client.post(reverse("wallet_identity_start", args=[errand.id]))
-    client.post(reverse("wallet_identity_in_person", args=[errand.id]))
-    return errand
+    client.post(reverse("wallet_identity_start", args=[redirect_task.id]))
+    client.post(reverse("wallet_identity_in_person", args=[redirect_task.id]))
+    return redirect_task
 
 
 def test_where_when_and_with_what_is_said_before_and_after_asking(client, nora, sign_in, settings, now):
     settings.IDENTITY_PROVIDERS = {"in_person": PLACE}
-    errand = make_errand(client, now=now)
+    redirect_task = make_redirect_task(client, now=now)
     sign_in(nora)
-    client.post(reverse("wallet_identity_start", args=[errand.id]))
-    address = reverse("wallet_identity_in_person", args=[errand.id])
+    client.post(reverse("wallet_identity_start", args=[redirect_task.id]))
+    address = reverse("wallet_identity_in_person", args=[redirect_task.id])
     before = client.get(address).content.decode()
     client.post(address)
-    after = client.get(reverse("wallet_identity", args=[errand.id])).content.decode()
+    after = client.get(reverse("wallet_identity", args=[redirect_task.id])).content.decode()
     for text in (before, after):
         assert PLACE["place"] in text
         assert PLACE["hours"] in text
         assert "A passport &lt;b&gt;or&lt;/b&gt; an identity card" in text
 
 
-def test_what_the_operator_has_not_said_is_left_out(client, nora, errand, sign_in, settings):
+def test_what_the_operator_has_not_said_is_left_out(client, nora, redirect_task, sign_in, settings):
     settings.IDENTITY_PROVIDERS = {"in_person": {}}
     sign_in(nora)
-    client.post(reverse("wallet_identity_start", args=[errand.id]))
-    text = client.get(reverse("wallet_identity_in_person", args=[errand.id])).content.decode()
+    client.post(reverse("wallet_identity_start", args=[redirect_task.id]))
+    text = client.get(reverse("wallet_identity_in_person", args=[redirect_task.id])).content.decode()
     assert "Opening times" not in text
     assert "<dl" not in text
 

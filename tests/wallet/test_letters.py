@@ -17,7 +17,7 @@ from sandbox.models import Letter
 from tests.people import BOB, NORA
 from tests.presentation.relying_parties.test_relying_parties import PNG
 from tests.wallet import mail_server
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import code_in
 from tests.wallet.requesting_codes import strangers_use_up
 from wallet.letters import letters
@@ -35,8 +35,8 @@ def smtp(settings):
 
 
 def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
-    errand = make_errand(client, now=now, on_behalf_of="Café <Zürich> & Söhne")
-    assert client.post(reverse("wallet_sign_in", args=[errand.id])).status_code == 303
+    redirect_task = make_redirect_task(client, now=now, on_behalf_of="Café <Zürich> & Söhne")
+    assert client.post(reverse("wallet_sign_in", args=[redirect_task.id])).status_code == 303
     [envelope] = smtp.envelopes
     assert envelope.rcpt_tos == [NORA]
     letter = smtp.newest()
@@ -50,7 +50,7 @@ def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
     code = code_in(text)
     assert code in page
     assert code not in letter["Subject"]
-    response = client.post(reverse("wallet_code", args=[errand.id]), {"code": code})
+    response = client.post(reverse("wallet_code", args=[redirect_task.id]), {"code": code})
     assert (response.status_code, response.url) == (303, "/done/")
 
 
@@ -60,8 +60,8 @@ def words_of(page: str) -> str:
     return " ".join(html.unescape(re.sub(r"<[^>]+>", " ", body)).split())
 
 
-def test_the_code_is_in_the_first_line_and_not_in_the_subject(client, errand, nora, now):
-    signing_in.send_code(errand, client="192.0.2.1", now=now)
+def test_the_code_is_in_the_first_line_and_not_in_the_subject(client, redirect_task, nora, now):
+    signing_in.send_code(redirect_task, client="192.0.2.1", now=now)
     letters.send_address_code(NORA, "123456", lifetime=timedelta(minutes=10))
     for letter in mail.outbox:
         code = code_in(letter.body)
@@ -71,10 +71,10 @@ def test_the_code_is_in_the_first_line_and_not_in_the_subject(client, errand, no
 
 
 def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothing(
-    smtp, client, errand, settings
+    smtp, client, redirect_task, settings
 ):
     settings.OPERATOR = replace(settings.OPERATOR, colour="#7a1f5c", logo=PNG)
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     letter = smtp.newest()
     text_part, shown = letter.iter_parts()
     assert letter.get_content_type() == "multipart/alternative"
@@ -89,28 +89,30 @@ def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothin
     assert image.get_content() == PNG
 
 
-def test_an_operator_without_a_logo_has_emails_without_a_picture(smtp, client, errand):
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_an_operator_without_a_logo_has_emails_without_a_picture(smtp, client, redirect_task):
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     letter = smtp.newest()
     assert letter.get_content_type() == "multipart/alternative"
     assert "<img" not in letter.get_body(("html",)).get_content()
 
 
-def test_an_email_says_where_the_code_may_be_entered(client, errand, now):
-    signing_in.send_code(errand, client="192.0.2.1", now=now)
+def test_an_email_says_where_the_code_may_be_entered(client, redirect_task, now):
+    signing_in.send_code(redirect_task, client="192.0.2.1", now=now)
     assert "Enter it only on localhost:8000" in mail.outbox[0].body
 
 
 def test_a_requester_cannot_inject_lines_into_an_email(client, db, now):
-    errand = make_errand(client, now=now, on_behalf_of="Bank\r\nBcc: everybody@example.org\n\nHello")
-    signing_in.send_code(errand, client="192.0.2.1", now=now)
+    redirect_task = make_redirect_task(
+        client, now=now, on_behalf_of="Bank\r\nBcc: everybody@example.org\n\nHello"
+    )
+    signing_in.send_code(redirect_task, client="192.0.2.1", now=now)
     assert "\nBcc" not in mail.outbox[0].message().as_string()
     assert "Bank Bcc: everybody@example.org Hello asks for" in mail.outbox[0].body
 
 
-def test_emails_use_the_translation_catalogue(client, errand, now):
+def test_emails_use_the_translation_catalogue(client, redirect_task, now):
     with translation.override("de"):
-        signing_in.send_code(errand, client="192.0.2.1", now=now)
+        signing_in.send_code(redirect_task, client="192.0.2.1", now=now)
     assert '<html lang="de">' in mail.outbox[0].alternatives[0][0]
 
 
@@ -122,8 +124,8 @@ def mailbox(settings):
     settings.MAIL_BACKEND = MAILBOX
 
 
-def test_the_code_page_shows_the_code_in_the_sandbox(client, errand, mailbox):
-    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_the_code_page_shows_the_code_in_the_sandbox(client, redirect_task, mailbox):
+    response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     code = code_in(Letter.objects.get().text)
     text = client.get(response.url).content.decode()
     assert f'<strong class="banner-code">{code}</strong>' in text
@@ -131,47 +133,49 @@ def test_the_code_page_shows_the_code_in_the_sandbox(client, errand, mailbox):
     assert response.url == "/done/"
 
 
-def test_the_page_that_waits_for_a_link_shows_it_in_the_sandbox(client, errand, mailbox, now):
+def test_the_page_that_waits_for_a_link_shows_it_in_the_sandbox(client, redirect_task, mailbox, now):
     strangers_use_up(now)
-    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+    response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     text = client.get(response.url).content.decode()
     [link] = re.findall(r'<a href="([^"]+)">Your sign-in link</a>', text)
     assert client.post(link.removeprefix(project_settings.BASE_URL)).url == "/done/"
 
 
-def test_no_other_page_shows_it_or_asks_for_it(client, errand, mailbox, statements):
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_no_other_page_shows_it_or_asks_for_it(client, redirect_task, mailbox, statements):
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     code = code_in(Letter.objects.get().text)
     with statements() as seen:
-        text = client.get(reverse("wallet_sign_in", args=[errand.id])).content.decode()
+        text = client.get(reverse("wallet_sign_in", args=[redirect_task.id])).content.decode()
     assert code not in text
     assert not any("letter" in statement for statement in seen.texts)
 
 
-def test_another_browser_does_not_see_the_code(client, errand, mailbox):
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_another_browser_does_not_see_the_code(client, redirect_task, mailbox):
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     code = code_in(Letter.objects.get().text)
     stranger = Client()
     stranger.cookies[project_settings.BROWSER_COOKIE_NAME] = "z" * 43
-    for address in (reverse("wallet_code", args=[errand.id]), reverse("sandbox_mailbox")):
+    for address in (reverse("wallet_code", args=[redirect_task.id]), reverse("sandbox_mailbox")):
         assert code not in stranger.get(address).content.decode()
 
 
-def test_the_mailbox_shows_the_emails_to_addresses_of_this_browser(client, errand, nora, sign_in, mailbox):
-    client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_the_mailbox_shows_the_emails_to_addresses_of_this_browser(
+    client, redirect_task, nora, sign_in, mailbox
+):
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     EmailBackend().send_messages([mail.EmailMessage("For Bob", "Nothing for Nora.", to=[BOB])])
     response = client.get(reverse("sandbox_mailbox"))
     text = response.content.decode()
     assert code_in(Letter.objects.get(recipient=NORA).text) in text
     assert "For Bob" not in text
     assert "no-store" in response.headers["Cache-Control"]
-    errand.delete()
+    redirect_task.delete()
     assert NORA not in client.get(reverse("sandbox_mailbox")).content.decode()
     sign_in(nora)
     assert NORA in client.get(reverse("sandbox_mailbox")).content.decode()
 
 
-def test_emails_are_shown_as_text(client, errand, mailbox):
+def test_emails_are_shown_as_text(client, redirect_task, mailbox):
     EmailBackend().send_messages([mail.EmailMessage("<b>Hi</b>", "<script>alert(1)</script>", to=[NORA])])
     text = client.get(reverse("sandbox_mailbox")).content.decode()
     assert "<b>Hi" not in text
@@ -196,8 +200,8 @@ def test_the_backend_counts_as_djangos_do(db):
 # --- In the language of the person -------------------------------------------------------------------------
 
 
-def test_a_code_is_in_the_language_of_the_page(client, errand):
-    client.post(reverse("wallet_sign_in", args=[errand.id]), headers={"accept-language": "es"})
+def test_a_code_is_in_the_language_of_the_page(client, redirect_task):
+    client.post(reverse("wallet_sign_in", args=[redirect_task.id]), headers={"accept-language": "es"})
     [letter] = mail.outbox
     assert letter.subject == "Su código de inicio de sesión"
     assert "Acme Bank pide sus datos verificados" in letter.body
@@ -223,9 +227,9 @@ def test_a_notice_to_a_wallet_without_a_language_is_in_english(nora):
     assert mail.outbox[0].subject == "Your verified identity ends on 1 February 2027"
 
 
-def test_the_wallet_takes_the_language_in_which_its_holder_signs_in(client, errand, nora):
+def test_the_wallet_takes_the_language_in_which_its_holder_signs_in(client, redirect_task, nora):
     spanish = {"accept-language": "es"}
-    response = client.post(reverse("wallet_sign_in", args=[errand.id]), headers=spanish)
+    response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]), headers=spanish)
     client.post(response.url, {"code": code_in(mail.outbox[0].body)}, headers=spanish)
     nora.refresh_from_db()
     assert nora.language == "es"
@@ -234,8 +238,10 @@ def test_the_wallet_takes_the_language_in_which_its_holder_signs_in(client, erra
 AT = datetime(2027, 2, 1, 9, 30, tzinfo=UTC)
 
 
-def test_times_are_those_of_the_browser_in_which_the_holder_was_last_signed_in(client, errand, nora, now):
-    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_times_are_those_of_the_browser_in_which_the_holder_was_last_signed_in(
+    client, redirect_task, nora, now
+):
+    response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     typed = {"code": code_in(mail.outbox[0].body), "zone": "America/New_York"}
     client.post(response.url, typed, headers={"user-agent": "Firefox"})
     letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
@@ -246,8 +252,8 @@ def test_times_are_those_of_the_browser_in_which_the_holder_was_last_signed_in(c
 
 
 @pytest.mark.parametrize("zone", ["", "Nowhere/At_All", "../../etc/passwd", "x" * 65, "Europe", "Etc/UTC"])
-def test_times_are_in_utc_where_the_browser_names_no_zone(client, errand, nora, zone):
-    response = client.post(reverse("wallet_sign_in", args=[errand.id]))
+def test_times_are_in_utc_where_the_browser_names_no_zone(client, redirect_task, nora, zone):
+    response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     client.post(response.url, {"code": code_in(mail.outbox[0].body), "zone": zone})
     letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
     assert "closes on 1 February 2027, 09:30 UTC." in mail.outbox[-1].body

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from tests.people import BOB, evidence_of
 from tests.wallet.attempts import NORA_NEW, attempt_in, log_of
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
 from wallet.identity import attempts, messages, progress, state_machine, sweeping
 from wallet.identity.settling import settle
@@ -211,11 +211,11 @@ def test_a_reason_for_which_there_are_no_words_is_a_mistake_of_the_provider(kind
     ],
 )
 def test_a_provider_that_cannot_begin_costs_nothing_and_shows_a_page(
-    client, nora, errand, sign_in, told, act
+    client, nora, redirect_task, sign_in, told, act
 ):
     told(started=act)
     sign_in(nora)
-    response = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": "told"})
+    response = client.post(reverse("wallet_identity_start", args=[redirect_task.id]), {"provider": "told"})
     assert response.status_code == 502
     assert "The identity check had a problem" in response.content.decode()
     assert IdentityVerification.objects.get().state == "created"
@@ -231,11 +231,11 @@ def test_two_wallets_that_got_one_reference_at_once_get_no_result_of_it(nora, bo
     assert not Credential.objects.filter(wallet=nora).exists()
 
 
-def test_two_wallets_never_have_one_reference(nora, bob, client, errand, now, told):
+def test_two_wallets_never_have_one_reference(nora, bob, client, redirect_task, now, told):
     told(started=Started("https://told.example/", "same"))
-    first = attempts.attempt(nora, errand, "told", now=now)
+    first = attempts.attempt(nora, redirect_task, "told", now=now)
     progress.begin(first, now=now)
-    second = attempts.attempt(bob, make_errand(client, now=now, email=BOB), "told", now=now)
+    second = attempts.attempt(bob, make_redirect_task(client, now=now, email=BOB), "told", now=now)
     with pytest.raises(ProviderError, match="reference of another check"):
         progress.begin(second, now=now)
     second.refresh_from_db()
@@ -246,34 +246,36 @@ def test_two_wallets_never_have_one_reference(nora, bob, client, errand, now, to
 
 
 @pytest.mark.parametrize("state", ["created", "started", "resubmit"])
-def test_another_provider_can_be_chosen_before_anything_waits_for_a_result(nora, errand, now, told, state):
+def test_another_provider_can_be_chosen_before_anything_waits_for_a_result(
+    nora, redirect_task, now, told, state
+):
     first = begun(nora, now, state)
-    second = attempts.attempt(nora, errand, "other", now=now)
+    second = attempts.attempt(nora, redirect_task, "other", now=now)
     first.refresh_from_db()
     assert (first.state, second.state, second.provider) == ("cancelled", "created", "other")
 
 
 @pytest.mark.parametrize("state", ["processing", "review"])
-def test_what_waits_for_a_result_goes_on_whatever_is_chosen(nora, errand, now, told, state):
+def test_what_waits_for_a_result_goes_on_whatever_is_chosen(nora, redirect_task, now, told, state):
     first = begun(nora, now, state)
-    assert attempts.attempt(nora, errand, "other", now=now) == first
+    assert attempts.attempt(nora, redirect_task, "other", now=now) == first
     with pytest.raises(ForbiddenMoveError):
         progress.begin(first, now=now)
 
 
-def test_after_a_failure_another_provider_begins_a_new_attempt(nora, errand, now, told):
+def test_after_a_failure_another_provider_begins_a_new_attempt(nora, redirect_task, now, told):
     first = begun(nora, now, "error")
-    assert attempts.attempt(nora, errand, "told", now=now) == first
-    assert attempts.attempt(nora, errand, "other", now=now) != first
+    assert attempts.attempt(nora, redirect_task, "told", now=now) == first
+    assert attempts.attempt(nora, redirect_task, "other", now=now) != first
 
 
 def test_the_page_names_who_asks_for_what_and_every_way_with_what_it_needs(
     client, nora, sign_in, now, settings
 ):
     settings.IDENTITY_PROVIDERS = {"told": {"type": f"{__name__}.Told"}, "in_person": {}}
-    errand = make_errand(client, now=now, asks_for=["given_name", "birth_date"])
+    redirect_task = make_redirect_task(client, now=now, asks_for=["given_name", "birth_date"])
     sign_in(nora)
-    text = client.get(reverse("wallet_identity", args=[errand.id])).content.decode()
+    text = client.get(reverse("wallet_identity", args=[redirect_task.id])).content.decode()
     assert "Acme Bank</bdi> wants to confirm: " in text
     for said in ("Given name", "Date of birth", "Told", "A bank login.", "A minute.", "Visit us"):
         assert said.lower() in text.lower()
@@ -282,20 +284,20 @@ def test_the_page_names_who_asks_for_what_and_every_way_with_what_it_needs(
     assert "Choose how to show who you are" in text
 
 
-def test_with_one_provider_there_is_nothing_to_choose(client, nora, errand, sign_in, settings):
+def test_with_one_provider_there_is_nothing_to_choose(client, nora, redirect_task, sign_in, settings):
     settings.IDENTITY_PROVIDERS = {"in_person": {}}
     sign_in(nora)
-    text = client.get(reverse("wallet_identity", args=[errand.id])).content.decode()
+    text = client.get(reverse("wallet_identity", args=[redirect_task.id])).content.decode()
     assert text.count('name="provider"') == 1
     assert "Agree and begin" in text
     assert "Choose how to show who you are" not in text
 
 
 @pytest.mark.parametrize("chosen", ["", "unknown", "in_person"])
-def test_a_provider_that_is_not_offered_cannot_be_chosen(client, nora, errand, sign_in, told, chosen):
+def test_a_provider_that_is_not_offered_cannot_be_chosen(client, nora, redirect_task, sign_in, told, chosen):
     sign_in(nora)
-    response = client.post(reverse("wallet_identity_start", args=[errand.id]), {"provider": chosen})
-    assert response.url == reverse("wallet_identity", args=[errand.id])
+    response = client.post(reverse("wallet_identity_start", args=[redirect_task.id]), {"provider": chosen})
+    assert response.url == reverse("wallet_identity", args=[redirect_task.id])
     assert not IdentityVerification.objects.exists()
 
 
@@ -355,10 +357,12 @@ def test_a_provider_that_is_not_configured_has_no_addresses(db, told, end):
     assert Client().get(address(end="")).status_code == 404
 
 
-def test_a_browser_whose_return_is_refused_is_led_to_what_it_was_doing(client, nora, errand, now, told):
-    verification = begun(nora, now, errand=errand)
+def test_a_browser_whose_return_is_refused_is_led_to_what_it_was_doing(
+    client, nora, redirect_task, now, told
+):
+    verification = begun(nora, now, redirect_task=redirect_task)
     told(received=MessageRefusedError("read before"))
-    hub = reverse("wallet_identity", args=[errand.id])
+    hub = reverse("wallet_identity", args=[redirect_task.id])
     assert client.get(address(end="return/")).url == hub
     state_machine.cancel(verification, now=now)
     assert client.get(address(end="return/")).url == hub
@@ -369,9 +373,9 @@ def test_a_browser_whose_return_is_refused_is_led_to_what_it_was_doing(client, n
 
 
 @pytest.mark.parametrize("cookie", [None, "x" * 43])
-def test_what_a_browser_brings_that_did_not_begin_ends_the_check(nora, errand, now, told, cookie):
+def test_what_a_browser_brings_that_did_not_begin_ends_the_check(nora, redirect_task, now, told, cookie):
     told(received=Received(("r1",)), found=Verified(NORA_NEW, evidence_of()))
-    verification = begun(nora, now, errand=errand)
+    verification = begun(nora, now, redirect_task=redirect_task)
     stranger = Client()
     if cookie:
         stranger.cookies[configured.BROWSER_COOKIE_NAME] = cookie
@@ -383,8 +387,10 @@ def test_what_a_browser_brings_that_did_not_begin_ends_the_check(nora, errand, n
     assert verification.submissions == Told.asked == 0
 
 
-def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(client, nora, errand, now, told):
-    verification = begun(nora, now, errand=errand)
+def test_of_two_messages_at_once_only_one_changes_what_the_provider_keeps(
+    client, nora, redirect_task, now, told
+):
+    verification = begun(nora, now, redirect_task=redirect_task)
 
     def read_while_another_is_faster(find):
         find("r1")

@@ -14,7 +14,7 @@ from tests.emails import send_waiting
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.attempts import NORA_NEW, SEEN, attempt_in
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
 from wallet.credential import credentials, revocation
 from wallet.identity import notices, progress
@@ -146,20 +146,20 @@ def test_who_left_is_told_by_the_sweep_what_the_provider_decided(nora, now, outc
 
 
 def test_who_waits_on_the_page_gets_no_email(client, nora, now, sign_in):
-    errand = make_errand(client, now=now)
-    decided("adult", nora, now, errand=errand)
+    redirect_task = make_redirect_task(client, now=now)
+    decided("adult", nora, now, redirect_task=redirect_task)
     sign_in(nora)
-    assert client.get(reverse("wallet_identity", args=[errand.id])).url == "/done/"
+    assert client.get(reverse("wallet_identity", args=[redirect_task.id])).url == "/done/"
     assert notices.send_due(now=now) == {}
 
 
 def test_who_sees_the_outcome_of_a_callback_before_the_sweep_gets_no_email(client, nora, now, sign_in):
-    errand = make_errand(client, now=now)
-    verification = decided("declined", nora, now, errand=errand)
+    redirect_task = make_redirect_task(client, now=now)
+    verification = decided("declined", nora, now, redirect_task=redirect_task)
     progress.refresh(verification, now=now, away=True)
     assert IdentityVerification.objects.get().notice_due == "declined"
     sign_in(nora)
-    client.get(reverse("wallet_identity", args=[errand.id]))
+    client.get(reverse("wallet_identity", args=[redirect_task.id]))
     assert notices.send_due(now=now) == {}
 
 

@@ -13,7 +13,7 @@ from tests.wallet.operators import claimed, reviewer
 from tests.wallet.presented_claims import first_claims
 from wallet.credential import credentials
 from wallet.identity import review
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 
 pytestmark = pytest.mark.slow
 
@@ -61,7 +61,7 @@ def test_a_visit_to_the_address_of_the_form_leads_home(holder):
 def test_the_page_is_for_the_holder_who_is_signed_in(client, db):
     for response in (client.get(OWN), client.post(OWN)):
         assert (response.status_code, response.url) == (303, reverse("wallet_front_door"))
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 def test_who_has_none_yet_is_verified_from_there(client, nora, sign_in, now):
@@ -104,7 +104,7 @@ def test_a_renewal_that_an_operator_approves_takes_the_place_of_the_old_one(hold
     submit(holder, hub, "review")
     assert "A person is looking at your identity check" in holder.get(HOME).content.decode()
     waiting = claimed(IdentityVerification.objects.get(state="review"))
-    later = Errand.objects.get().created_at + timedelta(minutes=1)
+    later = RedirectTask.objects.get().created_at + timedelta(minutes=1)
     review.approve(waiting, NORA_NEW, SEEN, operator=reviewer(), reason="Passport seen", now=later)
     assert first_claims(alice, *NAME) == ["Nora", "New"]
     assert holder.get(hub).url == OWN
@@ -129,14 +129,14 @@ def test_clicks_share_one_way_to_the_check_until_it_is_done(holder, now, hub):
     assert renew(holder) == hub
     assert submit(holder, hub, "adult").url == OWN
     assert renew(holder) != hub
-    assert Errand.objects.count() == 2
+    assert RedirectTask.objects.count() == 2
 
 
 def test_a_renewal_is_not_begun_from_another_site(holder):
     strict = Client(enforce_csrf_checks=True)
     strict.cookies = holder.cookies
     assert strict.post(OWN).status_code == 403
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 @pytest.mark.postgresql

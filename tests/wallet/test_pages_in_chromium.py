@@ -17,17 +17,17 @@ from tests.code_page import enter_code
 from tests.day_inputs import type_day
 from tests.people import NORA, enroll
 from tests.wallet.attempts import attempt_in
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.looking_at_pages import look
 from tests.wallet.requesting_codes import strangers_use_up
 from tests.wallet.signing_in import sign_in
 from wallet.identity.state_machine import SUBMISSIONS
 from wallet.models import (
     Credential,
-    Errand,
     IdentityVerification,
     LoginCode,
     LoginLink,
+    RedirectTask,
     Wallet,
 )
 from wallet.sign_in.allowances import LINKS_PER_EMAIL, TRIES_PER_CLIENT
@@ -78,7 +78,7 @@ def test_every_other_outcome_leads_back(visit: Any, outcome: str, heading: str) 
 def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_server: Any) -> None:
     page = sign_in(visit)
     nora = Wallet.objects.get()
-    attempt = attempt_in("cancelled", nora, now, errand=visit.errand)
+    attempt = attempt_in("cancelled", nora, now, redirect_task=visit.redirect_task)
     visit("wallet_identity")
     look(page, "identity-cancelled", "Confirm your identity")
     for _ in range(5):
@@ -95,7 +95,7 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
     )
     visit("wallet_identity")
     look(page, "identity-held", "Your verified identity is suspended")
-    other = make_errand(Client(), now=now, email="somebody@example.org")
+    other = make_redirect_task(Client(), now=now, email="somebody@example.org")
     visit("wallet_sign_in", other)
     look(page, "switch", "Another wallet is signed in")
     page.get_by_role("button", name="Continue as somebody@example.org").click()
@@ -104,10 +104,10 @@ def test_the_rarer_pages_have_no_barriers_either(visit: Any, now: Any, live_serv
     visit("wallet_sign_in", other)
     page.get_by_role("button", name="Send me a code").click()
     look(page, "not-now", "Confirm your e-mail address")
-    Errand.objects.update(expires_at=now)
+    RedirectTask.objects.update(expires_at=now)
     visit("wallet_sign_in", other)
     page.wait_for_url("**/left/")  # straight to the page about the request
-    Errand.objects.filter(id=other.id).update(on_behalf_of="")
+    RedirectTask.objects.filter(id=other.id).update(on_behalf_of="")
     visit("wallet_sign_in", other)
     look(page, "gone", "This request has expired")
     page.context.clear_cookies()
@@ -163,7 +163,7 @@ def test_after_five_wrong_codes_one_button_sends_a_new_one(visit: Any) -> None:
     assert re.fullmatch(r"Send a new code \([01]:\d\d\)", button.inner_text())  # at most once per minute
     button.click(force=True)
     assert page.get_by_role("heading", level=1).inner_text() == "That code no longer works"
-    Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
+    RedirectTask.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
     page.evaluate("Date.now = () => new Date().getTime() + 60_000")
     page.locator("main button:not([aria-disabled])").wait_for()
     button.click()
@@ -203,7 +203,7 @@ def test_a_person_whose_network_has_no_tries_left_has_a_link_sent_instead_and_si
     for _ in range(TRIES_PER_CLIENT.most):
         TRIES_PER_CLIENT.take("127.0.0.1", now=timezone.now())
     # The button waits for a minute after the last e-mail, and this e-mail was sent two minutes ago.
-    Errand.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
+    RedirectTask.objects.update(code_sent_at=timezone.now() - timedelta(minutes=2))
     enter_code(page, code)
     page.get_by_text("Too many wrong codes came from your network").first.wait_for()
     look(page, "code-by-link", "Enter the code")
@@ -223,7 +223,7 @@ def test_a_suspended_person_and_an_in_person_check(visit: Any, settings: Any, no
     page.get_by_role("button", name="Ask for the check").click()
     look(page, "identity-in-person-review", "Visit us with your document")
     Wallet.objects.update(state="suspended")
-    visit("wallet_sign_in", make_errand(Client(), now=now))
+    visit("wallet_sign_in", make_redirect_task(Client(), now=now))
     page.get_by_role("button", name="Send me a code").click()
     enter_code(page)
     look(page, "suspended", "This wallet is suspended")
@@ -268,7 +268,7 @@ def test_a_person_chooses_sends_pictures_and_an_operator_sees_them(
     from tests.wallet.pictures import picture
 
     settings.IDENTITY_PROVIDERS = {"from_afar": {}, "in_person": {}}
-    Errand.objects.update(asks_for=["given_name", "age_equal_or_over.18"])
+    RedirectTask.objects.update(asks_for=["given_name", "age_equal_or_over.18"])
     page = sign_in(visit)
     visit("wallet_identity")
     page.get_by_text("Acme Bank wants to confirm: your given name, that you are 18 or over").wait_for()

@@ -18,7 +18,7 @@ from infra.sealing import sha256_hex
 from tests.people import ALICE, BOB, NORA
 from tests.wallet import mail_server
 from tests.wallet.authenticator import BACKED_UP, CAN_BACK_UP, PRESENT, VERIFIED, Authenticator
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import masked, together
 from wallet.account.closing import closures
 from wallet.account.fresh import FRESH_FOR
@@ -346,12 +346,14 @@ def test_a_number_to_sign_ends_with_the_session_that_asked_for_it(holder, alice,
     assert not Passkey.objects.exists()
 
 
-def test_a_passkey_signs_in_on_an_errand_and_goes_where_the_errand_leads(client, passkey, authenticator, now):
-    errand = make_errand(client, now=now, email=ALICE)
-    asked = options(client, "_errand", errand.id)
-    response = post(client, "wallet_passkey_sign_in", authenticator.get(asked), errand.id)
+def test_a_passkey_signs_in_on_a_redirect_task_and_goes_where_the_redirect_task_leads(
+    client, passkey, authenticator, now
+):
+    redirect_task = make_redirect_task(client, now=now, email=ALICE)
+    asked = options(client, "_errand", redirect_task.id)
+    response = post(client, "wallet_passkey_sign_in", authenticator.get(asked), redirect_task.id)
     assert (response.status_code, response.url) == (303, "/done/")
-    again = post(client, "wallet_passkey_sign_in", authenticator.get(asked), errand.id)
+    again = post(client, "wallet_passkey_sign_in", authenticator.get(asked), redirect_task.id)
     assert again.url == "/done/"  # a second click
     assert HolderSession.objects.get().wallet.email == ALICE
 
@@ -359,24 +361,26 @@ def test_a_passkey_signs_in_on_an_errand_and_goes_where_the_errand_leads(client,
 def test_signing_in_replaces_the_session(client, passkey, authenticator, sign_in, now):
     sign_in(passkey.wallet, ago=timedelta(hours=1))
     before = client.cookies[project_settings.HOLDER_COOKIE_NAME].value
-    errand = make_errand(client, now=now, email=ALICE, fresh_since=now)
-    asked = options(client, "_errand", errand.id)
-    post(client, "wallet_passkey_sign_in", authenticator.get(asked), errand.id)
+    redirect_task = make_redirect_task(client, now=now, email=ALICE, fresh_since=now)
+    asked = options(client, "_errand", redirect_task.id)
+    post(client, "wallet_passkey_sign_in", authenticator.get(asked), redirect_task.id)
     assert client.cookies[project_settings.HOLDER_COOKIE_NAME].value != before
     assert not HolderSession.objects.filter(digest=sha256_hex(before)).exists()
 
 
-def test_a_passkey_of_another_wallet_does_not_sign_in_on_an_errand(client, passkey, authenticator, bob, now):
-    """The page is the same whether or not the address of the errand has a wallet."""
+def test_a_passkey_of_another_wallet_does_not_sign_in_on_a_redirect_task(
+    client, passkey, authenticator, bob, now
+):
+    """The page is the same whether or not the address of the redirect task has a wallet."""
     pages = []
     for email in (BOB, NORA):
-        errand = make_errand(client, now=now, email=email)
-        asked = options(client, "_errand", errand.id)
+        redirect_task = make_redirect_task(client, now=now, email=email)
+        asked = options(client, "_errand", redirect_task.id)
         assert "allowCredentials" not in asked or asked["allowCredentials"] == []
-        response = post(client, "wallet_passkey_sign_in", authenticator.get(asked), errand.id)
+        response = post(client, "wallet_passkey_sign_in", authenticator.get(asked), redirect_task.id)
         assert response.status_code == 403
         assert ALICE not in response.content.decode()
-        pages.append(masked(response, errand.id))
+        pages.append(masked(response, redirect_task.id))
     assert pages[0] == pages[1]
     assert not HolderSession.objects.exists()
 
@@ -384,9 +388,9 @@ def test_a_passkey_of_another_wallet_does_not_sign_in_on_an_errand(client, passk
 def test_the_sign_in_pages_are_the_same_whether_or_not_the_wallet_has_a_passkey(client, passkey, bob, now):
     pages = []
     for email in (ALICE, BOB, NORA):
-        errand = make_errand(client, now=now, email=email)
-        response = client.get(reverse("wallet_sign_in", args=[errand.id]))
-        pages.append(masked(response, errand.id, email))
+        redirect_task = make_redirect_task(client, now=now, email=email)
+        response = client.get(reverse("wallet_sign_in", args=[redirect_task.id]))
+        pages.append(masked(response, redirect_task.id, email))
     assert pages[0] == pages[1] == pages[2]
     assert b"Sign in with a passkey" in pages[0]
 
@@ -396,9 +400,9 @@ def test_a_suspended_wallet_is_refused_as_with_a_code(client, passkey, authentic
     response = enter(client, authenticator)
     assert response.status_code == 403
     assert "This wallet is suspended" in response.content.decode()
-    errand = make_errand(client, now=now, email=ALICE)
-    asked = options(client, "_errand", errand.id)
-    response = post(client, "wallet_passkey_sign_in", authenticator.get(asked), errand.id)
+    redirect_task = make_redirect_task(client, now=now, email=ALICE)
+    asked = options(client, "_errand", redirect_task.id)
+    response = post(client, "wallet_passkey_sign_in", authenticator.get(asked), redirect_task.id)
     assert response.status_code == 403
     assert "This wallet is suspended" in response.content.decode()
     assert not HolderSession.objects.exists()
@@ -463,14 +467,14 @@ def test_a_challenge_is_gone_from_the_instant_at_which_it_expires(db, now):
             assertion.use_challenge(made, Purpose.SIGN_IN, bound_to="b", now=used_at)
 
 
-def test_a_signature_for_another_browser_errand_or_purpose_signs_nobody_in(
+def test_a_signature_for_another_browser_redirect_task_or_purpose_signs_nobody_in(
     client, passkey, authenticator, sign_in, now
 ):
     """An attacker who gets hold of a signature in one place cannot use it in another."""
     attacker = Client()
     attacker.cookies[project_settings.BROWSER_COOKIE_NAME] = "a" * 43
     assert post(attacker, FRONT_DOOR, authenticator.get(options(client, ""))).status_code == 410
-    first, second = (make_errand(client, now=now, email=ALICE) for _number in range(2))
+    first, second = (make_redirect_task(client, now=now, email=ALICE) for _number in range(2))
     posted = authenticator.get(options(client, "_errand", first.id))
     assert post(client, "wallet_passkey_sign_in", posted, second.id).status_code == 410
     posted = authenticator.get(options(client, "_errand", first.id))

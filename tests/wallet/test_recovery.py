@@ -677,8 +677,8 @@ def test_changing_the_address_of_the_old_wallet_stops_it(waiting, old, now):
 # --- The pages ------------------------------------------------------------------------------------------
 
 
-def test_the_sign_in_pages_lead_there(client, errand):
-    for page in (reverse("wallet_front_door"), reverse("wallet_sign_in", args=[errand.id])):
+def test_the_sign_in_pages_lead_there(client, redirect_task):
+    for page in (reverse("wallet_front_door"), reverse("wallet_sign_in", args=[redirect_task.id])):
         assert f'href="{BEGIN}"' in client.get(page).content.decode()
 
 

@@ -12,8 +12,8 @@ from infra.models import Allowance
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
 from tests.wallet.conftest import code_in, together
-from tests.wallet.requesting_codes import HOME, asks, browser, errand_of, newest_link, strangers_use_up
-from wallet.models import Errand, LoginCode, LoginLink
+from tests.wallet.requesting_codes import HOME, asks, browser, newest_link, redirect_task_of, strangers_use_up
+from wallet.models import LoginCode, LoginLink, RedirectTask
 from wallet.sign_in import allowances, known_browsers, links
 from wallet.sign_in import codes as sign_in
 from wallet.sign_in.codes import TooSoonError, WrongCodeError
@@ -31,10 +31,12 @@ NIGHT = datetime(2026, 3, 1, 23, 55, tzinfo=UTC)
 MINUTE = timedelta(minutes=1)
 
 
-def got_a_code(errand: Errand) -> bool:
-    """Whether the errand waits for a code; otherwise for a link."""
-    assert (errand.link_until is None) == LoginCode.objects.filter(errand=errand).exists()
-    return errand.link_until is None
+def got_a_code(redirect_task: RedirectTask) -> bool:
+    """Whether the redirect task waits for a code; otherwise for a link."""
+    assert (redirect_task.link_until is None) == LoginCode.objects.filter(
+        redirect_task=redirect_task
+    ).exists()
+    return redirect_task.link_until is None
 
 
 def newest_code() -> str:
@@ -43,17 +45,17 @@ def newest_code() -> str:
 
 def signs_in(name: object, now: datetime, *, client: str = HOME) -> None:
     """The browser signs in with the code from the e-mail, which makes it known."""
-    errand = asks(name, now, client=client)
-    assert sign_in.redeem(errand, newest_code(), client=client, now=now).email == NORA
+    redirect_task = asks(name, now, client=client)
+    assert sign_in.redeem(redirect_task, newest_code(), client=client, now=now).email == NORA
 
 
-def strangers_ask_until_none_is_left(now: datetime) -> list[Errand]:
-    """Attackers in twenty networks request codes; the last of these errands waits for a link."""
-    errands = []
-    while not errands or got_a_code(errands[-1]):
-        number = len(errands)
-        errands.append(asks(f"stranger {number}", now, client=f"192.0.2.{number}"))
-    return errands
+def strangers_ask_until_none_is_left(now: datetime) -> list[RedirectTask]:
+    """Attackers in twenty networks request codes; the last of these redirect tasks waits for a link."""
+    redirect_tasks = []
+    while not redirect_tasks or got_a_code(redirect_tasks[-1]):
+        number = len(redirect_tasks)
+        redirect_tasks.append(asks(f"stranger {number}", now, client=f"192.0.2.{number}"))
+    return redirect_tasks
 
 
 # --- Allowances --------------------------------------------------------------------------------------------
@@ -83,14 +85,14 @@ def test_strangers_of_all_networks_get_twenty_codes_in_any_twenty_four_hours(db)
 
 def test_strangers_of_all_networks_get_a_hundred_guesses_at_a_mailbox(db, now):
     guesses = 0
-    for errand in strangers_ask_until_none_is_left(now):
+    for redirect_task in strangers_ask_until_none_is_left(now):
         for number in range(7):
             try:
-                sign_in.redeem(errand, "no code", client=f"198.51.100.{guesses}", now=now)
+                sign_in.redeem(redirect_task, "no code", client=f"198.51.100.{guesses}", now=now)
             except WrongCodeError:
                 guesses += 1
             except sign_in.NoCodeError:
-                assert number >= 5 or not got_a_code(errand)
+                assert number >= 5 or not got_a_code(redirect_task)
     assert guesses == 100
 
 
@@ -112,9 +114,9 @@ def test_a_client_address_without_end_of_requests_has_to_wait(db, now, monkeypat
 def test_a_new_browser_gets_in_by_link_when_its_client_address_has_no_codes_left(db, now):
     for _ in range(allowances.CODES_PER_CLIENT.most):
         allowances.CODES_PER_CLIENT.take(HOME, now=now)
-    errand = asks("new", now)
-    assert not got_a_code(errand)
-    assert sign_in.redeem_link(errand, newest_link(), now=now).email == NORA
+    redirect_task = asks("new", now)
+    assert not got_a_code(redirect_task)
+    assert sign_in.redeem_link(redirect_task, newest_link(), now=now).email == NORA
 
 
 def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, monkeypatch):
@@ -123,18 +125,18 @@ def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, m
     signs_in("known", now)
     signs_in("other", now)
     assert few.left(HOME, now=now) == 2
-    errand = asks("known", now + MINUTE)
+    redirect_task = asks("known", now + MINUTE)
     for _ in range(3):
         with pytest.raises(WrongCodeError):
-            sign_in.redeem(errand, "no code", client=HOME, now=now + MINUTE)
-    errand = asks("stranger", now)
+            sign_in.redeem(redirect_task, "no code", client=HOME, now=now + MINUTE)
+    redirect_task = asks("stranger", now)
     for _ in range(2):
         with pytest.raises(WrongCodeError):
-            sign_in.redeem(errand, "no code", client=HOME, now=now)
+            sign_in.redeem(redirect_task, "no code", client=HOME, now=now)
     with pytest.raises(LimitReachedError):
-        sign_in.redeem(errand, newest_code(), client=HOME, now=now)
-    assert LoginCode.objects.get(errand=errand).tries_left == 3  # the code was not compared
-    assert sign_in.redeem(errand, newest_code(), client="198.51.100.1", now=now)
+        sign_in.redeem(redirect_task, newest_code(), client=HOME, now=now)
+    assert LoginCode.objects.get(redirect_task=redirect_task).tries_left == 3  # the code was not compared
+    assert sign_in.redeem(redirect_task, newest_code(), client="198.51.100.1", now=now)
 
 
 # --- Strangers at their limit ------------------------------------------------------------------------------
@@ -144,9 +146,9 @@ def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, m
 def test_with_strangers_at_their_limit_the_holders_own_browser_gets_in(db, now, client):
     signs_in("own", now)
     strangers_use_up(now, client=client)
-    errand = asks("own", now + MINUTE)
-    assert got_a_code(errand)
-    assert sign_in.redeem(errand, newest_code(), client=HOME, now=now + MINUTE)
+    redirect_task = asks("own", now + MINUTE)
+    assert got_a_code(redirect_task)
+    assert sign_in.redeem(redirect_task, newest_code(), client=HOME, now=now + MINUTE)
 
 
 @pytest.mark.parametrize("client", ["", HOME], ids=["from twenty networks", "from the holder's network"])
@@ -155,10 +157,10 @@ def test_with_strangers_at_their_limit_a_new_browser_gets_in_though_an_attacker_
 ):
     attacker = strangers_use_up(now, client=client)
     sent = len(mail.outbox)
-    errand = asks("new", now + MINUTE)
+    redirect_task = asks("new", now + MINUTE)
     assert len(mail.outbox) == sent  # the attacker's request has sent it
-    opened = links.errand_for(newest_link(), browser=browser("new"), now=now + 2 * MINUTE)
-    assert opened == errand != attacker
+    opened = links.redirect_task_for(newest_link(), browser=browser("new"), now=now + 2 * MINUTE)
+    assert opened == redirect_task != attacker
     assert sign_in.redeem_link(opened, newest_link(), now=now + 2 * MINUTE).email == NORA
     assert got_a_code(asks("new", now + 3 * MINUTE))  # after which it is known
 
@@ -166,9 +168,12 @@ def test_with_strangers_at_their_limit_a_new_browser_gets_in_though_an_attacker_
 def test_a_browser_that_asks_at_the_last_moment_still_has_time_to_open_the_link(db, now):
     strangers_use_up(now)
     late = now + 15 * MINUTE - timedelta(seconds=1)
-    errand = asks("new", late)
-    assert errand.link_until == now + 30 * MINUTE
-    assert links.errand_for(newest_link(), browser=browser("new"), now=late + 10 * MINUTE) == errand
+    redirect_task = asks("new", late)
+    assert redirect_task.link_until == now + 30 * MINUTE
+    assert (
+        links.redirect_task_for(newest_link(), browser=browser("new"), now=late + 10 * MINUTE)
+        == redirect_task
+    )
 
 
 def test_at_most_one_link_is_sent_in_a_quarter_of_an_hour_wherever_it_begins(db, now):
@@ -208,20 +213,20 @@ def test_a_browser_is_known_for_one_address_and_for_half_a_year(db, now):
 
 
 def test_a_code_again_ends_the_wait_for_a_link(db, now):
-    errand = strangers_use_up(now)
+    redirect_task = strangers_use_up(now)
     Allowance.objects.all().delete()
-    sign_in.send_code(errand, client=HOME, now=now + MINUTE)
-    errand.refresh_from_db()
-    assert got_a_code(errand)
+    sign_in.send_code(redirect_task, client=HOME, now=now + MINUTE)
+    redirect_task.refresh_from_db()
+    assert got_a_code(redirect_task)
 
 
 def test_a_link_ends_the_code_before_it(db, now):
-    errand = asks("new", now)
+    redirect_task = asks("new", now)
     strangers_use_up(now)
-    sign_in.send_code(errand, client="192.0.2.1", now=now + MINUTE)
-    assert not got_a_code(errand)
-    assert not sign_in.code_pending(errand, now=now + MINUTE)
-    assert sign_in.link_pending(errand, now=now + MINUTE)
+    sign_in.send_code(redirect_task, client="192.0.2.1", now=now + MINUTE)
+    assert not got_a_code(redirect_task)
+    assert not sign_in.code_pending(redirect_task, now=now + MINUTE)
+    assert sign_in.link_pending(redirect_task, now=now + MINUTE)
 
 
 def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, statements):
@@ -229,9 +234,9 @@ def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, stat
     for email in (ALICE, "nobody@example.org"):
         seen = []
         for number in range(22):
-            errand = errand_of(number, now, email)
+            redirect_task = redirect_task_of(number, now, email)
             with statements() as made:
-                sign_in.send_code(errand, client=f"192.0.2.{number}", now=now)
+                sign_in.send_code(redirect_task, client=f"192.0.2.{number}", now=now)
             seen.append([text.split(" ")[:3] for text in made.texts])
         texts[email] = seen, [(letter.subject, len(letter.body)) for letter in mail.outbox]
         mail.outbox.clear()
@@ -292,16 +297,16 @@ def shared(transactional_db):
     """Transactions are committed, so that threads see them."""
 
 
-def kinds(errands: list[Errand]) -> dict[str, int]:
-    assert all(isinstance(errand, Errand) for errand in errands), errands
-    codes = sum(got_a_code(errand) for errand in errands)
-    return {"codes": codes, "links": len(errands) - codes}
+def kinds(redirect_tasks: list[RedirectTask]) -> dict[str, int]:
+    assert all(isinstance(redirect_task, RedirectTask) for redirect_task in redirect_tasks), redirect_tasks
+    codes = sum(got_a_code(redirect_task) for redirect_task in redirect_tasks)
+    return {"codes": codes, "links": len(redirect_tasks) - codes}
 
 
 @pytest.mark.postgresql
 def test_strangers_at_once_get_twenty_codes_between_them_and_one_email_with_a_link(shared, now):
-    errands = together(lambda number: asks(number, now, client=f"192.0.2.{number}"), 28)
-    assert kinds(errands) == {"codes": 20, "links": 8}
+    redirect_tasks = together(lambda number: asks(number, now, client=f"192.0.2.{number}"), 28)
+    assert kinds(redirect_tasks) == {"codes": 20, "links": 8}
     assert len(mail.outbox) == 21
     assert LoginLink.objects.count() == 1
 
@@ -335,7 +340,7 @@ def test_eight_browsers_at_once_share_one_link_although_the_mail_server_refuses_
         waiting = together(lambda number: asks(f"new {number}", now, client=f"198.51.100.{number}"))
     assert kinds(waiting) == {"codes": 0, "links": 8}
     assert LoginLink.objects.get().outgoing == OutgoingEmail.objects.get(state="refused").id
-    assert {sign_in.standing(errand, now=now) for errand in waiting} == {Standing.FAILED}
+    assert {sign_in.standing(redirect_task, now=now) for redirect_task in waiting} == {Standing.FAILED}
 
 
 @pytest.mark.postgresql
@@ -345,7 +350,7 @@ def test_a_client_address_at_once_gets_exactly_the_links_there_are(shared, now, 
     for _ in range(allowances.CODES_PER_CLIENT.most):
         allowances.CODES_PER_CLIENT.take(HOME, now=now)
     results = together(lambda number: asks("new", now, email=f"person{number}@example.org"), 12)
-    assert [type(result) for result in results].count(Errand) == 5
+    assert [type(result) for result in results].count(RedirectTask) == 5
     assert [type(result) for result in results].count(LimitReachedError) == 7
     assert len(mail.outbox) == LoginLink.objects.count() == 5
 
@@ -354,8 +359,8 @@ def test_a_client_address_at_once_gets_exactly_the_links_there_are(shared, now, 
 def test_wrong_codes_at_once_are_counted_exactly_for_a_client_address(shared, now, monkeypatch):
     few = allowances.Limit("few", most=7, window=15 * MINUTE)
     monkeypatch.setattr(sign_in, "TRIES_PER_CLIENT", few)
-    errands = [asks(number, now, client=f"192.0.2.{number}") for number in range(12)]
-    results = together(lambda n: sign_in.redeem(errands[n], "no code", client=HOME, now=now), 12)
+    redirect_tasks = [asks(number, now, client=f"192.0.2.{number}") for number in range(12)]
+    results = together(lambda n: sign_in.redeem(redirect_tasks[n], "no code", client=HOME, now=now), 12)
     assert [type(result) for result in results].count(WrongCodeError) == 7
     assert [type(result) for result in results].count(LimitReachedError) == 5
 

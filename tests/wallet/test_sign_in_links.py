@@ -11,17 +11,17 @@ from django.urls import reverse
 from infra.sealing import sha256_hex
 from tests.people import ALICE, NORA
 from tests.wallet import mail_server
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import masked
 from tests.wallet.requesting_codes import newest_link, strangers_use_up
-from wallet.models import Errand, HolderSession, LoginLink, Wallet
+from wallet.models import HolderSession, LoginLink, RedirectTask, Wallet
 from wallet.sign_in import links
 
 MOMENT = timedelta(microseconds=1)
 
 
-def page(name, errand):
-    return reverse(name, args=[errand.id])
+def page(name, redirect_task):
+    return reverse(name, args=[redirect_task.id])
 
 
 def link():
@@ -29,12 +29,12 @@ def link():
 
 
 @pytest.fixture
-def waiting(client, errand, now):
+def waiting(client, redirect_task, now):
     """Nora's request in a new browser, after strangers have used up the codes of her address."""
     strangers_use_up(now)
-    response = client.post(page("wallet_sign_in", errand))
-    assert (response.status_code, response.url) == (303, page("wallet_code", errand))
-    return errand
+    response = client.post(page("wallet_sign_in", redirect_task))
+    assert (response.status_code, response.url) == (303, page("wallet_code", redirect_task))
+    return redirect_task
 
 
 def other_browser(secret="z"):
@@ -54,7 +54,7 @@ def test_the_page_says_to_open_the_link_in_this_browser_and_asks_for_no_code(cli
     assert "Cancel and return to Acme Bank" in text
 
 
-def test_a_click_behind_the_link_signs_in_and_goes_where_the_errand_leads(client, waiting):
+def test_a_click_behind_the_link_signs_in_and_goes_where_the_redirect_task_leads(client, waiting):
     text = client.get(link()).content.decode()
     assert NORA in text
     assert "Sign in here" in text
@@ -84,7 +84,7 @@ def test_the_link_signs_in_nobody_in_a_browser_that_does_not_wait_for_it(client,
 
 def test_a_holder_who_opens_the_link_does_not_sign_an_attacker_in(client, waiting, now):
     attacker = other_browser("a")
-    theirs = make_errand(attacker, now=now, browser=sha256_hex("a" * 43), return_to="/attacker/")
+    theirs = make_redirect_task(attacker, now=now, browser=sha256_hex("a" * 43), return_to="/attacker/")
     attacker.cookies[project_settings.BROWSER_COOKIE_NAME] = "a" * 43
     attacker.post(page("wallet_sign_in", theirs))
     assert client.post(link()).url == "/done/"
@@ -94,7 +94,7 @@ def test_a_holder_who_opens_the_link_does_not_sign_an_attacker_in(client, waitin
 
 
 def test_a_link_for_one_address_is_no_link_for_another(client, waiting, now):
-    make_errand(client, now=now, email=ALICE, return_to="/alice/")
+    make_redirect_task(client, now=now, email=ALICE, return_to="/alice/")
     assert client.post(link()).url == "/done/"
     assert HolderSession.objects.get().wallet.email == NORA
 
@@ -116,17 +116,17 @@ def test_a_link_expires_after_half_an_hour(client, waiting, now):
 
 def test_a_link_is_gone_from_the_instant_at_which_it_expires(client, waiting):
     secret, expires_at = newest_link(), LoginLink.objects.get().expires_at
-    Errand.objects.update(expires_at=expires_at + MOMENT, link_until=expires_at + MOMENT)
-    found = links.errand_for(secret, browser=waiting.browser, now=expires_at - MOMENT)
+    RedirectTask.objects.update(expires_at=expires_at + MOMENT, link_until=expires_at + MOMENT)
+    found = links.redirect_task_for(secret, browser=waiting.browser, now=expires_at - MOMENT)
     assert found == waiting
     with pytest.raises(links.LinkGoneError):
-        links.errand_for(secret, browser=waiting.browser, now=expires_at)
+        links.redirect_task_for(secret, browser=waiting.browser, now=expires_at)
     with pytest.raises(links.LinkGoneError):
         links.use(secret, now=expires_at)
 
 
-def test_an_expired_errand_is_not_waited_for(client, waiting, now):
-    Errand.objects.update(expires_at=now)
+def test_an_expired_redirect_task_is_not_waited_for(client, waiting, now):
+    RedirectTask.objects.update(expires_at=now)
     assert client.post(link()).status_code == 403
 
 
@@ -191,25 +191,28 @@ def test_nothing_tells_whether_an_address_is_known(alice, now):
         for number in range(21):
             person = other_browser()
             digest = sha256_hex("z" * 43)
-            errand = make_errand(person, now=now, email=email, browser=digest)
+            redirect_task = make_redirect_task(person, now=now, email=email, browser=digest)
             person.cookies[project_settings.BROWSER_COOKIE_NAME] = "z" * 43
             person.defaults["REMOTE_ADDR"] = f"192.0.2.{number}"
-            responses = [person.post(page("wallet_sign_in", errand)), person.get(page("wallet_code", errand))]
+            responses = [
+                person.post(page("wallet_sign_in", redirect_task)),
+                person.get(page("wallet_code", redirect_task)),
+            ]
         responses.append(person.get(link()))
         responses.append(other_browser("y").get(link()))
-        hidden = (errand.id, email, newest_link())
+        hidden = (redirect_task.id, email, newest_link())
         seen[email] = [(response.status_code, masked(response, *hidden)) for response in responses]
     assert seen[ALICE] == seen["cilia@example.org"]
 
 
-def test_the_link_arrives_over_smtp_in_text_and_html_and_says_why(client, errand, now, settings):
+def test_the_link_arrives_over_smtp_in_text_and_html_and_says_why(client, redirect_task, now, settings):
     strangers_use_up(now)
     LoginLink.objects.all().delete()
     from infra.models import Allowance
 
     Allowance.objects.filter(expires_at=now + links.LINKS_PER_EMAIL.window).delete()
     with mail_server.running(settings) as server:
-        client.post(page("wallet_sign_in", errand))
+        client.post(page("wallet_sign_in", redirect_task))
         [envelope] = server.envelopes
         letter = server.newest()
     assert envelope.rcpt_tos == [NORA]

@@ -17,28 +17,28 @@ from tests.drawn import without_drawn
 from tests.emails import send_waiting
 from tests.people import ALICE, BOB, NORA
 from tests.wallet import mail_server
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import code_in, masked
 from tests.wallet.requesting_codes import newest_link, strangers_use_up
-from wallet.models import Errand, HolderSession, LoginCode, LoginLink, Wallet
+from wallet.models import HolderSession, LoginCode, LoginLink, RedirectTask, Wallet
 from wallet.sign_in.allowances import (
     CODES_PER_CLIENT,
-    ERRANDS_PER_CLIENT,
     LINKS_PER_CLIENT,
     LINKS_PER_EMAIL,
+    REDIRECT_TASKS_PER_CLIENT,
     TRIES_PER_CLIENT,
 )
 
 PAGES = ("wallet_sign_in", "wallet_code", "wallet_switch", "wallet_identity")
 
 
-def page(name, errand):
-    return reverse(name, args=[errand.id])
+def page(name, redirect_task):
+    return reverse(name, args=[redirect_task.id])
 
 
-def ask_for_code(client, errand):
-    response = client.post(page("wallet_sign_in", errand))
-    assert (response.status_code, response.url) == (303, page("wallet_code", errand))
+def ask_for_code(client, redirect_task):
+    response = client.post(page("wallet_sign_in", redirect_task))
+    assert (response.status_code, response.url) == (303, page("wallet_code", redirect_task))
     return code_in(mail.outbox[-1].body)
 
 
@@ -46,8 +46,8 @@ def wrong(code):
     return f"{(int(code) + 1) % 1_000_000:06}"
 
 
-def test_it_shows_the_requester_the_address_and_the_way_back(client, errand):
-    response = client.get(page("wallet_sign_in", errand))
+def test_it_shows_the_requester_the_address_and_the_way_back(client, redirect_task):
+    response = client.get(page("wallet_sign_in", redirect_task))
     assert response.status_code == 200
     text = response.content.decode()
     assert "Acme Bank</bdi> asks you" in text
@@ -55,71 +55,71 @@ def test_it_shows_the_requester_the_address_and_the_way_back(client, errand):
     assert '<a href="/left/">Cancel and return to Acme Bank</a>' in text
 
 
-def test_signing_in_goes_where_the_errand_leads(client, errand):
-    code = ask_for_code(client, errand)
-    response = client.post(page("wallet_code", errand), {"code": f"{code[:3]} {code[3:]}"})
+def test_signing_in_goes_where_the_redirect_task_leads(client, redirect_task):
+    code = ask_for_code(client, redirect_task)
+    response = client.post(page("wallet_code", redirect_task), {"code": f"{code[:3]} {code[3:]}"})
     assert (response.status_code, response.url) == (303, "/done/")
     assert HolderSession.objects.get().wallet.email == NORA
     for name in ("wallet_sign_in", "wallet_code"):
-        response = client.get(page(name, errand))
+        response = client.get(page(name, redirect_task))
         assert (response.status_code, response.url) == (303, "/done/")
 
 
-def test_looking_at_the_page_sends_nothing(client, errand):
-    client.get(page("wallet_sign_in", errand))
-    client.head(page("wallet_sign_in", errand))
+def test_looking_at_the_page_sends_nothing(client, redirect_task):
+    client.get(page("wallet_sign_in", redirect_task))
+    client.head(page("wallet_sign_in", redirect_task))
     assert mail.outbox == []
 
 
-def test_a_wrong_code_says_how_many_tries_are_left(client, errand):
-    code = ask_for_code(client, errand)
+def test_a_wrong_code_says_how_many_tries_are_left(client, redirect_task):
+    code = ask_for_code(client, redirect_task)
     for expected in ("4 more times", "3 more times", "2 more times", "once more", "no longer works"):
-        response = client.post(page("wallet_code", errand), {"code": wrong(code)})
+        response = client.post(page("wallet_code", redirect_task), {"code": wrong(code)})
         assert response.status_code == 422
         assert expected in response.content.decode()
     text = response.content.decode()
     assert 'name="code"' not in text  # nothing to type: there is one thing to do
     assert re.findall(r"<button[^>]*>([^<]*)<", text.partition("<footer")[0]) == ["Send a new code"]
-    response = client.post(page("wallet_code", errand), {"code": code})
-    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand) + "?lapsed=1")
+    response = client.post(page("wallet_code", redirect_task), {"code": code})
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", redirect_task) + "?lapsed=1")
     assert "no longer works" in client.get(response.url).content.decode()
     assert not HolderSession.objects.exists()
 
 
-def test_the_second_of_two_clicks_arrives_where_the_first_does(client, errand):
-    code = ask_for_code(client, errand)
+def test_the_second_of_two_clicks_arrives_where_the_first_does(client, redirect_task):
+    code = ask_for_code(client, redirect_task)
     slow = Client()
     slow.cookies = client.cookies.copy()
-    client.post(page("wallet_code", errand), {"code": code})
-    response = slow.post(page("wallet_code", errand), {"code": code})
+    client.post(page("wallet_code", redirect_task), {"code": code})
+    response = slow.post(page("wallet_code", redirect_task), {"code": code})
     slow.cookies = client.cookies
     response = slow.get(response.url)
     assert (response.status_code, response.url) == (303, "/done/")
 
 
 @pytest.mark.parametrize("code", ["", "12345", "abcdef", "1234567", "\u202e123456"])
-def test_what_is_no_code_costs_no_try(client, errand, code):
-    ask_for_code(client, errand)
-    assert client.post(page("wallet_code", errand), {"code": code}).status_code == 422
+def test_what_is_no_code_costs_no_try(client, redirect_task, code):
+    ask_for_code(client, redirect_task)
+    assert client.post(page("wallet_code", redirect_task), {"code": code}).status_code == 422
     assert LoginCode.objects.get().tries_left == 5
 
 
-def test_a_code_page_without_a_code_leads_to_where_one_is_sent(client, errand):
-    response = client.get(page("wallet_code", errand))
-    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand))
+def test_a_code_page_without_a_code_leads_to_where_one_is_sent(client, redirect_task):
+    response = client.get(page("wallet_code", redirect_task))
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", redirect_task))
 
 
-def test_two_requests_within_a_minute_show_the_code_page_and_send_one_email(client, errand):
-    ask_for_code(client, errand)
-    response = client.post(page("wallet_sign_in", errand))
-    assert (response.status_code, response.url) == (303, page("wallet_code", errand))
+def test_two_requests_within_a_minute_show_the_code_page_and_send_one_email(client, redirect_task):
+    ask_for_code(client, redirect_task)
+    response = client.post(page("wallet_sign_in", redirect_task))
+    assert (response.status_code, response.url) == (303, page("wallet_code", redirect_task))
     assert len(mail.outbox) == 1
 
 
-def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
-    ask_for_code(client, errand)
+def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, redirect_task):
+    ask_for_code(client, redirect_task)
     LoginCode.objects.update(tries_left=0)
-    response = client.post(page("wallet_sign_in", errand))
+    response = client.post(page("wallet_sign_in", redirect_task))
     assert response.status_code == 429
     assert 0 < int(response.headers["Retry-After"]) <= 60
     assert "You asked for an e-mail a moment ago." in response.content.decode()
@@ -127,11 +127,11 @@ def test_a_used_up_code_within_the_minute_says_how_long_to_wait(client, errand):
 
 
 @pytest.mark.usefixtures("windows_just_begun")
-def test_too_many_emails_show_how_long_to_wait_and_keep_the_way_back(client, errand, now):
+def test_too_many_emails_show_how_long_to_wait_and_keep_the_way_back(client, redirect_task, now):
     for limit in (CODES_PER_CLIENT, LINKS_PER_CLIENT):
         for _ in range(limit.most):
             limit.take("127.0.0.1", now=now)
-    response = client.post(page("wallet_sign_in", errand))
+    response = client.post(page("wallet_sign_in", redirect_task))
     assert response.status_code == 429
     assert 0 < int(response.headers["Retry-After"]) <= 900
     assert re.search("asked for too many codes|seconds? and try again", response.content.decode())
@@ -139,17 +139,19 @@ def test_too_many_emails_show_how_long_to_wait_and_keep_the_way_back(client, err
 
 
 @pytest.mark.usefixtures("windows_just_begun")
-def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, errand, now):
-    code = ask_for_code(client, errand)
+def test_with_the_tries_of_a_network_used_up_a_link_signs_in(client, redirect_task, now):
+    code = ask_for_code(client, redirect_task)
     for _ in range(TRIES_PER_CLIENT.most):
         TRIES_PER_CLIENT.take("127.0.0.1", now=now)
-    refused = client.post(page("wallet_code", errand), {"code": code})
+    refused = client.post(page("wallet_code", redirect_task), {"code": code})
     assert refused.status_code == 422
     assert "Send a link instead" in refused.content.decode()
     assert 'name="code"' not in refused.content.decode()
-    Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
-    assert client.post(page("wallet_sign_in", errand), {"link": "1"}).url == page("wallet_code", errand)
-    assert "Open the link in the e-mail" in client.get(page("wallet_code", errand)).content.decode()
+    RedirectTask.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
+    assert client.post(page("wallet_sign_in", redirect_task), {"link": "1"}).url == page(
+        "wallet_code", redirect_task
+    )
+    assert "Open the link in the e-mail" in client.get(page("wallet_code", redirect_task)).content.decode()
     assert client.post(reverse("wallet_link", args=[newest_link()])).url == "/done/"
 
 
@@ -159,8 +161,10 @@ def outbox_only(settings):
     settings.EMAILS_SENT_AT_ONCE = False
 
 
-def test_the_page_says_at_once_that_the_email_is_being_sent_and_then_that_it_was(client, errand, outbox_only):
-    address = client.post(page("wallet_sign_in", errand)).url
+def test_the_page_says_at_once_that_the_email_is_being_sent_and_then_that_it_was(
+    client, redirect_task, outbox_only
+):
+    address = client.post(page("wallet_sign_in", redirect_task)).url
     text = client.get(address).content.decode()
     assert "We are sending an e-mail to <strong>nora@example.org</strong>." in text
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in text
@@ -174,7 +178,7 @@ def test_the_page_says_at_once_that_the_email_is_being_sent_and_then_that_it_was
 
 @pytest.mark.parametrize("link", [False, True])
 def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
-    client, errand, now, settings, link
+    client, redirect_task, now, settings, link
 ):
     if link:
         strangers_use_up(now)
@@ -182,7 +186,7 @@ def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
         LoginLink.objects.all().delete()
     with mail_server.running(settings) as server:
         server.refusing = "450 later"
-        address = client.post(page("wallet_sign_in", errand)).url
+        address = client.post(page("wallet_sign_in", redirect_task)).url
         text = client.get(address).content.decode()
         assert "could not be sent yet. We keep trying." in text
         assert "refresh" in text
@@ -193,26 +197,26 @@ def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
         assert "<strong>The e-mail could not be sent.</strong>" in text
         assert "Check that <strong>nora@example.org</strong> is right" in text
         assert "refresh" not in text
-    Errand.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
+    RedirectTask.objects.update(code_sent_at=F("code_sent_at") - timedelta(seconds=60))
     settings.MAIL_BACKEND = "django.core.mail.backends.locmem.EmailBackend"
-    assert client.post(page("wallet_sign_in", errand)).status_code == 303
+    assert client.post(page("wallet_sign_in", redirect_task)).status_code == 303
     assert link or "We have sent an e-mail" in client.get(address).content.decode()
 
 
-def test_the_standing_of_an_email_is_shown_to_the_browser_that_asked_only(client, errand, outbox_only):
-    address = client.post(page("wallet_sign_in", errand)).url
+def test_the_standing_of_an_email_is_shown_to_the_browser_that_asked_only(client, redirect_task, outbox_only):
+    address = client.post(page("wallet_sign_in", redirect_task)).url
     assert "We are sending" not in Client().get(address).content.decode()
 
 
 def test_what_is_said_about_an_email_does_not_tell_whether_there_is_a_wallet(client, alice, now, settings):
     said = {}
     for email in (ALICE, "cilia@example.org"):
-        errand = make_errand(client, now=now, email=email)
+        redirect_task = make_redirect_task(client, now=now, email=email)
         with mail_server.running(settings) as server:
             for reply in ("450 later", "550 no"):
                 server.refusing = reply
-                client.post(page("wallet_sign_in", errand))
-                shown = masked(client.get(page("wallet_code", errand)), errand.id, email)
+                client.post(page("wallet_sign_in", redirect_task))
+                shown = masked(client.get(page("wallet_code", redirect_task)), redirect_task.id, email)
                 said.setdefault(reply, set()).add(shown)
                 OutgoingEmail.objects.update(due_at=now)
                 server.refusing = "550 no"
@@ -223,18 +227,18 @@ def test_what_is_said_about_an_email_does_not_tell_whether_there_is_a_wallet(cli
 def test_nothing_tells_whether_an_address_is_known(client, alice, now):
     seen = {}
     for email in (ALICE, "cilia@example.org"):
-        errand = make_errand(client, now=now, email=email)
-        hidden = (errand.id, email)
-        pages = [client.get(page("wallet_sign_in", errand))]
-        pages.append(client.post(page("wallet_sign_in", errand)))
-        pages.append(client.get(page("wallet_code", errand)))
+        redirect_task = make_redirect_task(client, now=now, email=email)
+        hidden = (redirect_task.id, email)
+        pages = [client.get(page("wallet_sign_in", redirect_task))]
+        pages.append(client.post(page("wallet_sign_in", redirect_task)))
+        pages.append(client.get(page("wallet_code", redirect_task)))
         code = code_in(mail.outbox[-1].body)
-        pages.append(client.post(page("wallet_code", errand), {"code": wrong(code)}))
+        pages.append(client.post(page("wallet_code", redirect_task), {"code": wrong(code)}))
         seen[email] = [
             (
                 p.status_code,
                 masked(p, *hidden, wrong(code)),
-                p.headers.get("Location", "").replace(str(errand.id), "*"),
+                p.headers.get("Location", "").replace(str(redirect_task.id), "*"),
             )
             for p in pages
         ]
@@ -244,11 +248,11 @@ def test_nothing_tells_whether_an_address_is_known(client, alice, now):
     assert Wallet.objects.count() == 1
 
 
-def test_a_planted_session_is_not_the_one_that_is_signed_in(client, errand):
+def test_a_planted_session_is_not_the_one_that_is_signed_in(client, redirect_task):
     planted = "p" * 43
     client.cookies[settings.HOLDER_COOKIE_NAME] = planted
-    code = ask_for_code(client, errand)
-    client.post(page("wallet_code", errand), {"code": code})
+    code = ask_for_code(client, redirect_task)
+    client.post(page("wallet_code", redirect_task), {"code": code})
     assert client.cookies[settings.HOLDER_COOKIE_NAME].value != planted
     attacker = Client()
     attacker.cookies[settings.HOLDER_COOKIE_NAME] = planted
@@ -256,63 +260,63 @@ def test_a_planted_session_is_not_the_one_that_is_signed_in(client, errand):
     assert response.status_code == 200
 
 
-def test_somebody_else_signed_in_is_asked_whom_to_go_on_as(client, errand, bob, sign_in):
+def test_somebody_else_signed_in_is_asked_whom_to_go_on_as(client, redirect_task, bob, sign_in):
     sign_in(bob)
-    response = client.get(page("wallet_sign_in", errand))
-    assert (response.status_code, response.url) == (303, page("wallet_switch", errand))
+    response = client.get(page("wallet_sign_in", redirect_task))
+    assert (response.status_code, response.url) == (303, page("wallet_switch", redirect_task))
     text = client.get(response.url).content.decode()
     assert BOB in text
     assert NORA in text
     assert "Cancel and return to Acme Bank" in text
     assert HolderSession.objects.exists()
-    response = client.post(page("wallet_switch", errand))
-    assert (response.status_code, response.url) == (303, page("wallet_sign_in", errand))
+    response = client.post(page("wallet_switch", redirect_task))
+    assert (response.status_code, response.url) == (303, page("wallet_sign_in", redirect_task))
     assert not HolderSession.objects.exists()
     assert client.get(response.url).status_code == 200
 
 
-def test_nobody_else_signed_in_makes_the_switch_page_a_step_only(client, errand, nora, sign_in):
-    assert client.get(page("wallet_switch", errand)).url == page("wallet_sign_in", errand)
+def test_nobody_else_signed_in_makes_the_switch_page_a_step_only(client, redirect_task, nora, sign_in):
+    assert client.get(page("wallet_switch", redirect_task)).url == page("wallet_sign_in", redirect_task)
     sign_in(nora)
-    assert client.get(page("wallet_switch", errand)).url == page("wallet_sign_in", errand)
-    assert client.post(page("wallet_switch", errand)).status_code == 303
+    assert client.get(page("wallet_switch", redirect_task)).url == page("wallet_sign_in", redirect_task)
+    assert client.post(page("wallet_switch", redirect_task)).status_code == 303
     assert HolderSession.objects.exists()
 
 
-def test_an_errand_may_need_a_fresh_factor_of_one_who_is_signed_in(client, nora, sign_in, now):
-    errand = make_errand(client, now=now, fresh_since=now - timedelta(minutes=5))
+def test_a_redirect_task_may_need_a_fresh_factor_of_one_who_is_signed_in(client, nora, sign_in, now):
+    redirect_task = make_redirect_task(client, now=now, fresh_since=now - timedelta(minutes=5))
     old = sign_in(nora, ago=timedelta(minutes=6))
-    response = client.get(page("wallet_sign_in", errand))
+    response = client.get(page("wallet_sign_in", redirect_task))
     assert response.status_code == 200
     assert "Confirm that it is you" in response.content.decode()
-    assert client.get(page("wallet_identity", errand)).url == page("wallet_sign_in", errand)
-    response = client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+    assert client.get(page("wallet_identity", redirect_task)).url == page("wallet_sign_in", redirect_task)
+    response = client.post(page("wallet_code", redirect_task), {"code": ask_for_code(client, redirect_task)})
     assert response.url == "/done/"
     session = HolderSession.objects.get()
     assert session.digest != old.digest
     assert session.signed_in_at > old.signed_in_at
-    assert client.get(page("wallet_sign_in", errand)).url == "/done/"
+    assert client.get(page("wallet_sign_in", redirect_task)).url == "/done/"
 
 
 def test_a_recent_sign_in_is_fresh_enough(client, nora, sign_in, now):
-    errand = make_errand(client, now=now, fresh_since=now - timedelta(minutes=5))
+    redirect_task = make_redirect_task(client, now=now, fresh_since=now - timedelta(minutes=5))
     sign_in(nora, ago=timedelta(minutes=4))
-    assert client.get(page("wallet_sign_in", errand)).url == "/done/"
+    assert client.get(page("wallet_sign_in", redirect_task)).url == "/done/"
 
 
-def test_a_suspended_wallet_leads_back_and_not_in(client, nora, errand):
+def test_a_suspended_wallet_leads_back_and_not_in(client, nora, redirect_task):
     Wallet.objects.update(state=Wallet.State.SUSPENDED)
-    response = client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+    response = client.post(page("wallet_code", redirect_task), {"code": ask_for_code(client, redirect_task)})
     assert response.status_code == 403
     assert 'href="/left/"' in response.content.decode()
     assert not HolderSession.objects.exists()
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_errand_of_another_browser_tells_nothing(client, errand, name):
+def test_a_redirect_task_of_another_browser_tells_nothing(client, redirect_task, name):
     for stranger in (Client(), Client()):
         stranger.cookies[settings.BROWSER_COOKIE_NAME] = "z" * 43
-        response = stranger.get(page(name, errand))
+        response = stranger.get(page(name, redirect_task))
         assert response.status_code == 404
         text = response.content.decode()
         assert "Acme" not in without_drawn(text)
@@ -323,15 +327,15 @@ def test_an_errand_of_another_browser_tells_nothing(client, errand, name):
 
 
 @pytest.mark.parametrize("name", PAGES)
-def test_an_expired_errand_leads_straight_to_the_page_about_the_request(client, errand, name):
-    Errand.objects.update(expires_at=errand.created_at)
-    response = client.get(page(name, errand))
+def test_an_expired_redirect_task_leads_straight_to_the_page_about_the_request(client, redirect_task, name):
+    RedirectTask.objects.update(expires_at=redirect_task.created_at)
+    response = client.get(page(name, redirect_task))
     assert (response.status_code, response.url) == (303, "/left/")
 
 
-def test_an_expired_errand_that_nobody_asked_for_says_so(client, errand):
-    Errand.objects.update(expires_at=errand.created_at, on_behalf_of="")
-    response = client.get(page("wallet_sign_in", errand))
+def test_an_expired_redirect_task_that_nobody_asked_for_says_so(client, redirect_task):
+    RedirectTask.objects.update(expires_at=redirect_task.created_at, on_behalf_of="")
+    response = client.get(page("wallet_sign_in", redirect_task))
     assert response.status_code == 410
     assert '<a class="button" href="/left/">Go back</a>' in response.content.decode()
 
@@ -339,18 +343,18 @@ def test_an_expired_errand_that_nobody_asked_for_says_so(client, errand):
 @pytest.mark.parametrize(
     "name", ["wallet_sign_in", "wallet_switch", "wallet_identity_start", "wallet_identity_cancel"]
 )
-def test_nothing_is_done_for_a_stranger(client, errand, name):
+def test_nothing_is_done_for_a_stranger(client, redirect_task, name):
     stranger = Client()
-    assert stranger.post(page(name, errand)).status_code == 404
+    assert stranger.post(page(name, redirect_task)).status_code == 404
     assert mail.outbox == []
 
 
-def test_forms_of_other_sites_do_nothing(errand, nora):
+def test_forms_of_other_sites_do_nothing(redirect_task, nora):
     strict = Client(enforce_csrf_checks=True)
     strict.cookies[settings.BROWSER_COOKIE_NAME] = "b" * 43
     for address in (
-        page("wallet_sign_in", errand),
-        page("wallet_code", errand),
+        page("wallet_sign_in", redirect_task),
+        page("wallet_code", redirect_task),
         reverse("wallet_sign_out"),
         reverse("wallet_front_door"),
     ):
@@ -358,18 +362,22 @@ def test_forms_of_other_sites_do_nothing(errand, nora):
     assert mail.outbox == []
 
 
-def test_pages_with_an_address_are_never_stored(client, errand, nora, sign_in):
-    ask_for_code(client, errand)
-    addresses = [page("wallet_sign_in", errand), page("wallet_code", errand), reverse("wallet_front_door")]
+def test_pages_with_an_address_are_never_stored(client, redirect_task, nora, sign_in):
+    ask_for_code(client, redirect_task)
+    addresses = [
+        page("wallet_sign_in", redirect_task),
+        page("wallet_code", redirect_task),
+        reverse("wallet_front_door"),
+    ]
     for address in addresses:
         assert "no-store" in client.get(address).headers["Cache-Control"]
     sign_in(nora)
-    assert "no-store" in client.get(page("wallet_identity", errand)).headers["Cache-Control"]
+    assert "no-store" in client.get(page("wallet_identity", redirect_task)).headers["Cache-Control"]
 
 
 @pytest.mark.parametrize("name", ["wallet_sign_out", "wallet_identity_start", "wallet_identity_cancel"])
-def test_what_changes_something_is_not_done_by_a_link(client, errand, name):
-    address = reverse(name) if name == "wallet_sign_out" else page(name, errand)
+def test_what_changes_something_is_not_done_by_a_link(client, redirect_task, name):
+    address = reverse(name) if name == "wallet_sign_out" else page(name, redirect_task)
     assert client.get(address).status_code == 405
 
 
@@ -385,7 +393,7 @@ def test_signing_out_twice_does_no_harm(client, db):
     assert client.post(reverse("wallet_sign_out")).status_code == 303
 
 
-def test_a_challenge_that_arrives_late_does_not_cut_the_new_browser_off_its_errand(client, db):
+def test_a_challenge_that_arrives_late_does_not_cut_the_new_browser_off_its_redirect_task(client, db):
     """The script of the front door fetches one while the person sends the form."""
     client.get(reverse("wallet_front_door"))
     script = Client()
@@ -400,8 +408,8 @@ def test_a_holder_on_their_own_signs_in_to_their_wallet(client, nora):
     response = client.post(reverse("wallet_front_door"), {"email": "NORA@Example.org "})
     assert response.status_code == 303
     assert settings.BROWSER_COOKIE_NAME in response.cookies
-    errand = Errand.objects.get()
-    assert errand.email == NORA
+    redirect_task = RedirectTask.objects.get()
+    assert redirect_task.email == NORA
     assert "Somebody is signing in" in mail.outbox[0].body
     response = client.post(response.url, {"code": code_in(mail.outbox[0].body)})
     assert (response.status_code, response.url) == (303, reverse("wallet_home"))
@@ -412,25 +420,25 @@ def test_a_holder_on_their_own_signs_in_to_their_wallet(client, nora):
 def test_an_invalid_address_is_reported_on_the_sign_in_page(client, db, email):
     response = client.post(reverse("wallet_front_door"), {"email": email})
     assert response.status_code == 422
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 @pytest.mark.usefixtures("windows_just_begun")
-def test_the_sign_in_page_opens_a_limited_number_of_errands(client, db, now):
-    for _ in range(ERRANDS_PER_CLIENT.most):
-        ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
+def test_the_sign_in_page_opens_a_limited_number_of_redirect_tasks(client, db, now):
+    for _ in range(REDIRECT_TASKS_PER_CLIENT.most):
+        REDIRECT_TASKS_PER_CLIENT.take("127.0.0.1", now=now)
     response = client.post(reverse("wallet_front_door"), {"email": "p31@example.org"})
     assert response.status_code == 429
     assert int(response.headers["Retry-After"]) > 0
     assert "You can ask again at <time" in response.content.decode()
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 @pytest.mark.usefixtures("windows_just_begun")
-def test_others_at_its_client_address_do_not_keep_a_known_browser_out(client, errand, now):
-    client.post(page("wallet_code", errand), {"code": ask_for_code(client, errand)})
+def test_others_at_its_client_address_do_not_keep_a_known_browser_out(client, redirect_task, now):
+    client.post(page("wallet_code", redirect_task), {"code": ask_for_code(client, redirect_task)})
     client.post(reverse("wallet_sign_out"))
-    for limit in (ERRANDS_PER_CLIENT, CODES_PER_CLIENT, TRIES_PER_CLIENT):
+    for limit in (REDIRECT_TASKS_PER_CLIENT, CODES_PER_CLIENT, TRIES_PER_CLIENT):
         for _ in range(limit.left("127.0.0.1", now=now)):
             limit.take("127.0.0.1", now=now)
     response = client.post(reverse("wallet_front_door"), {"email": NORA})
@@ -440,7 +448,9 @@ def test_others_at_its_client_address_do_not_keep_a_known_browser_out(client, er
 
 
 def test_names_and_addresses_are_shown_as_text(client, db, now):
-    errand = make_errand(client, now=now, on_behalf_of="<b>Bank</b>", email="a&copy@example.org")
-    text = client.get(page("wallet_sign_in", errand)).content.decode()
+    redirect_task = make_redirect_task(
+        client, now=now, on_behalf_of="<b>Bank</b>", email="a&copy@example.org"
+    )
+    text = client.get(page("wallet_sign_in", redirect_task)).content.decode()
     assert "<b>" not in text
     assert "a&amp;copy@example.org" in text

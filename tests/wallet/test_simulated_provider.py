@@ -15,11 +15,11 @@ from sandbox.identity_provider import views
 from sandbox.identity_provider.personas import EARLY, OUTCOMES
 from sandbox.identity_provider.provider import NAME, SIGNATURE, SimulatedProvider, signature
 from sandbox.models import PickedOutcome
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.looking_at_pages import look
 from tests.wallet.signing_in import sign_in as sign_in_to
 from wallet.identity.sweeping import IDLE, sweep
-from wallet.models import Credential, Errand, IdentityVerification
+from wallet.models import Credential, IdentityVerification, RedirectTask
 from wallet.providers.contract import Message, MessageRefusedError
 from wallet.providers.options import Options
 
@@ -27,12 +27,12 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture
-def errand(client: Client, nora: Any, sign_in: Any, now: Any) -> Errand:
+def redirect_task(client: Client, nora: Any, sign_in: Any, now: Any) -> RedirectTask:
     """Nora, signed in and sent to the simulated provider."""
-    errand = make_errand(client, now=now)
+    redirect_task = make_redirect_task(client, now=now)
     sign_in(nora)
-    client.post(reverse("wallet_identity_start", args=[errand.id]))
-    return errand
+    client.post(reverse("wallet_identity_start", args=[redirect_task.id]))
+    return redirect_task
 
 
 def pick(client: Client, outcome: str) -> Any:
@@ -40,52 +40,56 @@ def pick(client: Client, outcome: str) -> Any:
     return client.post(reverse("sandbox_identity", args=[attempt.id]), {"outcome": outcome})
 
 
-def hub(client: Client, errand: Errand) -> Any:
-    return client.get(reverse("wallet_identity", args=[errand.id]))
+def hub(client: Client, redirect_task: RedirectTask) -> Any:
+    return client.get(reverse("wallet_identity", args=[redirect_task.id]))
 
 
-def test_the_result_can_come_before_the_return(client: Client, errand: Errand) -> None:
+def test_the_result_can_come_before_the_return(client: Client, redirect_task: RedirectTask) -> None:
     response = pick(client, "result-first")
     attempt = IdentityVerification.objects.get()
     assert attempt.state == "approved"  # nobody has come back yet
     back = reverse("wallet_identity_return", args=[attempt.id])
     assert f'href="{back}"' in response.content.decode()
-    assert client.get(back).url == reverse("wallet_identity", args=[errand.id])
-    assert hub(client, errand).url == "/done/"
+    assert client.get(back).url == reverse("wallet_identity", args=[redirect_task.id])
+    assert hub(client, redirect_task).url == "/done/"
 
 
-def test_the_person_can_be_back_before_the_result(client: Client, errand: Errand) -> None:
+def test_the_person_can_be_back_before_the_result(client: Client, redirect_task: RedirectTask) -> None:
     client.get(pick(client, "early").url)
-    assert "Checking your identity" in hub(client, errand).content.decode()
+    assert "Checking your identity" in hub(client, redirect_task).content.decode()
     assert IdentityVerification.objects.get().state == "started"
     earlier = timezone.now() - EARLY
     IdentityVerification.objects.update(changed_at=earlier - timedelta(seconds=1))
     PickedOutcome.objects.update(picked_at=earlier)
-    assert hub(client, errand).url == "/done/"
+    assert hub(client, redirect_task).url == "/done/"
 
 
-def test_a_result_that_never_comes_ends_as_abandoned_and_uncharged(client: Client, errand: Errand) -> None:
+def test_a_result_that_never_comes_ends_as_abandoned_and_uncharged(
+    client: Client, redirect_task: RedirectTask
+) -> None:
     client.get(pick(client, "never").url)
     IdentityVerification.objects.update(changed_at=timezone.now() - IDLE)
     assert sweep(now=timezone.now()) == {"abandoned": 1}
     assert IdentityVerification.objects.get().submissions == 0
 
 
-def test_who_does_not_agree_reads_so_and_chooses_again(client: Client, errand: Errand) -> None:
+def test_who_does_not_agree_reads_so_and_chooses_again(client: Client, redirect_task: RedirectTask) -> None:
     client.get(pick(client, "elsewhere").url)
-    text = hub(client, errand).content.decode()
+    text = hub(client, redirect_task).content.decode()
     assert "You did not agree to how this check works" in text
     assert "Agree and begin" in text
     assert IdentityVerification.objects.get().submissions == 0
 
 
 @pytest.mark.parametrize("outcome", sorted(key for key in OUTCOMES if not OUTCOMES[key].calls_back))
-def test_the_other_outcomes_do_not_call(client: Client, errand: Errand, outcome: str) -> None:
+def test_the_other_outcomes_do_not_call(client: Client, redirect_task: RedirectTask, outcome: str) -> None:
     assert pick(client, outcome).status_code == 303
     assert IdentityVerification.objects.get().state == "started"
 
 
-def test_the_callback_goes_through_the_view_of_every_provider(client: Client, errand: Errand) -> None:
+def test_the_callback_goes_through_the_view_of_every_provider(
+    client: Client, redirect_task: RedirectTask
+) -> None:
     pick(client, "adult")
     reference = IdentityVerification.objects.get().provider_reference
     assert views.send_callback(reference).status_code == 200
@@ -93,11 +97,13 @@ def test_the_callback_goes_through_the_view_of_every_provider(client: Client, er
     assert Credential.objects.count() == 1
 
 
-def test_a_result_that_was_seen_is_not_that_of_the_next_try(client: Client, errand: Errand) -> None:
+def test_a_result_that_was_seen_is_not_that_of_the_next_try(
+    client: Client, redirect_task: RedirectTask
+) -> None:
     client.get(pick(client, "resubmit").url)
-    hub(client, errand)
-    client.post(reverse("wallet_identity_start", args=[errand.id]))
-    hub(client, errand)
+    hub(client, redirect_task)
+    client.post(reverse("wallet_identity_start", args=[redirect_task.id]))
+    hub(client, redirect_task)
     attempt = IdentityVerification.objects.get()
     assert (attempt.state, attempt.submissions) == ("started", 1)
 

@@ -11,19 +11,19 @@ from infra.limits import Limit, RollingLimit
 from infra.models import Allowance
 from sandbox.models import PickedOutcome
 from tests.wallet.attempts import attempt_in, log_of
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
 from wallet import retention
 from wallet.identity.state_machine import SUBMISSIONS, State
 from wallet.identity.sweeping import sweep
 from wallet.models import (
     Credential,
-    Errand,
     HolderSession,
     IdentityVerification,
     KnownBrowser,
     LoginCode,
     LoginLink,
+    RedirectTask,
     Wallet,
 )
 from wallet.sign_in import known_browsers
@@ -128,9 +128,13 @@ def clear_expired(*, now, batch):
 def test_what_has_expired_is_forgotten_and_the_rest_kept(client, nora, now):
     old = now - 3 * DAY
     for moment in (old, now):
-        errand = make_errand(client, now=moment)
+        redirect_task = make_redirect_task(client, now=moment)
         LoginCode.objects.create(
-            errand=errand, digest="x", tries_left=5, sent_at=moment, expires_at=moment + 10 * MINUTE
+            redirect_task=redirect_task,
+            digest="x",
+            tries_left=5,
+            sent_at=moment,
+            expires_at=moment + 10 * MINUTE,
         )
         HolderSession.objects.create(
             digest=str(moment),
@@ -145,20 +149,20 @@ def test_what_has_expired_is_forgotten_and_the_rest_kept(client, nora, now):
     known_browsers.remember("old", nora.email, now=now - known_browsers.KNOWN_FOR)
     known_browsers.remember("new", nora.email, now=now)
     assert clear_expired(now=now, batch=1) == 6
-    assert [Errand.objects.count(), LoginCode.objects.count()] == [1, 1]
+    assert [RedirectTask.objects.count(), LoginCode.objects.count()] == [1, 1]
     assert [HolderSession.objects.count(), Allowance.objects.count()] == [1, 2]
     assert [LoginLink.objects.count(), KnownBrowser.objects.count()] == [1, 1]
     assert clear_expired(now=now, batch=1) == 0
 
 
-def test_an_errand_shows_the_way_back_for_a_day_after_it_expired(client, db, now):
-    make_errand(client, now=now - DAY)
+def test_a_redirect_task_shows_the_way_back_for_a_day_after_it_expired(client, db, now):
+    make_redirect_task(client, now=now - DAY)
     assert clear_expired(now=now, batch=100) == 0
 
 
-def test_an_attempt_outlives_its_errand(client, nora, now):
-    errand = make_errand(client, now=now - 3 * DAY)
-    verification = attempt_in("review", nora, now, errand=errand)
+def test_an_attempt_outlives_its_redirect_task(client, nora, now):
+    redirect_task = make_redirect_task(client, now=now - 3 * DAY)
+    verification = attempt_in("review", nora, now, redirect_task=redirect_task)
     clear_expired(now=now, batch=100)
     verification.refresh_from_db()
-    assert verification.errand is None
+    assert verification.redirect_task is None

@@ -16,7 +16,7 @@ from PIL import Image
 from infra.models import AuditLine
 from tests.day_inputs import typed_day
 from tests.people import NORA
-from tests.wallet.browser_errands import SECRET
+from tests.wallet.browser_redirect_tasks import SECRET
 from tests.wallet.conftest import together
 from tests.wallet.looks_on_record import seen
 from tests.wallet.operators import address, operate
@@ -44,10 +44,10 @@ def holder(client, nora, sign_in):
 
 
 @pytest.fixture
-def form(holder, errand):
+def form(holder, redirect_task):
     """The address of the form, of a check that has begun."""
-    response = holder.post(reverse("wallet_identity_start", args=[errand.id]))
-    assert response.url == reverse("wallet_identity_upload", args=[errand.id])
+    response = holder.post(reverse("wallet_identity_start", args=[redirect_task.id]))
+    assert response.url == reverse("wallet_identity_upload", args=[redirect_task.id])
     return response.url
 
 
@@ -72,9 +72,9 @@ def test_the_form_says_how_to_take_good_pictures_and_has_one_exit(holder, form):
     assert "Stop this check" not in text
 
 
-def test_what_was_sent_is_sealed_and_waits_for_an_operator(holder, form, errand):
+def test_what_was_sent_is_sealed_and_waits_for_an_operator(holder, form, redirect_task):
     response = send(holder, form, front=file(picture(comment=b"hidden words")))
-    assert (response.status_code, response.url) == (303, reverse("wallet_identity", args=[errand.id]))
+    assert (response.status_code, response.url) == (303, reverse("wallet_identity", args=[redirect_task.id]))
     verification = IdentityVerification.objects.get()
     assert (verification.state, verification.reason, verification.submissions) == ("review", "uploaded", 1)
     stored = {row.kind: row for row in Picture.objects.all()}
@@ -177,22 +177,22 @@ def test_no_page_and_no_cookie_has_a_picture_that_was_kept(holder, form):
     assert sum(len(cookie.value) for cookie in holder.cookies.values()) < 500
 
 
-def test_pictures_of_an_earlier_submission_do_not_count_as_sent(holder, form, errand, olga):
+def test_pictures_of_an_earlier_submission_do_not_count_as_sent(holder, form, redirect_task, olga):
     send(holder, form)
     verification = IdentityVerification.objects.get()
     operate(olga, verification, "claim")
     operate(olga, verification, "ask-again", why="blurry", reason="dark")
-    holder.post(reverse("wallet_identity_start", args=[errand.id]))
+    holder.post(reverse("wallet_identity_start", args=[redirect_task.id]))
     assert "We have this picture" not in holder.get(form).content.decode()
     assert send(holder, form, front=None, face=None).status_code == 422
     assert not Picture.objects.exists()
 
 
-def test_what_was_kept_but_never_submitted_is_erased_once_the_check_ends(holder, form, errand, now):
+def test_what_was_kept_but_never_submitted_is_erased_once_the_check_ends(holder, form, redirect_task, now):
     send(holder, form, given_name="", family_name="")
     assert pictures.clear(now=now, batch=10) == 0
     assert IdentityVerification.objects.get().sealed_memory is not None
-    holder.post(reverse("wallet_identity_cancel", args=[errand.id]))
+    holder.post(reverse("wallet_identity_cancel", args=[redirect_task.id]))
     assert IdentityVerification.objects.get().sealed_memory is None
     assert pictures.clear(now=now, batch=10) == 2
     assert not Picture.objects.exists()
@@ -314,7 +314,7 @@ def test_a_machine_that_is_too_busy_asks_for_the_form_again_and_refuses_no_pictu
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_forms_sent_at_once_one_counts_with_its_own_pictures(holder, form, errand):
+def test_of_forms_sent_at_once_one_counts_with_its_own_pictures(holder, form, redirect_task):
     statuses = together(lambda _number: send(copied(holder), form).status_code, 3)
     assert {303} <= set(statuses) <= {303, 503}
     assert IdentityVerification.objects.get().submissions == 1
@@ -323,7 +323,7 @@ def test_of_forms_sent_at_once_one_counts_with_its_own_pictures(holder, form, er
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_of_wrong_forms_sent_at_once_the_pictures_are_kept_once(holder, form, errand):
+def test_of_wrong_forms_sent_at_once_the_pictures_are_kept_once(holder, form, redirect_task):
     statuses = together(
         lambda _number: send(copied(holder), form, given_name="", family_name="").status_code, 3
     )
@@ -337,7 +337,7 @@ def copied(browser):
     return other
 
 
-def test_the_form_is_protected_against_other_sites(form, nora, sign_in, errand):
+def test_the_form_is_protected_against_other_sites(form, nora, sign_in, redirect_task):
     strict = Client(enforce_csrf_checks=True)
     sign_in(nora, browser=strict)
     strict.cookies[django_settings.BROWSER_COOKIE_NAME] = SECRET
@@ -353,12 +353,12 @@ def test_the_form_is_not_there_for_others_and_other_providers(holder, form, bob,
     assert holder.get(form).status_code == 404
 
 
-def test_sending_again_after_the_operator_asked_replaces_the_pictures(holder, form, errand, olga):
+def test_sending_again_after_the_operator_asked_replaces_the_pictures(holder, form, redirect_task, olga):
     send(holder, form, back=file())
     verification = IdentityVerification.objects.get()
     operate(olga, verification, "claim")
     operate(olga, verification, "ask-again", why="blurry", reason="dark")
-    holder.post(reverse("wallet_identity_start", args=[errand.id]))
+    holder.post(reverse("wallet_identity_start", args=[redirect_task.id]))
     send(holder, form)
     assert {row.kind for row in Picture.objects.all()} == {"front", "face"}
     assert IdentityVerification.objects.get().submissions == 2

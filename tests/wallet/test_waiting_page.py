@@ -13,23 +13,25 @@ from playwright.sync_api import Error, expect
 
 from sandbox.models import PickedOutcome
 from tests.wallet.attempts import attempt_in
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.signing_in import let_in
-from wallet.models import Errand, HolderSession, IdentityVerification, Wallet
+from wallet.models import HolderSession, IdentityVerification, RedirectTask, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 LAST_WORDS = "There is news about your check. We are opening it now."
 
 
 @pytest.fixture
-def slow(nora: Wallet) -> Errand:
-    """An errand of Nora, whose slow identity check is in progress."""
+def slow(nora: Wallet) -> RedirectTask:
+    """A redirect task of Nora, whose slow identity check is in progress."""
     now = timezone.now()
     signed_out = reverse("wallet_signed_out")  # a page that needs no sign-in
-    errand = make_errand(Client(), now=now, return_to=f"{signed_out}?done", leave_to=f"{signed_out}?left")
-    attempt = attempt_in("processing", nora, now, errand=errand)
+    redirect_task = make_redirect_task(
+        Client(), now=now, return_to=f"{signed_out}?done", leave_to=f"{signed_out}?left"
+    )
+    attempt = attempt_in("processing", nora, now, redirect_task=redirect_task)
     PickedOutcome.objects.create(verification=attempt, outcome="slow", picked_at=now)
-    return errand
+    return redirect_task
 
 
 def it_is_decided(outcome: str = "slow") -> None:
@@ -45,7 +47,7 @@ window.clearTimeout = (number) => { if (timers[number - 1]) timers[number - 1].a
 
 
 @pytest.fixture
-def waiting(page: Any, nora: Wallet, slow: Errand, live_server: Any) -> Any:
+def waiting(page: Any, nora: Wallet, slow: RedirectTask, live_server: Any) -> Any:
     """The page, with timers that the test controls."""
     let_in(page.context, nora, live_server)
     page.add_init_script(TIMERS)
@@ -177,7 +179,7 @@ def without_scripts(browser: Any) -> Iterator[Any]:
 
 
 def test_without_scripts_the_page_refreshes_itself(
-    without_scripts: Any, nora: Wallet, slow: Errand, live_server: Any
+    without_scripts: Any, nora: Wallet, slow: RedirectTask, live_server: Any
 ) -> None:
     let_in(without_scripts.context, nora, live_server)
     without_scripts.goto(live_server.url + reverse("wallet_identity", args=[slow.id]))

@@ -33,7 +33,7 @@ from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.relying_parties.test_picture_size import png
 from wallet.credential import credentials
 from wallet.credential.claims import NAMES, Identity
-from wallet.models import Credential, Errand, HolderSession, IdentityVerification, Wallet, WalletClosure
+from wallet.models import Credential, HolderSession, IdentityVerification, RedirectTask, Wallet, WalletClosure
 from wallet.sign_in.allowances import CODES_TO_STRANGERS
 from wallet.sign_in.sessions import ABSOLUTE
 
@@ -164,7 +164,7 @@ class Dataset:
     def ids(self) -> tuple[str, ...]:
         """The ids of existing rows of each kind."""
         found: list[str] = [party.client_id for party in self.parties]
-        for model in (Interaction, Errand, Consent, SigningKey, Wallet, WebhookEvent):
+        for model in (Interaction, RedirectTask, Consent, SigningKey, Wallet, WebhookEvent):
             found += map(str, model.objects.order_by("pk").values_list("pk", flat=True)[:4])
         return tuple(found)
 

@@ -28,7 +28,7 @@ _ROWS = {
     "public_id": ("wallet", "HolderSession", "public_id"),
     "verification_id": ("wallet", "IdentityVerification", "pk"),
     "subject": ("consent", "Consent", "pk"),
-    "errand_id": ("wallet", "Errand", "pk"),
+    "redirect_task_id": ("wallet", "RedirectTask", "pk"),
 }
 _BY_OPERATORS = ("in_person", "from_afar")
 
@@ -110,10 +110,10 @@ def identity(browser: "Browser") -> None:
     )
     signed_in(browser, page)
     page = browser.follow(browser.post("/wallet/identity/", []))
-    errand = re.match(r"/wallet/errands/([^/]+)/", page.path)
-    if errand is None:
+    redirect_task = re.match(r"/wallet/errands/([^/]+)/", page.path)
+    if redirect_task is None:
         return
-    start = f"/wallet/errands/{errand[1]}/identity/start/"
+    start = f"/wallet/errands/{redirect_task[1]}/identity/start/"
     page = browser.follow(browser.post(start, [("provider", rng.choice(_BY_OPERATORS))]))
     for _ in range(2):
         page = submit_one(browser, page) or page
@@ -130,7 +130,7 @@ def identity(browser: "Browser") -> None:
             _operation(browser, model, row, name)
         row.refresh_from_db()
         browser.runner.account.reached["identity checks decided"] += row.state != row.State.REVIEW
-    browser.get(f"/wallet/errands/{errand[1]}/identity/")
+    browser.get(f"/wallet/errands/{redirect_task[1]}/identity/")
 
 
 def operations(browser: "Browser") -> None:
@@ -158,7 +158,7 @@ def _operation(browser: "Browser", admin: OperationsAdmin, row: Any, name: str) 
 
 def _row(browser: "Browser", name: str, holder: Any) -> str:
     """The key of a row that this parameter of a route names, of the holder where possible."""
-    app, model, column = _ROWS.get(name, _ROWS["errand_id"])
+    app, model, column = _ROWS.get(name, _ROWS["redirect_task_id"])
     rows = apps.get_model(app, model)._default_manager.order_by("pk")
     own = (
         rows.filter(wallet=holder)

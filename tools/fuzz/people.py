@@ -137,8 +137,8 @@ def signed_in(browser: "Browser", page: Reply) -> Reply:
 
 
 def _checked(browser: "Browser", page: Reply) -> Reply:
-    errand = page.path.split("/")[3]
-    started = browser.post(f"/wallet/errands/{errand}/identity/start/", [("provider", "simulated")])
+    redirect_task = page.path.split("/")[3]
+    started = browser.post(f"/wallet/errands/{redirect_task}/identity/start/", [("provider", "simulated")])
     provider = browser.follow(started)
     if provider.path.startswith("/sandbox/identity/"):
         outcome = browser.mutator.rng.choice(_OUTCOMES)
@@ -146,8 +146,8 @@ def _checked(browser: "Browser", page: Reply) -> Reply:
         browser.runner.account.reached["identity checks"] += 1
         return page
     if browser.mutator.rng.random() < 0.3:
-        return browser.follow(browser.post(f"/wallet/errands/{errand}/identity/cancel/", []))
-    return browser.get(f"/wallet/errands/{errand}/identity/")
+        return browser.follow(browser.post(f"/wallet/errands/{redirect_task}/identity/cancel/", []))
+    return browser.get(f"/wallet/errands/{redirect_task}/identity/")
 
 
 def sign_in(browser: "Browser") -> None:
@@ -192,12 +192,12 @@ def somebody_else(browser: "Browser") -> None:
     page = browser.follow(browser.get(AUTHORIZE, carried(browser, party, asked)))
     if not page.path.startswith("/wallet/errands/"):
         return
-    errand = page.path.split("/")[3]
+    redirect_task = page.path.split("/")[3]
     if rng.random() < 0.5:
-        after = browser.follow(browser.post(f"/wallet/errands/{errand}/switch/", []))
+        after = browser.follow(browser.post(f"/wallet/errands/{redirect_task}/switch/", []))
         browser.runner.account.reached["holders switched"] += after.path.endswith("/sign-in/")
     else:
-        after = browser.follow(browser.post(f"/wallet/errands/{errand}/sign-out/", []))
+        after = browser.follow(browser.post(f"/wallet/errands/{redirect_task}/sign-out/", []))
         browser.runner.account.reached["sign-outs half-way"] += after.path.endswith("/signed-out/")
 
 

@@ -45,7 +45,7 @@ P4 | Only selected claims are disclosed. Selecting nothing discloses nothing.
      the number is made; details: what a wallet shows
    | unselected_claims
 P5 | A browser acts only in its own interaction, which its cookie proves.
-   | presentation/requests/interactions.py:recall infra/browser.py:digest wallet/errands.py
+   | presentation/requests/interactions.py:recall infra/browser.py:digest wallet/redirect_tasks.py
      config/cross_site.py:CrossSiteCheck
    | interaction:; delivery: another browser; redirect task: continued; challenge: good in another; change
      of address: the code is accepted in another; sign-in link: signs in a browser; cross-site:; single

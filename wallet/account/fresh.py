@@ -12,7 +12,7 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from wallet.decorators import Page, on_own_errand, see_other
+from wallet.decorators import Page, on_own_redirect_task, see_other
 from wallet.models import HolderSession
 
 FRESH_FOR = timedelta(minutes=5)
@@ -42,13 +42,13 @@ def factor_first(place: str) -> Callable[[Page], Page]:
 
 def confirm_first(request: HttpRequest, session: HolderSession, page: str, *, now: datetime) -> HttpResponse:
     """Redirects to a new sign-in, which afterwards leads back to the page with this name."""
-    return on_own_errand(
+    return on_own_redirect_task(
         request,
         session.wallet.email,
-        lambda errand: see_other("wallet_sign_in", errand.id),
+        lambda redirect_task: see_other("wallet_sign_in", redirect_task.id),
         return_to=page,
         leave_to="wallet_security",
-        # An errand that this session meets would lead straight back.
+        # A redirect task that this session meets would lead straight back.
         reuse=Q(fresh_since__gt=session.signed_in_at),
         fresh_since=now - FRESH_FOR,
         now=now,

@@ -16,7 +16,7 @@ from wallet.identity.state_machine import (
     cancel,
     create,
 )
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 
 State = IdentityVerification.State
 
@@ -36,7 +36,9 @@ def latest(wallet: Wallet) -> IdentityVerification | None:
     return IdentityVerification.objects.filter(wallet=wallet).order_by("-created_at").first()
 
 
-def attempt(wallet: Wallet, errand: Errand, provider: str, *, now: datetime) -> IdentityVerification:
+def attempt(
+    wallet: Wallet, redirect_task: RedirectTask, provider: str, *, now: datetime
+) -> IdentityVerification:
     """The attempt with this provider: the open one, one that ended in ERROR, or else a new one.
 
     An attempt with another provider is cancelled, if nothing was submitted; otherwise it is given back, and
@@ -50,15 +52,17 @@ def attempt(wallet: Wallet, errand: Errand, provider: str, *, now: datetime) -> 
     if newest is not None:
         failed = newest.state == State.ERROR and newest.provider == provider
         if failed or newest.state in OPEN:
-            return for_errand(newest, errand)
+            return for_redirect_task(newest, redirect_task)
     if cooling_down_until(newest, now=now):
         raise CoolDownError
     enrollment.check_not_held(wallet)
     ATTEMPTS.take(str(wallet.id), now=now)
     try:
-        return create(wallet, errand, provider=provider, now=now)
+        return create(wallet, redirect_task, provider=provider, now=now)
     except IntegrityError:  # another tab was first: one open attempt per wallet, by constraint
-        return for_errand(IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), errand)
+        return for_redirect_task(
+            IdentityVerification.objects.get(wallet=wallet, state__in=OPEN), redirect_task
+        )
 
 
 def cooling_down_until(verification: IdentityVerification | None, *, now: datetime) -> datetime | None:
@@ -75,11 +79,16 @@ def tries_left(verification: IdentityVerification, *, now: datetime) -> int:
     return max(0, min(in_window, SUBMISSIONS_CAP - verification.submissions))
 
 
-def for_errand(verification: IdentityVerification, errand: Errand) -> IdentityVerification:
-    """Attaches the attempt to this errand, to which the browser returns from the provider."""
-    if verification.errand_id != errand.id:
-        verification.errand = errand
-        if errand.on_behalf_of:  # looking at the wallet meanwhile changes nothing of it
-            verification.came_from, verification.begin_again = errand.on_behalf_of, errand.begin_again
-        verification.save(update_fields=["errand", "came_from", "begin_again"])
+def for_redirect_task(
+    verification: IdentityVerification, redirect_task: RedirectTask
+) -> IdentityVerification:
+    """Attaches the attempt to this redirect task, to which the browser returns from the provider."""
+    if verification.redirect_task_id != redirect_task.id:
+        verification.redirect_task = redirect_task
+        if redirect_task.on_behalf_of:  # looking at the wallet meanwhile changes nothing of it
+            verification.came_from, verification.begin_again = (
+                redirect_task.on_behalf_of,
+                redirect_task.begin_again,
+            )
+        verification.save(update_fields=["redirect_task", "came_from", "begin_again"])
     return verification

@@ -16,7 +16,7 @@ from infra.reading import only_read
 from wallet.decorators import see_other
 from wallet.identity import progress
 from wallet.identity.progress import OtherBrowserError
-from wallet.models import Errand, IdentityVerification
+from wallet.models import IdentityVerification, RedirectTask
 from wallet.providers.contract import Message, MessageRefusedError
 
 log = structlog.get_logger(__name__)
@@ -42,21 +42,27 @@ def returned(request: HttpRequest, name: str) -> HttpResponse:
         return render(request, "wallet/identity_elsewhere.html", status=403)
     except MessageRefusedError as refused:
         log.warning("identity_return_refused", provider=name, why=str(refused))
-        return _to_its_errand(request, name)
+        return _to_its_redirect_task(request, name)
     rows = IdentityVerification.objects.filter(provider=name, provider_reference__in=received.references)
-    errand_id = rows.order_by("-created_at").values_list("errand_id", flat=True).first()
-    return see_other("wallet_identity", errand_id) if errand_id else _to_its_errand(request, name)
+    redirect_task_id = rows.order_by("-created_at").values_list("redirect_task_id", flat=True).first()
+    return (
+        see_other("wallet_identity", redirect_task_id)
+        if redirect_task_id
+        else _to_its_redirect_task(request, name)
+    )
 
 
-def _to_its_errand(request: HttpRequest, name: str) -> HttpResponse:
+def _to_its_redirect_task(request: HttpRequest, name: str) -> HttpResponse:
     """Redirects to this browser's latest attempt with the provider, for a reloaded page or a late return.
 
     What the browser brought is not believed, only its own cookie.
     """
-    mine = Errand.objects.filter(browser=browser.digest(request) or "")
-    rows = IdentityVerification.objects.filter(provider=name, errand__in=mine)
-    errand_id = rows.order_by("-changed_at").values_list("errand_id", flat=True).first()
-    return see_other("wallet_identity", errand_id) if errand_id else see_other("wallet_front_door")
+    mine = RedirectTask.objects.filter(browser=browser.digest(request) or "")
+    rows = IdentityVerification.objects.filter(provider=name, redirect_task__in=mine)
+    redirect_task_id = rows.order_by("-changed_at").values_list("redirect_task_id", flat=True).first()
+    return (
+        see_other("wallet_identity", redirect_task_id) if redirect_task_id else see_other("wallet_front_door")
+    )
 
 
 @csrf_exempt

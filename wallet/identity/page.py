@@ -9,9 +9,9 @@ from django.shortcuts import render
 
 from infra.again import again_after
 from infra.limits import LimitReachedError
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.identity import attempts
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import Provider, ProviderError
 
@@ -28,30 +28,40 @@ def latest_with(wallet: Wallet, kind: type[Kind]) -> tuple[IdentityVerification,
     return verification, provider
 
 
-def offered(errand: Errand) -> dict[str, Provider]:
-    """The providers that bring what the errand needs."""
-    return registry.reaching(errands.demanded(errand), errand.details)
+def offered(redirect_task: RedirectTask) -> dict[str, Provider]:
+    """The providers that bring what the redirect task needs."""
+    return registry.reaching(redirect_tasks.demanded(redirect_task), redirect_task.details)
 
 
 def show(
-    request: HttpRequest, name: str, errand: Errand, wallet: Wallet, *, status: int = 200, **facts: Any
+    request: HttpRequest,
+    name: str,
+    redirect_task: RedirectTask,
+    wallet: Wallet,
+    *,
+    status: int = 200,
+    **facts: Any,
 ) -> HttpResponse:
     """Render `templates/wallet/<name>.html`."""
-    known = {"errand": errand, "signed_in_as": wallet.email, "providers": offered(errand)}
+    known = {
+        "redirect_task": redirect_task,
+        "signed_in_as": wallet.email,
+        "providers": offered(redirect_task),
+    }
     return render(request, f"wallet/{name}.html", known | facts, status=status)
 
 
 def paused(
-    request: HttpRequest, errand: Errand, wallet: Wallet, limit: LimitReachedError, now: datetime
+    request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, limit: LimitReachedError, now: datetime
 ) -> HttpResponse:
     """429: the holder has tried too often."""
-    page = show(request, "identity_paused", errand, wallet, until=limit.retry_at, status=429)
+    page = show(request, "identity_paused", redirect_task, wallet, until=limit.retry_at, status=429)
     return again_after(limit.retry_after(now), page)
 
 
 def failed(
-    request: HttpRequest, errand: Errand, wallet: Wallet, error: ProviderError, **facts: Any
+    request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, error: ProviderError, **facts: Any
 ) -> HttpResponse:
     """502: the provider cannot begin a check. With 503 a proxy would try it on the next instance as well."""
     log.warning("identity_check_not_begun", why=str(error))
-    return again_after(60, show(request, "identity_error", errand, wallet, status=502, **facts))
+    return again_after(60, show(request, "identity_error", redirect_task, wallet, status=502, **facts))

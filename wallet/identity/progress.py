@@ -159,7 +159,7 @@ def check_of(verification: IdentityVerification) -> Check:
     messages = reverse("wallet_identity_messages", args=[verification.provider])
     return Check(
         id=verification.id,
-        errand_id=verification.errand_id,
+        redirect_task_id=verification.redirect_task_id,
         email=verification.wallet.email,
         reference=verification.provider_reference,
         memory=_memory(verification),
@@ -246,8 +246,8 @@ def _waiting(name: str, reference: str) -> IdentityVerification | None:
 
 
 def _in_its_browser(verification: IdentityVerification, browser: str | None) -> bool:
-    errand = verification.errand
-    return errand is not None and browser is not None and errand.browser == browser
+    redirect_task = verification.redirect_task
+    return redirect_task is not None and browser is not None and redirect_task.browser == browser
 
 
 def remember(verification: IdentityVerification, memory: Mapping[str, Any]) -> None:

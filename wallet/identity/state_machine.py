@@ -26,7 +26,7 @@ from infra.operations import WrongStateError
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
 from wallet.identity import enrollment, found
-from wallet.models import Errand, IdentityVerification, IdentityVerificationTransition, Wallet
+from wallet.models import IdentityVerification, IdentityVerificationTransition, RedirectTask, Wallet
 
 log = structlog.get_logger(__name__)
 State = IdentityVerification.State
@@ -83,14 +83,16 @@ def fail(
         SUBMISSIONS.give_back(str(verification.wallet_id), taken_at=submitted_at)
 
 
-def create(wallet: Wallet, errand: Errand, *, provider: str, now: datetime) -> IdentityVerification:
+def create(
+    wallet: Wallet, redirect_task: RedirectTask, *, provider: str, now: datetime
+) -> IdentityVerification:
     """Creates an attempt. Raises `IntegrityError` if the wallet has an open one; see `attempts`."""
     with transaction.atomic():
         verification = IdentityVerification.objects.create(
             wallet=wallet,
-            errand=errand,
-            came_from=errand.on_behalf_of,
-            begin_again=errand.begin_again,
+            redirect_task=redirect_task,
+            came_from=redirect_task.on_behalf_of,
+            begin_again=redirect_task.begin_again,
             provider=provider,
             created_at=now,
             changed_at=now,

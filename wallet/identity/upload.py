@@ -20,7 +20,7 @@ from wallet.identity import page, pictures, progress, state_machine
 from wallet.identity import picture_encoding as picture_files
 from wallet.identity.arriving_bodies import BodyNotWholeError, arriving, may_leave_the_body_unread
 from wallet.identity.forms import UploadForm
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.providers.from_afar import FromAfar
 
 State = IdentityVerification.State
@@ -34,29 +34,40 @@ Files = MultiValueDict[str, UploadedFile]
 @may_leave_the_body_unread
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder_who_uploads
-def upload(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def upload(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> HttpResponse:
     """Reads files into memory only, stops at MOST bytes, and reads nothing of what strangers send."""
     verification, _provider = page.latest_with(wallet, FromAfar)
     if verification.state != State.STARTED:
-        return see_other("wallet_identity", errand.id)
+        return see_other("wallet_identity", redirect_task.id)
     files: Files = MultiValueDict()
     if request.method == "POST":
         try:
             UPLOADS.take(str(wallet.id), now=now)
             files = _received(request, wallet)
         except LimitReachedError as limit:
-            return page.paused(request, errand, wallet, limit, now)
+            return page.paused(request, redirect_task, wallet, limit, now)
         except NoThreadFreeError:
-            busy = page.show(request, "identity_upload_busy", errand, wallet, errand_id=errand.id, status=503)
+            busy = page.show(
+                request,
+                "identity_upload_busy",
+                redirect_task,
+                wallet,
+                redirect_task_id=redirect_task.id,
+                status=503,
+            )
             return again_after(SHORTLY, busy)
         except BodyNotWholeError:
             name = "identity_upload_too_slow"
-            return page.show(request, name, errand, wallet, errand_id=errand.id, status=408)
+            return page.show(
+                request, name, redirect_task, wallet, redirect_task_id=redirect_task.id, status=408
+            )
         except FilesTooLongError:
             name = "identity_upload_too_long"
-            return page.show(request, name, errand, wallet, errand_id=errand.id, status=413)
+            return page.show(
+                request, name, redirect_task, wallet, redirect_task_id=redirect_task.id, status=413
+            )
     refused = refuse_form_of_another(request, wallet)
-    return refused or _submitted(request, files, verification, errand, wallet, now)
+    return refused or _submitted(request, files, verification, redirect_task, wallet, now)
 
 
 def _received(request: HttpRequest, wallet: Wallet) -> Files:
@@ -81,7 +92,7 @@ def _submitted(
     request: HttpRequest,
     files: Files,
     verification: IdentityVerification,
-    errand: Errand,
+    redirect_task: RedirectTask,
     wallet: Wallet,
     now: datetime,
 ) -> HttpResponse:
@@ -89,9 +100,9 @@ def _submitted(
     kept = pictures.kept(verification)
     form = UploadForm(request.POST or None, files or None, initial=draft, kept=kept)
     if form.is_bound and _store(verification, form, now=now):
-        return see_other("wallet_identity", errand.id)
+        return see_other("wallet_identity", redirect_task.id)
     status = 503 if form.busy else 422 if form.is_bound else 200
-    response = page.show(request, "identity_upload", errand, wallet, form=form, status=status)
+    response = page.show(request, "identity_upload", redirect_task, wallet, form=form, status=status)
     return again_after(SHORTLY, response) if form.busy else response
 
 

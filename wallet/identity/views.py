@@ -16,15 +16,15 @@ from django.views.decorators.http import require_http_methods, require_POST
 from infra import browser
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.credential import claims, credentials
 from wallet.credential.validity import validity
-from wallet.decorators import for_holder, for_signed_in, on_own_errand, see_other
+from wallet.decorators import for_holder, for_signed_in, on_own_redirect_task, see_other
 from wallet.identity import attempts, notices, page, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, Errand, HolderSession, IdentityVerification, Wallet
+from wallet.models import Credential, HolderSession, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import PICTURE_REASONS, REASONS
@@ -46,79 +46,83 @@ TAKES_LONG_AFTER = 60  # seconds; then the waiting page says so and, without scr
 
 @only_read
 @for_holder
-def identity(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def identity(
+    request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime
+) -> HttpResponse:
     """The page for the state of the attempt; redirects to `return_to` once the holder is verified."""
     notices.seen(wallet)
-    if _is_done(errand, wallet, now):
-        return see_other(errand.return_to)
+    if _is_done(redirect_task, wallet, now):
+        return see_other(redirect_task.return_to)
     verification = attempts.latest(wallet)
     if verification is not None and verification.state in state_machine.OPEN:
-        attempts.for_errand(verification, errand)
+        attempts.for_redirect_task(verification, redirect_task)
         progress.refresh(verification, now=now)
         if verification.state == State.APPROVED:
             wallet = Wallet.objects.select_related("credential").get(id=wallet.id)
-            if _is_done(errand, wallet, now):
-                return see_other(errand.return_to)
-    return _page(request, errand, wallet, verification, now)
+            if _is_done(redirect_task, wallet, now):
+                return see_other(redirect_task.return_to)
+    return _page(request, redirect_task, wallet, verification, now)
 
 
 @require_POST
 @for_holder
-def begin(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def begin(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> HttpResponse:
     """Starts an attempt with the chosen provider, or another submission, and leads to the provider."""
-    offered = page.offered(errand)
+    offered = page.offered(redirect_task)
     only = next(iter(offered)) if len(offered) == 1 else ""
     provider = request.POST.get("provider", only)
     if provider not in offered or not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
-        return see_other("wallet_identity", errand.id)
+        return see_other("wallet_identity", redirect_task.id)
     try:
         attempts.STARTS.take(str(wallet.id), now=now)
-        verification = attempts.attempt(wallet, errand, provider, now=now)
+        verification = attempts.attempt(wallet, redirect_task, provider, now=now)
         address = progress.begin(verification, now=now)
     except (CoolDownError, HeldError, ForbiddenMoveError):
-        return see_other("wallet_identity", errand.id)
+        return see_other("wallet_identity", redirect_task.id)
     except LimitReachedError as limit:
-        return page.paused(request, errand, wallet, limit, now)
+        return page.paused(request, redirect_task, wallet, limit, now)
     except ProviderError as error:
-        return page.failed(request, errand, wallet, error)
+        return page.failed(request, redirect_task, wallet, error)
     # The CSP's `form-action` would block a redirect to another site, so the next page has a link to it.
-    return see_other(address) if address.startswith("/") else see_other("wallet_identity", errand.id)
+    return see_other(address) if address.startswith("/") else see_other("wallet_identity", redirect_task.id)
 
 
 @only_read
 @for_holder
-def go_on(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def go_on(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> HttpResponse:
     """Redirects to the provider of a check that has begun."""
     verification = attempts.latest(wallet)
     if verification is None or not state_machine.SUBMISSIONS.left(str(wallet.id), now=now):
-        return see_other("wallet_identity", errand.id)
-    attempts.for_errand(verification, errand)
+        return see_other("wallet_identity", redirect_task.id)
+    attempts.for_redirect_task(verification, redirect_task)
     try:
         attempts.STARTS.take(str(wallet.id), now=now)
         address = progress.go_on(verification, now=now)
     except ForbiddenMoveError:
-        return see_other("wallet_identity", errand.id)
+        return see_other("wallet_identity", redirect_task.id)
     except LimitReachedError as limit:
-        return page.paused(request, errand, wallet, limit, now)
+        return page.paused(request, redirect_task, wallet, limit, now)
     except ProviderError as error:
-        return page.failed(request, errand, wallet, error)
+        return page.failed(request, redirect_task, wallet, error)
     return HttpResponseRedirect(address)
 
 
 @require_POST
 @for_holder
-def cancel(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def cancel(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> HttpResponse:
     """Ends the attempt if nothing was submitted. The next page shows its state."""
     verification = attempts.latest(wallet)
     if verification is not None:
         with suppress(ForbiddenMoveError):  # then the page shows where it stands instead
             state_machine.cancel(verification, now=now)
-    return see_other("wallet_identity", errand.id)
+    return see_other("wallet_identity", redirect_task.id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
-def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def in_person(
+    request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime
+) -> HttpResponse:
     """The page of the check in person: where to go and what to bring. Its button asks for the visit."""
     verification, provider = page.latest_with(wallet, InPerson)
     if request.method == "POST":
@@ -127,23 +131,25 @@ def in_person(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetim
             progress.refresh(verification, now=now)
     elif verification.state == State.STARTED:
         return page.show(
-            request, "identity_in_person", errand, wallet, provider=provider, verification=verification
+            request, "identity_in_person", redirect_task, wallet, provider=provider, verification=verification
         )
-    return see_other("wallet_identity", errand.id)
+    return see_other("wallet_identity", redirect_task.id)
 
 
 @never_cache
 @only_read
 def back(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
-    """Where a provider sends the browser. Redirects to the errand, which may ask for a sign-in."""
-    verification = IdentityVerification.objects.select_related("errand").filter(id=verification_id).first()
-    errand = verification.errand if verification else None
-    if verification is None or errand is None:
+    """Where a provider sends the browser. Redirects to the redirect task, which may ask for a sign-in."""
+    verification = (
+        IdentityVerification.objects.select_related("redirect_task").filter(id=verification_id).first()
+    )
+    redirect_task = verification.redirect_task if verification else None
+    if verification is None or redirect_task is None:
         return see_other("wallet_front_door")
-    if errand.browser != browser.digest(request):  # perhaps finished on a phone; the result counts
+    if redirect_task.browser != browser.digest(request):  # perhaps finished on a phone; the result counts
         return render(request, "wallet/identity_elsewhere.html", {"counts": True})
     progress.came_back(verification, now=timezone.now())
-    return see_other("wallet_identity", errand.id)
+    return see_other("wallet_identity", redirect_task.id)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -157,10 +163,10 @@ def own_identity(request: HttpRequest, session: HolderSession, now: datetime) ->
     if request.method != "POST":
         return see_other("wallet_home")
     credential: Credential | None = getattr(session.wallet, "credential", None)
-    return on_own_errand(
+    return on_own_redirect_task(
         request,
         session.wallet.email,
-        lambda errand: see_other("wallet_identity", errand.id),
+        lambda redirect_task: see_other("wallet_identity", redirect_task.id),
         return_to="wallet_own_identity",
         leave_to="wallet_own_identity",
         reuse=Q(renewal=True) & (Q(created_at__gte=credential.issued_at) if credential else Q()),
@@ -169,23 +175,23 @@ def own_identity(request: HttpRequest, session: HolderSession, now: datetime) ->
     )
 
 
-def _is_done(errand: Errand, wallet: Wallet, now: datetime) -> bool:
-    """Whether the holder's identity meets the errand's demands: its assurance, and its renewal if needed."""
+def _is_done(redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> bool:
+    """Whether the holder's identity meets the task's demands: its assurance, and its renewal if needed."""
     credential = credentials.valid_credential(wallet, now=now)
-    if credential is None or (errand.renewal and credential.issued_at <= errand.created_at):
+    if credential is None or (redirect_task.renewal and credential.issued_at <= redirect_task.created_at):
         return False
-    return credentials.reaches(credential, errands.demanded(errand), errand.details)
+    return credentials.reaches(credential, redirect_tasks.demanded(redirect_task), redirect_task.details)
 
 
 def _page(
     request: HttpRequest,
-    errand: Errand,
+    redirect_task: RedirectTask,
     wallet: Wallet,
     verification: IdentityVerification | None,
     now: datetime,
 ) -> HttpResponse:
     name, facts = _state_page(verification, wallet, now)
-    if name == "start" and not page.offered(errand):  # its provider is gone
+    if name == "start" and not page.offered(redirect_task):  # its provider is gone
         name = "none"
     credential: Credential | None = getattr(wallet, "credential", None)
     facts |= {
@@ -195,13 +201,13 @@ def _page(
         "validity": validity(credential, now=now).value,
         "last_day": credential and credentials.last_day(credential),
         "kept_days": settings.IDENTITY_KEPT.days,
-        "needs": claims.details_in_words(errand.details),
+        "needs": claims.details_in_words(redirect_task.details),
         "also_kept": claims.details_in_words(
-            group for provider in page.offered(errand).values() for group in provider.details
+            group for provider in page.offered(redirect_task).values() for group in provider.details
         ),
-        "asks_for": claims.labels(map(claims.named, filter(claims.is_named, errand.asks_for))),
+        "asks_for": claims.labels(map(claims.named, filter(claims.is_named, redirect_task.asks_for))),
     }
-    return page.show(request, f"identity_{name}", errand, wallet, **facts)
+    return page.show(request, f"identity_{name}", redirect_task, wallet, **facts)
 
 
 def _state_page(

@@ -23,13 +23,13 @@ from infra import localised, zones
 from infra.mail import outbox
 from infra.mail.queue import Letter
 from wallet.letters.texts import LINKS, NOTICES
-from wallet.models import Errand, Wallet
+from wallet.models import RedirectTask, Wallet
 
 
-def send_code(errand: Errand, code: str, *, lifetime: timedelta) -> uuid.UUID:
+def send_code(redirect_task: RedirectTask, code: str, *, lifetime: timedelta) -> uuid.UUID:
     """Send the sign-in code. It is not in the subject, which a locked phone may display."""
-    facts = {"code": code, "on_behalf_of": errand.on_behalf_of}
-    return _send(errand.email, _t("Your sign-in code"), "code", facts, good_for=lifetime)
+    facts = {"code": code, "on_behalf_of": redirect_task.on_behalf_of}
+    return _send(redirect_task.email, _t("Your sign-in code"), "code", facts, good_for=lifetime)
 
 
 def send_link(email: str, address: str, *, lifetime: timedelta) -> uuid.UUID:

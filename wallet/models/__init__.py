@@ -2,7 +2,15 @@
 
 from wallet.models.addresses import EmailChange, FormerAddress, Recovery, StopLink
 from wallet.models.closures import WalletClosure
-from wallet.models.holders import Errand, HolderSession, KnownBrowser, LoginCode, LoginLink, Subject, Wallet
+from wallet.models.holders import (
+    HolderSession,
+    KnownBrowser,
+    LoginCode,
+    LoginLink,
+    RedirectTask,
+    Subject,
+    Wallet,
+)
 from wallet.models.identity import (
     Credential,
     Evidence,

@@ -75,8 +75,8 @@ class Subject(InternalRow):
         constraints = [models.UniqueConstraint(fields=["sector", "wallet"], name="wallet_one_subject_each")]
 
 
-class Errand(InternalRow):
-    """A redirect task: why a browser was sent to the wallet, and where it returns to.
+class RedirectTask(InternalRow):
+    """Why a browser was sent to the wallet, and where it returns to. Its table has an older name.
 
     The app that redirects the browser creates it. The wallet knows the paths, but not what is behind them.
     It is bound to the browser by the digest of its cookie.
@@ -113,6 +113,7 @@ class Errand(InternalRow):
     extendable_until = models.DateTimeField(null=True, editable=False)  # the longest end with more time
 
     class Meta(InternalRow.Meta):
+        db_table = "wallet_errand"
         indexes = [models.Index(fields=["browser", "-created_at"], name="wallet_errands_of_browser")]
 
 
@@ -120,7 +121,13 @@ class LoginCode(InternalRow):
     """An e-mailed six-digit code, stored as a keyed hash. It works once, for a few tries."""
 
     id = models.UUIDField(primary_key=True, default=uuid.uuid4, editable=False)
-    errand = models.OneToOneField(Errand, on_delete=models.CASCADE, related_name="code", editable=False)
+    redirect_task = models.OneToOneField(
+        RedirectTask,
+        on_delete=models.CASCADE,
+        related_name="code",
+        editable=False,
+        db_column="redirect_task_id",
+    )
     digest = models.CharField(max_length=64, editable=False)
     tries_left = models.PositiveSmallIntegerField(editable=False)
     # Whether it was sent on the allowance of a known browser, see `allowances`.

@@ -9,7 +9,7 @@ from django.db.models import F, Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.models import InternalRow, NumberedRow
-from wallet.models.holders import Errand, Wallet
+from wallet.models.holders import RedirectTask, Wallet
 
 
 def _operator(*, on_delete: Any) -> models.ForeignKey[Any, Any]:
@@ -51,8 +51,15 @@ class IdentityVerification(NumberedRow):
 
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="verifications", editable=False)
     # The current redirect task: it says where the browser returns to after the provider.
-    errand = models.ForeignKey(Errand, null=True, on_delete=models.SET_NULL, related_name="+", editable=False)
-    # For the e-mail about the outcome: the application for which it is, and `Errand.begin_again`.
+    redirect_task = models.ForeignKey(
+        RedirectTask,
+        null=True,
+        on_delete=models.SET_NULL,
+        related_name="+",
+        editable=False,
+        db_column="redirect_task_id",
+    )
+    # For the e-mail about the outcome: the application for which it is, and `RedirectTask.begin_again`.
     came_from = models.CharField(max_length=100, default="", db_default="", editable=False)
     begin_again = models.CharField(max_length=200, default="", db_default="", editable=False)
     state = models.CharField(max_length=10, choices=State, default=State.CREATED, editable=False)

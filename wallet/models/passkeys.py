@@ -22,5 +22,7 @@ class PasskeyChallenge(InternalRow):
     purpose = models.CharField(max_length=10, editable=False)  # `assertion.Purpose`
     # The digest of the session's cookie, or of the browser's where nobody is signed in.
     bound_to = models.CharField(max_length=64, editable=False)
-    subject = models.CharField(max_length=36, blank=True, editable=False)  # ID of the errand or question
+    subject = models.CharField(
+        max_length=36, blank=True, editable=False
+    )  # ID of the redirect task or question
     expires_at = models.DateTimeField(editable=False, db_index=True)

@@ -37,7 +37,7 @@ def make_challenge(purpose: Purpose, *, bound_to: str, subject: str = "", now: d
     """A new challenge.
 
     bound_to: the digest of the session's cookie, or of the browser's where nobody is signed in. subject: the
-    ID of the errand or question that it is for.
+    ID of the redirect task or question that it is for.
     """
     challenge = secrets.token_bytes(32)
     PasskeyChallenge.objects.create(

@@ -5,7 +5,7 @@ from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
 from wallet.credential.claims import Text
-from wallet.models import Errand
+from wallet.models import RedirectTask
 from wallet.passkeys.errors import PasskeyError
 
 POSTED = "passkey"  # the field of a form in which scripts post what the browser made
@@ -66,12 +66,18 @@ def problem(
     error: PasskeyError,
     *,
     back: str,
-    errand: Errand | None = None,
+    redirect_task: RedirectTask | None = None,
     signed_in_as: str = "",
 ) -> HttpResponse:
     """The page for this error. back: the path where the person can try again or use a code."""
     status, heading, text = PROBLEMS[error.code]
-    facts = {"heading": heading, "text": text, "back": back, "errand": errand, "signed_in_as": signed_in_as}
+    facts = {
+        "heading": heading,
+        "text": text,
+        "back": back,
+        "redirect_task": redirect_task,
+        "signed_in_as": signed_in_as,
+    }
     response = render(request, "wallet/passkeys/problem.html", facts, status=status)
     response.headers["Cache-Control"] = "no-store"
     return response

@@ -1,6 +1,6 @@
 """Signing in with a passkey, and what scripts fetch before they ask for one.
 
-None of this depends on whether the address of an errand has a wallet: any passkey of this service may be
+None of this depends on whether the address of a task has a wallet: any passkey of this service may be
 offered, and the wallet is known only when its signature is right.
 """
 
@@ -20,10 +20,10 @@ from django.views.decorators.http import require_POST
 from infra import browser
 from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.account import fresh
-from wallet.decorators import on_errand, on_own_errand, see_other, show
-from wallet.models import Errand, Passkey, Wallet
+from wallet.decorators import on_own_redirect_task, on_redirect_task, see_other, show
+from wallet.models import Passkey, RedirectTask, Wallet
 from wallet.passkeys import assertion, options, problem_page
 from wallet.passkeys.assertion import Purpose
 from wallet.passkeys.errors import PasskeyError
@@ -48,11 +48,17 @@ def options_at_front_door(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@on_errand
-def options_on_errand(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """Options for signing in on an errand."""
+@on_redirect_task
+def options_on_redirect_task(
+    request: HttpRequest, redirect_task: RedirectTask, now: datetime
+) -> HttpResponse:
+    """Options for signing in on a redirect task."""
     return challenge(
-        request, options.to_sign, Purpose.SIGN_IN, bound_to=errand.browser, subject=str(errand.id)
+        request,
+        options.to_sign,
+        Purpose.SIGN_IN,
+        bound_to=redirect_task.browser,
+        subject=str(redirect_task.id),
     )
 
 
@@ -79,24 +85,27 @@ def options_to_add(request: HttpRequest) -> HttpResponse:
 
 
 @require_POST
-@on_errand
-def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """Signs in with a passkey of the wallet with the errand's address, and goes on like after a code.
+@on_redirect_task
+def sign_in(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> HttpResponse:
+    """Signs in with a passkey of the wallet with the redirect task's address, and goes on like after a code.
 
-    On an errand without an address, with a passkey of any wallet.
+    On a redirect task without an address, with a passkey of any wallet.
     """
     session = sessions.current(request, now=now)
-    if session and errands.good_for(errand, session):  # a second click
-        return see_other(errand.return_to)
+    if session and redirect_tasks.good_for(redirect_task, session):  # a second click
+        return see_other(redirect_task.return_to)
     try:
-        passkey = _prove(request, bound_to=errand.browser, subject=str(errand.id), now=now)
-        if not errand.asks_address and passkey.wallet.email != errand.email:
+        passkey = _prove(request, bound_to=redirect_task.browser, subject=str(redirect_task.id), now=now)
+        if not redirect_task.asks_address and passkey.wallet.email != redirect_task.email:
             raise PasskeyError("other")
     except PasskeyError as error:
         return problem_page.problem(
-            request, error, back=reverse("wallet_sign_in", args=[errand.id]), errand=errand
+            request,
+            error,
+            back=reverse("wallet_sign_in", args=[redirect_task.id]),
+            redirect_task=redirect_task,
         )
-    return _enter(request, errand, passkey.wallet, now)
+    return _enter(request, redirect_task, passkey.wallet, now)
 
 
 @require_POST
@@ -110,10 +119,10 @@ def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
         passkey = _prove(request, bound_to=browser.ensure(request)[1], subject="", now=now)
     except PasskeyError as error:
         return problem_page.problem(request, error, back=reverse("wallet_front_door"))
-    return on_own_errand(
+    return on_own_redirect_task(
         request,
         passkey.wallet.email,
-        lambda errand: _enter(request, errand, passkey.wallet, now),
+        lambda redirect_task: _enter(request, redirect_task, passkey.wallet, now),
         return_to=HOME,
         leave_to="wallet_front_door",
         now=now,
@@ -143,11 +152,11 @@ def _prove(request: HttpRequest, *, bound_to: str, subject: str, now: datetime) 
     return assertion.prove(posted, Purpose.SIGN_IN, bound_to=bound_to, subject=subject, now=now)
 
 
-def _enter(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def _enter(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> HttpResponse:
     """The same as after a right code."""
     if not wallet.can_sign_in:
-        return show(request, "suspended", errand, status=403)
-    known = known_browsers.is_known(errand.browser, wallet.email, now=now)
-    known_browsers.remember(errand.browser, wallet.email, now=now)
+        return show(request, "suspended", redirect_task, status=403)
+    known = known_browsers.is_known(redirect_task.browser, wallet.email, now=now)
+    known_browsers.remember(redirect_task.browser, wallet.email, now=now)
     log.info("holder_signed_in", wallet=str(wallet.id), new=False, passkey=True)
-    return signed_in(request, errand, wallet, known=known, by_passkey=True, now=now)
+    return signed_in(request, redirect_task, wallet, known=known, by_passkey=True, now=now)

@@ -44,7 +44,7 @@ class Check:
     """
 
     id: UUID
-    errand_id: UUID | None
+    redirect_task_id: UUID | None
     email: str
     reference: str
     memory: Mapping[str, Any] = field(repr=False)

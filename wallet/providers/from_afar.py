@@ -34,7 +34,7 @@ class FromAfar(Provider):
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """The page of this service with the form."""
-        address = reverse("wallet_identity_upload", args=[check.errand_id])
+        address = reverse("wallet_identity_upload", args=[check.redirect_task_id])
         return Started(address, reference=f"pictures-{check.id}", memory=check.memory)
 
     def result(self, check: Check, *, now: datetime) -> Finding:

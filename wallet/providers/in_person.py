@@ -39,7 +39,7 @@ class InPerson(Provider):
 
     def start(self, check: Check, *, now: datetime) -> Started:
         """Gives the attempt its case number, and the page that says where to go and what to bring."""
-        address = reverse("wallet_identity_in_person", args=[check.errand_id])
+        address = reverse("wallet_identity_in_person", args=[check.redirect_task_id])
         return Started(address, reference=check.reference or case_number())
 
     def result(self, check: Check, *, now: datetime) -> Finding:

@@ -43,7 +43,7 @@ CODES_TO_STRANGERS = RollingLimit.from_settings("codes-to-strangers")
 LINKS_PER_EMAIL = RollingLimit("links-per-email", most=1, window=_SHORT)
 CODES_PER_CLIENT = Limit.from_settings("codes-per-client")
 LINKS_PER_CLIENT = Limit.from_settings("links-per-client")
-ERRANDS_PER_CLIENT = Limit.from_settings("errands-per-client")
+REDIRECT_TASKS_PER_CLIENT = Limit.from_settings("errands-per-client")
 TRIES_PER_CLIENT = Limit.from_settings("tries-per-client")
 
 
@@ -64,10 +64,10 @@ def take_code(email: str, *, browser: str, client: str, known: bool, now: dateti
     return take_all(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
 
 
-def count_errand(email: str, *, browser: str | None, client: str, now: datetime) -> None:
+def count_redirect_task(email: str, *, browser: str | None, client: str, now: datetime) -> None:
     """Count a sign-in that no relying party requested; raises `limits.LimitReachedError` for a stranger."""
     try:
-        ERRANDS_PER_CLIENT.take(client, now=now)
+        REDIRECT_TASKS_PER_CLIENT.take(client, now=now)
     except LimitReachedError:
         if not known_browsers.is_known(browser, email, now=now):
             raise

@@ -25,7 +25,7 @@ from infra.mail import outbox
 from infra.mail.outbox import Standing
 from wallet.account.address import reserved
 from wallet.letters import letters
-from wallet.models import Errand, LoginCode, Wallet
+from wallet.models import LoginCode, RedirectTask, Wallet
 from wallet.sign_in import known_browsers, links
 from wallet.sign_in.allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take_code
 
@@ -57,41 +57,41 @@ class WalletSuspendedError(Exception):
     """The code or link is right, but the wallet is suspended."""
 
 
-def send_code(errand: Errand, *, client: str, now: datetime, link: bool = False) -> None:
-    """Send a new code to the errand's address, or a link if no code is left; an earlier code stops working.
+def send_code(redirect_task: RedirectTask, *, client: str, now: datetime, link: bool = False) -> None:
+    """Send a new code to the task's address, or a link if no code is left; an earlier code stops working.
 
     client: the network address that limits count by. link: the holder requests a link, because codes from
     this client address are refused at the moment. If it raises `TooSoonError` or `limits.LimitReachedError`,
     the allowances except that of the client address are given back. The e-mail is sent afterwards, see
     `standing`; it counts even if the mail server refuses it.
     """
-    _claim_sending(errand, now=now)
+    _claim_sending(redirect_task, now=now)
     try:
-        _send(errand, client=client, now=now, link=link)
+        _send(redirect_task, client=client, now=now, link=link)
     except BaseException:
-        Errand.objects.filter(id=errand.id).update(code_sent_at=None)
+        RedirectTask.objects.filter(id=redirect_task.id).update(code_sent_at=None)
         raise
 
 
-def redeem(errand: Errand, code: str, *, client: str, now: datetime) -> Wallet:
-    """Compare the code, and return the wallet of the errand's address, created now if it is new.
+def redeem(redirect_task: RedirectTask, code: str, *, client: str, now: datetime) -> Wallet:
+    """Compare the code, and return the wallet of the redirect task's address, created now if it is new.
 
     A try is counted before it is said whether the code is right, and the code is used up by a conditional
     update, so that concurrent requests have no additional tries or uses. Raises `NoCodeError`,
     `WrongCodeError`, `WalletSuspendedError`, `reserved.AddressReservedError` or `limits.LimitReachedError`.
     """
-    usable = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now)
+    usable = LoginCode.objects.filter(redirect_task=redirect_task, used_at=None, expires_at__gt=now)
     sent = usable.first()
     if sent is None:
         raise NoCodeError
     the_same = usable.filter(id=sent.id, digest=sent.digest)
-    is_right = constant_time_compare(sent.digest, _digest(errand, code))
+    is_right = constant_time_compare(sent.digest, _digest(redirect_task, code))
     count_try(the_same, is_right, client="" if sent.own_allowance else client, now=now)
     with transaction.atomic():
         if the_same.update(used_at=now) != 1:
             raise NoCodeError
-        wallet = _wallet_of(errand, now=now)
-    return _signed_in(wallet, errand, now=now)
+        wallet = _wallet_of(redirect_task, now=now)
+    return _signed_in(wallet, redirect_task, now=now)
 
 
 def count_try(rows: QuerySet[Any], is_right: bool, *, client: str, now: datetime) -> None:
@@ -110,110 +110,116 @@ def count_try(rows: QuerySet[Any], is_right: bool, *, client: str, now: datetime
             raise WrongCodeError(rows.values_list("tries_left", flat=True).first() or 0)
 
 
-def redeem_link(errand: Errand, secret: str, *, now: datetime) -> Wallet:
-    """Use the link, and return the wallet of the errand's address; see `links.errand_for`.
+def redeem_link(redirect_task: RedirectTask, secret: str, *, now: datetime) -> Wallet:
+    """Use the link, and return the wallet of the redirect task's address; see `links.redirect_task_for`.
 
     Raises `links.LinkGoneError`, `WalletSuspendedError` or
     `reserved.AddressReservedError`.
     """
     with transaction.atomic():
         links.use(secret, now=now)
-        wallet = _wallet_of(errand, now=now)
-    return _signed_in(wallet, errand, now=now)
+        wallet = _wallet_of(redirect_task, now=now)
+    return _signed_in(wallet, redirect_task, now=now)
 
 
-def code_pending(errand: Errand, *, now: datetime) -> bool:
+def code_pending(redirect_task: RedirectTask, *, now: datetime) -> bool:
     """Whether a code was sent, or is being sent, that can be entered."""
-    codes = LoginCode.objects.filter(errand=errand, used_at=None, expires_at__gt=now, tries_left__gt=0)
+    codes = LoginCode.objects.filter(
+        redirect_task=redirect_task, used_at=None, expires_at__gt=now, tries_left__gt=0
+    )
     return codes.exists()
 
 
-def link_pending(errand: Errand, *, now: datetime) -> bool:
-    """Whether this errand waits for a link in place of a code."""
-    return errand.link_until is not None and errand.link_until > now
+def link_pending(redirect_task: RedirectTask, *, now: datetime) -> bool:
+    """Whether this redirect task waits for a link in place of a code."""
+    return redirect_task.link_until is not None and redirect_task.link_until > now
 
 
-def standing(errand: Errand, *, now: datetime) -> Standing:
-    """The state of the e-mail that this errand waits for."""
-    if link_pending(errand, now=now):
-        link = links.newest(errand.email, now=now)
+def standing(redirect_task: RedirectTask, *, now: datetime) -> Standing:
+    """The state of the e-mail that this redirect task waits for."""
+    if link_pending(redirect_task, now=now):
+        link = links.newest(redirect_task.email, now=now)
         return outbox.standing(link.outgoing if link else None, now=now)
-    return outbox.standing(_outgoing(errand), now=now)
+    return outbox.standing(_outgoing(redirect_task), now=now)
 
 
-def may_send_at(errand: Errand) -> datetime | None:
+def may_send_at(redirect_task: RedirectTask) -> datetime | None:
     """When another e-mail can be requested; None if none was sent yet."""
-    return errand.code_sent_at + RESEND_AFTER if errand.code_sent_at else None
+    return redirect_task.code_sent_at + RESEND_AFTER if redirect_task.code_sent_at else None
 
 
-def _claim_sending(errand: Errand, *, now: datetime) -> None:
-    """Allow at most one e-mail per minute for an errand, also for concurrent requests."""
+def _claim_sending(redirect_task: RedirectTask, *, now: datetime) -> None:
+    """Allow at most one e-mail per minute for a redirect task, also for concurrent requests."""
     rested = Q(code_sent_at=None) | Q(code_sent_at__lte=now - RESEND_AFTER)
-    if Errand.objects.filter(rested, id=errand.id).update(code_sent_at=now) != 1:
-        errand.refresh_from_db(fields=["code_sent_at"])
-        raise TooSoonError((errand.code_sent_at or now) + RESEND_AFTER)
+    if RedirectTask.objects.filter(rested, id=redirect_task.id).update(code_sent_at=now) != 1:
+        redirect_task.refresh_from_db(fields=["code_sent_at"])
+        raise TooSoonError((redirect_task.code_sent_at or now) + RESEND_AFTER)
 
 
-def _send(errand: Errand, *, client: str, now: datetime, link: bool) -> None:
-    email, browser = errand.email, errand.browser
+def _send(redirect_task: RedirectTask, *, client: str, now: datetime, link: bool) -> None:
+    email, browser = redirect_task.email, redirect_task.browser
     known = known_browsers.is_known(browser, email, now=now)
     with ExitStack() as taken:  # given back unless an e-mail was sent
         if link or not take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
-            _send_link(errand, client=None if known else client, now=now)
+            _send_link(redirect_task, client=None if known else client, now=now)
         else:
-            _send_code(errand, own_allowance=known, now=now, taken=taken)
+            _send_code(redirect_task, own_allowance=known, now=now, taken=taken)
 
 
-def _send_code(errand: Errand, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
+def _send_code(redirect_task: RedirectTask, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:
     with transaction.atomic():
-        if errand.code_sent_at is not None:  # its code stops working, so nobody needs that e-mail any more
-            outbox.drop(_outgoing(errand), now=now)
+        if (
+            redirect_task.code_sent_at is not None
+        ):  # its code stops working, so nobody needs that e-mail any more
+            outbox.drop(_outgoing(redirect_task), now=now)
         code = f"{secrets.randbelow(1_000_000):06}"
-        outgoing = letters.send_code(errand, code, lifetime=CODE_LIFETIME)
-        _remember(errand, code, own_allowance=own_allowance, outgoing=outgoing, now=now)
+        outgoing = letters.send_code(redirect_task, code, lifetime=CODE_LIFETIME)
+        _remember(redirect_task, code, own_allowance=own_allowance, outgoing=outgoing, now=now)
     taken.pop_all()
-    if errand.link_until is not None:
-        _wait_for_link(errand, None)
-    log.info("sign_in_code_sent", errand=str(errand.id))
+    if redirect_task.link_until is not None:
+        _wait_for_link(redirect_task, None)
+    log.info("sign_in_code_sent", redirect_task=str(redirect_task.id))
 
 
-def _send_link(errand: Errand, *, client: str | None, now: datetime) -> None:
-    until = links.send(errand.email, client=client, now=now)
-    LoginCode.objects.filter(errand=errand).delete()
-    _wait_for_link(errand, until)
-    log.info("sign_in_link_awaited", errand=str(errand.id))
+def _send_link(redirect_task: RedirectTask, *, client: str | None, now: datetime) -> None:
+    until = links.send(redirect_task.email, client=client, now=now)
+    LoginCode.objects.filter(redirect_task=redirect_task).delete()
+    _wait_for_link(redirect_task, until)
+    log.info("sign_in_link_awaited", redirect_task=str(redirect_task.id))
 
 
-def _wait_for_link(errand: Errand, until: datetime | None) -> None:
-    errand.link_until = until
-    errand.save(update_fields=["link_until"])
+def _wait_for_link(redirect_task: RedirectTask, until: datetime | None) -> None:
+    redirect_task.link_until = until
+    redirect_task.save(update_fields=["link_until"])
 
 
-def _wallet_of(errand: Errand, *, now: datetime) -> Wallet:
-    wallet, new = Wallet.objects.get_or_create(email=errand.email, defaults={"created_at": now})
+def _wallet_of(redirect_task: RedirectTask, *, now: datetime) -> Wallet:
+    wallet, new = Wallet.objects.get_or_create(email=redirect_task.email, defaults={"created_at": now})
     if new:
-        reserved.check(errand.email, now=now)
+        reserved.check(redirect_task.email, now=now)
     return wallet
 
 
-def _signed_in(wallet: Wallet, errand: Errand, *, now: datetime) -> Wallet:
-    """Make the errand's browser known, and return the wallet. Raises `WalletSuspendedError`."""
+def _signed_in(wallet: Wallet, redirect_task: RedirectTask, *, now: datetime) -> Wallet:
+    """Make the redirect task's browser known, and return the wallet. Raises `WalletSuspendedError`."""
     if not wallet.can_sign_in:
         raise WalletSuspendedError
-    known_browsers.remember(errand.browser, errand.email, now=now)
+    known_browsers.remember(redirect_task.browser, redirect_task.email, now=now)
     log.info("holder_signed_in", wallet=str(wallet.id), new=wallet.created_at == now)
     return wallet
 
 
-def _outgoing(errand: Errand) -> uuid.UUID | None:
-    return LoginCode.objects.filter(errand=errand).values_list("outgoing", flat=True).first()
+def _outgoing(redirect_task: RedirectTask) -> uuid.UUID | None:
+    return LoginCode.objects.filter(redirect_task=redirect_task).values_list("outgoing", flat=True).first()
 
 
-def _remember(errand: Errand, code: str, *, own_allowance: bool, outgoing: uuid.UUID, now: datetime) -> None:
+def _remember(
+    redirect_task: RedirectTask, code: str, *, own_allowance: bool, outgoing: uuid.UUID, now: datetime
+) -> None:
     LoginCode.objects.update_or_create(
-        errand=errand,
+        redirect_task=redirect_task,
         defaults={
-            "digest": _digest(errand, code),
+            "digest": _digest(redirect_task, code),
             "tries_left": TRIES,
             "own_allowance": own_allowance,
             "sent_at": now,
@@ -224,12 +230,16 @@ def _remember(errand: Errand, code: str, *, own_allowance: bool, outgoing: uuid.
     )
 
 
-def _digest(errand: Errand, code: str) -> str:
-    """Keyed, because a plain hash of six digits is easily reversed; different for each errand.
+def _digest(redirect_task: RedirectTask, code: str) -> str:
+    """Keyed, because a plain hash of six digits is easily reversed; different for each redirect task.
 
-    Where the address of the errand can change, a code is good for the one to which it was sent only.
+    Where the address of the redirect task can change, a code is good for the one to which it was sent only.
     """
-    bound = f"{errand.id}:{code}:{errand.email}" if errand.asks_address else f"{errand.id}:{code}"
+    bound = (
+        f"{redirect_task.id}:{code}:{redirect_task.email}"
+        if redirect_task.asks_address
+        else f"{redirect_task.id}:{code}"
+    )
     return salted_hmac("wallet.sign_in.code", bound, algorithm="sha256").hexdigest()
 
 

@@ -16,7 +16,7 @@ from django.urls import reverse
 from infra.limits import LimitReachedError
 from infra.sealing import sha256_hex
 from wallet.letters import letters
-from wallet.models import Errand, LoginLink
+from wallet.models import LoginLink, RedirectTask
 from wallet.sign_in.allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL
 
 # Longer than the time between two e-mails, so that a link from an earlier request still works.
@@ -58,25 +58,25 @@ def newest(email: str, *, now: datetime) -> LoginLink | None:
     return links.order_by("-expires_at").first()
 
 
-def errand_for(secret: str, *, browser: str | None, now: datetime) -> Errand:
-    """The errand that this browser continues with the link; does not use the link.
+def redirect_task_for(secret: str, *, browser: str | None, now: datetime) -> RedirectTask:
+    """The redirect task that this browser continues with the link; does not use the link.
 
     Raises `LinkGoneError` or `NotWaitingError`.
     """
     link = _good(secret, now=now).first()
     if link is None:
         raise LinkGoneError
-    errand = waiting(browser, link.email, now=now)
-    if errand is None:
+    redirect_task = waiting(browser, link.email, now=now)
+    if redirect_task is None:
         raise NotWaitingError
-    return errand
+    return redirect_task
 
 
-def waiting(browser: str | None, email: str, *, now: datetime) -> Errand | None:
-    """The newest errand of this browser that waits for a link to the address."""
+def waiting(browser: str | None, email: str, *, now: datetime) -> RedirectTask | None:
+    """The newest redirect task of this browser that waits for a link to the address."""
     if browser is None:
         return None
-    own = Errand.objects.filter(browser=browser, email=email, expires_at__gt=now, link_until__gt=now)
+    own = RedirectTask.objects.filter(browser=browser, email=email, expires_at__gt=now, link_until__gt=now)
     return own.order_by("-created_at").first()
 
 

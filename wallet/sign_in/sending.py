@@ -14,23 +14,25 @@ from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.templatetags import moments
 from wallet.decorators import see_other, show
-from wallet.models import Errand
+from wallet.models import RedirectTask
 from wallet.sign_in import codes as signing_in
 
 FAR = timedelta(hours=12)  # a time of day alone would be ambiguous
 
 
-def send(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """Sends the code or link to the errand's address; gives the next page, or the page that says why not."""
+def send(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> HttpResponse:
+    """Sends the code or link to the task's address; gives the next page, or the page that says why not."""
     try:
         by_link = "link" in request.POST
-        signing_in.send_code(errand, client=browser.address(request), now=now, link=by_link)
+        signing_in.send_code(redirect_task, client=browser.address(request), now=now, link=by_link)
     except signing_in.TooSoonError as too_soon:
-        if not (signing_in.link_pending(errand, now=now) or signing_in.code_pending(errand, now=now)):
-            return _not_now(request, errand, too_soon.retry_at, now, soon=True)
+        if not (
+            signing_in.link_pending(redirect_task, now=now) or signing_in.code_pending(redirect_task, now=now)
+        ):
+            return _not_now(request, redirect_task, too_soon.retry_at, now, soon=True)
     except LimitReachedError as limit:
-        return _not_now(request, errand, limit.retry_at, now, problem=wait(limit.retry_at, now))
-    return see_other("wallet_code", errand.id)
+        return _not_now(request, redirect_task, limit.retry_at, now, problem=wait(limit.retry_at, now))
+    return see_other("wallet_code", redirect_task.id)
 
 
 def waits(ready_at: datetime | None, now: datetime) -> dict[str, Any]:
@@ -46,10 +48,12 @@ def wait(retry_at: datetime, now: datetime) -> SafeString:
 
 
 def _not_now(
-    request: HttpRequest, errand: Errand, retry_at: datetime, now: datetime, **facts: Any
+    request: HttpRequest, redirect_task: RedirectTask, retry_at: datetime, now: datetime, **facts: Any
 ) -> HttpResponse:
     wait_for = waits(retry_at, now)
-    page = show(request, "sign_in", errand, address=errand.email, status=429, **wait_for, **facts)
+    page = show(
+        request, "sign_in", redirect_task, address=redirect_task.email, status=429, **wait_for, **facts
+    )
     return again_after(wait_for["ready_in"], page)
 
 

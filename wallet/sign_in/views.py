@@ -17,11 +17,11 @@ from infra import browser, log_context
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.account.address.reserved import AddressReservedError
-from wallet.decorators import NOT_ME, on_errand, on_own_errand, see_other, show
-from wallet.errands import ErrandGoneError
-from wallet.models import Errand, HolderSession, Wallet
+from wallet.decorators import NOT_ME, on_own_redirect_task, on_redirect_task, see_other, show
+from wallet.models import HolderSession, RedirectTask, Wallet
+from wallet.redirect_tasks import RedirectTaskGoneError
 from wallet.sign_in import allowances, known_browsers, links, sending, sessions
 from wallet.sign_in import codes as signing_in
 from wallet.sign_in.codes import wrong_code
@@ -42,14 +42,14 @@ def front_door(request: HttpRequest) -> HttpResponse:
         return _ask_address(request, form, status=422 if form.is_bound else 200)
     email, digest, client = form.cleaned_data["email"], browser.digest(request), browser.address(request)
     try:
-        allowances.count_errand(email, browser=digest, client=client, now=now)
+        allowances.count_redirect_task(email, browser=digest, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, sending.wait(limit.retry_at, now))
         return again_after(limit.retry_after(now), _ask_address(request, form, status=429))
-    return on_own_errand(
+    return on_own_redirect_task(
         request,
         email,
-        lambda errand: sending.send(request, errand, now),
+        lambda redirect_task: sending.send(request, redirect_task, now),
         return_to=HOME,
         leave_to="wallet_front_door",
         now=now,
@@ -57,42 +57,44 @@ def front_door(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@on_errand
-def sign_in(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
+@on_redirect_task
+def sign_in(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> HttpResponse:
     """Shows the requester and the e-mail address; on POST, sends the code."""
     session = sessions.current(request, now=now)
-    if session and not errands.is_for(errand, session):
-        return see_other("wallet_switch", errand.id)
-    if session and errands.good_for(errand, session):
-        return see_other(errand.return_to)
-    if errand.asks_address:
-        return _sign_in_as_anybody(request, errand, session, now)
+    if session and not redirect_tasks.is_for(redirect_task, session):
+        return see_other("wallet_switch", redirect_task.id)
+    if session and redirect_tasks.good_for(redirect_task, session):
+        return see_other(redirect_task.return_to)
+    if redirect_task.asks_address:
+        return _sign_in_as_anybody(request, redirect_task, session, now)
     if request.method == "POST":
-        return sending.send(request, errand, now)
-    return show(request, "sign_in", errand, session, **_why_here(request, session))
+        return sending.send(request, redirect_task, now)
+    return show(request, "sign_in", redirect_task, session, **_why_here(request, session))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@on_errand
-def code(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """The form for the code; a signed-in holder is redirected to the errand's `return_to`."""
+@on_redirect_task
+def code(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> HttpResponse:
+    """The form for the code; a signed-in holder is redirected to the redirect task's `return_to`."""
     session = sessions.current(request, now=now)
-    if session and errands.good_for(errand, session):
-        return see_other(errand.return_to)
-    waits = sending.waits(signing_in.may_send_at(errand), now)
+    if session and redirect_tasks.good_for(redirect_task, session):
+        return see_other(redirect_task.return_to)
+    waits = sending.waits(signing_in.may_send_at(redirect_task), now)
     if request.method != "POST":
-        if signing_in.link_pending(errand, now=now):
-            return show(request, "link_sent", errand, session, **waits, **_standing(errand, now))
-        if not signing_in.code_pending(errand, now=now):
-            return see_other("wallet_sign_in", errand.id)
-        facts = waits | _standing(errand, now)
-        return show(request, "code", errand, session, form=CodeForm(), **facts)
+        if signing_in.link_pending(redirect_task, now=now):
+            return show(
+                request, "link_sent", redirect_task, session, **waits, **_standing(redirect_task, now)
+            )
+        if not signing_in.code_pending(redirect_task, now=now):
+            return see_other("wallet_sign_in", redirect_task.id)
+        facts = waits | _standing(redirect_task, now)
+        return show(request, "code", redirect_task, session, form=CodeForm(), **facts)
     form = CodeForm(request.POST)
-    if form.is_valid() and (response := _redeem(request, errand, form, now)):
+    if form.is_valid() and (response := _redeem(request, redirect_task, form, now)):
         return response
     name = "code_used_up" if form.has_error("code", "used_up") else "code"
     by_link = form.has_error(NON_FIELD_ERRORS, "by_link")
-    return show(request, name, errand, session, form=form, by_link=by_link, status=422, **waits)
+    return show(request, name, redirect_task, session, form=form, by_link=by_link, status=422, **waits)
 
 
 @never_cache
@@ -101,78 +103,78 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
     """The target of the link in an e-mail. Signs in on POST only, because mail scanners open links."""
     now = timezone.now()
     try:
-        errand = links.errand_for(secret, browser=browser.digest(request), now=now)
+        redirect_task = links.redirect_task_for(secret, browser=browser.digest(request), now=now)
         if request.method != "POST":
-            return show(request, "link", errand)
-        known = known_browsers.is_known(errand.browser, errand.email, now=now)
-        wallet = signing_in.redeem_link(errand, secret, now=now)
+            return show(request, "link", redirect_task)
+        known = known_browsers.is_known(redirect_task.browser, redirect_task.email, now=now)
+        wallet = signing_in.redeem_link(redirect_task, secret, now=now)
     except links.LinkGoneError:
         return _link_gone(request, now)
     except links.NotWaitingError:
         return render(request, "wallet/link_elsewhere.html", status=403)
     except signing_in.WalletSuspendedError:
-        return show(request, "suspended", errand, status=403)
+        return show(request, "suspended", redirect_task, status=403)
     except AddressReservedError:
-        return show(request, "address_reserved", errand, status=403)
-    return signed_in(request, errand, wallet, known=known, now=now)
+        return show(request, "address_reserved", redirect_task, status=403)
+    return signed_in(request, redirect_task, wallet, known=known, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@on_errand
-def switch(request: HttpRequest, errand: Errand, now: datetime) -> HttpResponse:
-    """For a browser that is signed in to another wallet: sign out and continue as the errand's holder."""
+@on_redirect_task
+def switch(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> HttpResponse:
+    """For a browser that is signed in to another wallet: sign out and continue as the task's holder."""
     session = sessions.current(request, now=now)
-    if session is None or errands.is_for(errand, session):
-        return see_other("wallet_sign_in", errand.id)
+    if session is None or redirect_tasks.is_for(redirect_task, session):
+        return see_other("wallet_sign_in", redirect_task.id)
     if request.method != "POST":
-        return show(request, "switch", errand, other=session.wallet.email)
-    return sessions.end(request, see_other("wallet_sign_in", errand.id))
+        return show(request, "switch", redirect_task, other=session.wallet.email)
+    return sessions.end(request, see_other("wallet_sign_in", redirect_task.id))
 
 
 @require_POST
-def sign_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
-    """Ends the session of this browser, even if the errand has expired or belongs to another browser."""
-    to = ["wallet_errand_signed_out", errand_id] if errand_id else ["wallet_signed_out"]
+def sign_out(request: HttpRequest, redirect_task_id: uuid.UUID | None = None) -> HttpResponse:
+    """Ends the session of this browser, even if the task has expired or belongs to another browser."""
+    to = ["wallet_errand_signed_out", redirect_task_id] if redirect_task_id else ["wallet_signed_out"]
     return sessions.end(request, see_other(*to))
 
 
 @never_cache
 @only_read
-def signed_out(request: HttpRequest, errand_id: uuid.UUID | None = None) -> HttpResponse:
-    """The page after signing out; for an errand, with links to continue and to return."""
-    errand, lapsed = None, False
-    if errand_id:
+def signed_out(request: HttpRequest, redirect_task_id: uuid.UUID | None = None) -> HttpResponse:
+    """The page after signing out; for a redirect task, with links to continue and to return."""
+    redirect_task, lapsed = None, False
+    if redirect_task_id:
         try:
-            errand = errands.recall(errand_id, browser.digest(request), timezone.now())
-        except ErrandGoneError as gone:
-            errand, lapsed = gone.errand, True
-    return render(request, "wallet/signed_out.html", {"errand": errand, "lapsed": lapsed})
+            redirect_task = redirect_tasks.recall(redirect_task_id, browser.digest(request), timezone.now())
+        except RedirectTaskGoneError as gone:
+            redirect_task, lapsed = gone.redirect_task, True
+    return render(request, "wallet/signed_out.html", {"redirect_task": redirect_task, "lapsed": lapsed})
 
 
 def _sign_in_as_anybody(
-    request: HttpRequest, errand: Errand, session: HolderSession | None, now: datetime
+    request: HttpRequest, redirect_task: RedirectTask, session: HolderSession | None, now: datetime
 ) -> HttpResponse:
-    """The sign-in of an errand without an expected holder: asks for an address, or offers the present one."""
+    """The sign-in of a task without an expected holder: asks for an address, or offers the present one."""
     facts = _why_here(request, session)
-    lapsed = errand.email if "lapsed" in request.GET else ""
+    lapsed = redirect_task.email if "lapsed" in request.GET else ""
     address = session.wallet.email if session else lapsed
     if request.method != "POST" and address and "other" not in request.GET:
-        return show(request, "sign_in", errand, session, address=address, **facts)
-    if request.method == "POST" and errand.email and "email" not in request.POST:
-        return sending.send(request, errand, now)  # the same address once more
+        return show(request, "sign_in", redirect_task, session, address=address, **facts)
+    if request.method == "POST" and redirect_task.email and "email" not in request.POST:
+        return sending.send(request, redirect_task, now)  # the same address once more
     form = EmailForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         facts |= {"form": form, "again": False}
-        return show(request, "sign_in", errand, session, status=422 if form.is_bound else 200, **facts)
+        return show(request, "sign_in", redirect_task, session, status=422 if form.is_bound else 200, **facts)
     email, client = form.cleaned_data["email"], browser.address(request)
     try:
-        allowances.count_errand(email, browser=errand.browser, client=client, now=now)
+        allowances.count_redirect_task(email, browser=redirect_task.browser, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, sending.wait(limit.retry_at, now))
-        page = show(request, "sign_in", errand, session, status=429, form=form)
+        page = show(request, "sign_in", redirect_task, session, status=429, form=form)
         return again_after(limit.retry_after(now), page)
-    errands.take_address(errand, email)
-    return sending.send(request, errand, now)
+    redirect_tasks.take_address(redirect_task, email)
+    return sending.send(request, redirect_task, now)
 
 
 def _why_here(request: HttpRequest, session: HolderSession | None) -> dict[str, Any]:
@@ -184,7 +186,7 @@ def _why_here(request: HttpRequest, session: HolderSession | None) -> dict[str, 
 def _ask_address(request: HttpRequest, form: EmailForm, *, status: int) -> HttpResponse:
     """The front door, which gives the browser its secret before its form and its script ask at once.
 
-    Otherwise both answers would bring a new secret, and the later one would replace that of the errand.
+    Otherwise both answers would bring a new secret, and the later one would replace that of the task.
     """
     secret, _digest = browser.ensure(request)
     page = render(request, "wallet/front_door.html", {"form": form}, status=status)
@@ -192,17 +194,19 @@ def _ask_address(request: HttpRequest, form: EmailForm, *, status: int) -> HttpR
     return page
 
 
-def _standing(errand: Errand, now: datetime) -> dict[str, Any]:
+def _standing(redirect_task: RedirectTask, now: datetime) -> dict[str, Any]:
     """The state of the e-mail, which is sent only after the response that requests it."""
-    return {"standing": signing_in.standing(errand, now=now)}
+    return {"standing": signing_in.standing(redirect_task, now=now)}
 
 
-def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime) -> HttpResponse | None:
+def _redeem(
+    request: HttpRequest, redirect_task: RedirectTask, form: CodeForm, now: datetime
+) -> HttpResponse | None:
     """The response for this code; None if the form has to be shown again with its errors."""
-    known = known_browsers.is_known(errand.browser, errand.email, now=now)
+    known = known_browsers.is_known(redirect_task.browser, redirect_task.email, now=now)
     try:
         wallet = signing_in.redeem(
-            errand, form.cleaned_data["code"], client=browser.address(request), now=now
+            redirect_task, form.cleaned_data["code"], client=browser.address(request), now=now
         )
     except signing_in.WrongCodeError as wrong:
         form.add_error("code", wrong_code(wrong.tries_left))
@@ -213,38 +217,38 @@ def _redeem(request: HttpRequest, errand: Errand, form: CodeForm, now: datetime)
         return None
     except signing_in.NoCodeError:
         # If this is a second click, the first has signed in, and the next page redirects onwards.
-        return see_other(reverse("wallet_sign_in", args=[errand.id], query={"lapsed": 1}))
+        return see_other(reverse("wallet_sign_in", args=[redirect_task.id], query={"lapsed": 1}))
     except signing_in.WalletSuspendedError:
-        return show(request, "suspended", errand, status=403)
+        return show(request, "suspended", redirect_task, status=403)
     except AddressReservedError:
-        return show(request, "address_reserved", errand, status=403)
-    return signed_in(request, errand, wallet, known=known, now=now)
+        return show(request, "address_reserved", redirect_task, status=403)
+    return signed_in(request, redirect_task, wallet, known=known, now=now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
     """The page for a used or expired link. After a second click, redirects like the first."""
     session, digest = sessions.current(request, now=now), browser.digest(request)
-    errand = session and links.waiting(digest, session.wallet.email, now=now)
-    if errand:
-        return see_other(errand.return_to)
+    redirect_task = session and links.waiting(digest, session.wallet.email, now=now)
+    if redirect_task:
+        return see_other(redirect_task.return_to)
     return render(request, "wallet/link_gone.html", status=410)
 
 
 def signed_in(
     request: HttpRequest,
-    errand: Errand,
+    redirect_task: RedirectTask,
     wallet: Wallet,
     *,
     known: bool,
     by_passkey: bool = False,
     now: datetime,
 ) -> HttpResponse:
-    """Starts the session, and redirects to where the errand leads.
+    """Starts the session, and redirects to where the redirect task leads.
 
     known: whether this browser had signed in with the address before.
     """
-    response = see_other(errand.return_to)
+    response = see_other(redirect_task.return_to)
     sessions.start(request, response, wallet, by_passkey=by_passkey, now=now)
-    log_context.bind(signed_in="request" if errand.on_behalf_of else "wallet")
+    log_context.bind(signed_in="request" if redirect_task.on_behalf_of else "wallet")
     known_browsers.tell_of_new_browser(request, wallet, known=known, now=now)
     return response

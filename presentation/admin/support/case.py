@@ -99,9 +99,9 @@ def _requests(
     found: Found, checks: Sequence[IdentityVerification], consents: Sequence[Consent]
 ) -> list[Interaction]:
     """The requests that led to these questions, and those whose browsers are on an identity check."""
-    errands = [check.errand_id for check in checks if check.errand_id]
-    belong = Q(consent__in=consents) | (Q(errand__in=errands) if errands else Q())
-    rows = Interaction.objects.filter(belong) if consents or errands else Interaction.objects.none()
+    redirect_tasks = [check.redirect_task_id for check in checks if check.redirect_task_id]
+    belong = Q(consent__in=consents) | (Q(redirect_task__in=redirect_tasks) if redirect_tasks else Q())
+    rows = Interaction.objects.filter(belong) if consents or redirect_tasks else Interaction.objects.none()
     rows = rows.select_related("relying_party", "delivery", "code")
     rows = rows.defer("parameters", "sealed_transaction_data", "code__sealed_answer")
     listed = list(rows.order_by("-created_at"))

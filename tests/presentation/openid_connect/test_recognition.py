@@ -27,7 +27,7 @@ from tests.presentation.openid_connect.shop import Shop, answer_of, share
 from tests.presentation.requests.test_authorize import PATH, asked
 from tests.presentation.requests.test_pushed_requests import go, send
 from tests.relying_party import read_jwt
-from wallet.models import Errand, HolderSession, Wallet
+from wallet.models import HolderSession, RedirectTask, Wallet
 from wallet.sign_in import known_browsers, sessions
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -119,7 +119,7 @@ def test_prompt_none_gets_the_same_answer_whoever_uses_the_browser(
     assert len({repr(answer) for answer in answers.values()}) == 1, answers
     answer = answer_of(carrier(shop, browsers["a stranger"], asks))
     assert (answer["error"], answer["state"]) == ("interaction_required", "af0ifjsldkj")
-    rows: list[Any] = [Interaction, Errand, Consent]
+    rows: list[Any] = [Interaction, RedirectTask, Consent]
     assert not any(model.objects.exists() for model in rows)
     assert list(HolderSession.objects.order_by("digest").values()) == before
 

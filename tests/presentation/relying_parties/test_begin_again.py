@@ -13,7 +13,7 @@ from django.utils import timezone
 from presentation.models import RelyingParty
 from tests.presentation.requests.test_flow import ask
 from wallet.identity import attempts, notices
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 
 START = "https://bank.example/identity?from=wallet"
 
@@ -28,12 +28,12 @@ def starting(acme_bank: RelyingParty) -> RelyingParty:
 def decided(client: Client, party: RelyingParty, wallet: Wallet, state: str, now: datetime) -> str:
     """The e-mail about the outcome of a check that was begun for a request of this party, in both forms."""
     ask(client, party, login_hint=wallet.email)
-    verification = attempts.attempt(wallet, Errand.objects.get(), "simulated", now=now)
+    verification = attempts.attempt(wallet, RedirectTask.objects.get(), "simulated", now=now)
     IdentityVerification.objects.update(state=state)
     verification.refresh_from_db()
     # Meanwhile they looked at their wallet, for nobody.
-    own = Errand.objects.create(browser="b", email=wallet.email, created_at=now, expires_at=now)
-    notices.owe(attempts.for_errand(verification, own))
+    own = RedirectTask.objects.create(browser="b", email=wallet.email, created_at=now, expires_at=now)
+    notices.owe(attempts.for_redirect_task(verification, own))
     assert notices.send_owed(verification)
     [letter] = mail.outbox
     return f"{letter.body}{letter.alternatives[0][0]}"

@@ -149,7 +149,7 @@ def test_no_role_may_change_secrets_or_histories() -> None:
     for model in (
         "logincode",
         "holdersession",
-        "errand",
+        "redirect_task",
         "allowance",
         "user",
         "group",

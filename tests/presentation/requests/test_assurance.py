@@ -23,7 +23,7 @@ from tests.project_copy import ROOT
 from wallet.credential import claims, credentials
 from wallet.credential.evidence import Assurance, at_least
 from wallet.identity import settling
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 from wallet.providers.contract import Provider
 from wallet.providers.findings import Verified
 
@@ -103,7 +103,7 @@ def test_a_holder_below_the_relying_partys_minimum_is_offered_the_provider_that_
     text = holder.get(page).content.decode()
 
     assert leads_to_identity(page)
-    assert Errand.objects.get().assurance == [["eidas", "substantial"]]
+    assert RedirectTask.objects.get().assurance == [["eidas", "substantial"]]
     assert 'value="national"' in text
     assert "in_person" not in text
     assert "your verified identity stays as it is" in text
@@ -209,7 +209,9 @@ def test_the_identity_page_names_who_asks_and_for_what(
     assert "bank.example" in text
     assert "National eID" in text
     assert "Visit us" in text
-    assert client.post(reverse("wallet_identity_start", args=[Errand.objects.get().id])).status_code == 303
+    assert (
+        client.post(reverse("wallet_identity_start", args=[RedirectTask.objects.get().id])).status_code == 303
+    )
     assert not IdentityVerification.objects.filter(wallet__email=NORA).exists()  # nothing was chosen
 
 

@@ -10,7 +10,7 @@ from django.test import Client
 
 from presentation.models import Interaction, RelyingParty
 from tests.people import ALICE
-from wallet.models import Errand
+from wallet.models import RedirectTask
 
 PATH = "/verifiable-credentials/v1/presentation/authorize"
 BASIC = "urn:service:params:scope:verifiable-credentials:basic"
@@ -193,10 +193,10 @@ def test_sign_in_is_asked_for_and_the_return_address_is_never_in_its_url(
 ) -> None:
     response = client.get(PATH, asked(acme_bank))
 
-    errand = Errand.objects.get()
-    assert response.headers["Location"] == f"/wallet/errands/{errand.id}/sign-in/"
-    assert errand.email == ALICE
-    assert errand.return_to == (
+    redirect_task = RedirectTask.objects.get()
+    assert response.headers["Location"] == f"/wallet/errands/{redirect_task.id}/sign-in/"
+    assert redirect_task.email == ALICE
+    assert redirect_task.return_to == (
         f"/verifiable-credentials/v1/presentation/interactions/{Interaction.objects.get().id}/"
     )
 

@@ -17,7 +17,7 @@ from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import SignIn, ask, decide
 from wallet.credential import claims
 from wallet.identity import settling
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 from wallet.providers.contract import Provider
 from wallet.providers.findings import Verified
 
@@ -213,7 +213,7 @@ def test_what_cannot_be_met_ends_as_any_other_request_that_cannot(
     answer = fragment(client.get(shown.context["leave"]).headers["Location"])
 
     assert answer["error"] == "access_denied"
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 def test_an_optional_detail_and_an_alternative_without_it_send_nobody_to_a_check(
@@ -237,4 +237,4 @@ def test_of_alternatives_the_one_counts_that_a_provider_verifies(
     page = ask(client, acme_bank, **with_query(either))
 
     assert leads_to_identity(page)
-    assert Errand.objects.get().details == ["address"]
+    assert RedirectTask.objects.get().details == ["address"]

@@ -25,19 +25,19 @@ from tests.presentation.payloads import WIRE, value
 from tests.presentation.requests.test_authorize import fragment
 from tests.presentation.requests.test_flow import ask
 from tests.presentation.requests.test_pushed_requests import go, pushed
-from wallet.models import Credential, Errand, Wallet
+from wallet.models import Credential, RedirectTask, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 SOON = timedelta(minutes=2)
 
 
 def age(by: timedelta) -> None:
-    """Let the only interaction, its question and its errand be that much older."""
+    """Let the only interaction, its question and its redirect task be that much older."""
     for model, names in (
         (Credential, ("issued_at",)),
         (Interaction, ("created_at", "expires_at")),
         (Consent, ("asked_at", "expires_at", "extendable_until")),
-        (Errand, ("created_at", "expires_at", "extendable_until")),
+        (RedirectTask, ("created_at", "expires_at", "extendable_until")),
     ):
         for row in model.objects.all():
             changes = {name: moment - by for name in names if (moment := getattr(row, name))}
@@ -166,7 +166,7 @@ def test_a_sign_in_on_the_way_gets_more_time_too(client: Client, db: None, acme_
     response = more(client, follow=True)
 
     assert response.redirect_chain[-1][0] == page
-    assert left(Errand) > LIFETIME - timedelta(minutes=1)
+    assert left(RedirectTask) > LIFETIME - timedelta(minutes=1)
 
 
 def test_the_pages_of_a_sign_in_offer_more_time_up_to_the_limit_and_say_so(
@@ -181,7 +181,7 @@ def test_the_pages_of_a_sign_in_offer_more_time_up_to_the_limit_and_say_so(
         assert times < 10
     assert times > 2
     assert "It can’t be extended again." in body
-    assert Errand.objects.get().expires_at == Interaction.objects.get().expires_at
+    assert RedirectTask.objects.get().expires_at == Interaction.objects.get().expires_at
 
 
 def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
@@ -190,7 +190,7 @@ def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
     page = ask(client, acme_bank)
     code = client.post(page).headers["Location"]
     age(LIFETIME - SOON)
-    Errand.objects.update(code_sent_at=timezone.now())
+    RedirectTask.objects.update(code_sent_at=timezone.now())
     assert f'<input type="hidden" name="page" value="{code}">' in client.get(code).content.decode()
 
     response = more(client, follow=True, page=code)
@@ -207,9 +207,9 @@ def test_more_time_without_a_script_leads_back_to_the_page_it_was_asked_on(
         "//attacker.example/wallet/",
         "/wallet/security/",
         "/wallet/errands/00000000-0000-4000-8000-000000000000/code/",
-        "{errand}/sign-out/",
-        "{errand}/identity/cancel/",
-        "{errand}/code/?next=//attacker.example",
+        "{redirect_task}/sign-out/",
+        "{redirect_task}/identity/cancel/",
+        "{redirect_task}/code/?next=//attacker.example",
         "\\r\\nLocation: x",
         "\0",
     ],
@@ -218,9 +218,9 @@ def test_more_time_leads_to_no_page_but_those_of_its_own_request(
     client: Client, acme_bank: RelyingParty, page: str
 ) -> None:
     ask(client, acme_bank)
-    own = f"/wallet/errands/{Errand.objects.get().id}"
+    own = f"/wallet/errands/{RedirectTask.objects.get().id}"
 
-    response = more(client, page=page.replace("{errand}", own))
+    response = more(client, page=page.replace("{redirect_task}", own))
 
     assert response.status_code == 303
     assert response.headers["Location"].startswith("/verifiable-credentials/v1/presentation/interactions/")
@@ -240,7 +240,7 @@ def test_a_page_that_only_leads_back_has_no_deadline(
     page = ask(client, acme_bank)
     signed_out = page.replace("sign-in", "signed-out")
     assert "time-warning" in client.get(signed_out).content.decode()  # "Sign in again and go on"
-    Errand.objects.update(expires_at=timezone.now())
+    RedirectTask.objects.update(expires_at=timezone.now())
     assert "time-warning" not in client.get(signed_out).content.decode()
 
 

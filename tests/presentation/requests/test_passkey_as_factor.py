@@ -21,7 +21,7 @@ from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, url_of_i
 from tests.presentation.requests.test_pushed_requests import go, pushed
 from tests.wallet.authenticator import PRESENT, Authenticator
 from tests.wallet.conftest import code_in
-from wallet.models import Errand, HolderSession, Passkey, PasskeyChallenge, Wallet
+from wallet.models import HolderSession, Passkey, PasskeyChallenge, RedirectTask, Wallet
 from wallet.passkeys import registration
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -76,7 +76,7 @@ def test_a_holder_with_a_passkey_sees_the_payment_at_once_and_approves_it_with_t
     answer = approve(client, authenticator.get(options(client)))
 
     assert "vp_token" in fragment(answer.headers["Location"])
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
     assert not mail.outbox
     assert HolderSession.objects.get().signed_in_at > timezone.now() - timedelta(minutes=1)
 
@@ -118,7 +118,7 @@ def test_without_script_the_way_is_by_a_code_and_then_the_passkey_is_not_asked(
     assert Consent.objects.get().decision == Consent.Decision.ASKED
 
     client.post(sent_on.headers["Location"])
-    code = reverse("wallet_code", args=[Errand.objects.get().id])
+    code = reverse("wallet_code", args=[RedirectTask.objects.get().id])
     back = client.post(code, {"code": code_in(str(mail.outbox[0].body))})
     again = client.get(back.headers["Location"])
     assert again.headers["Location"] == asked

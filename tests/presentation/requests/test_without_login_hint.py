@@ -19,9 +19,9 @@ from tests.people import ALICE, BOB, NORA
 from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
 from tests.presentation.requests.test_flow import SignIn, address_of_page, url_of_interaction
 from tests.wallet.conftest import code_in, together
-from wallet import errands
-from wallet.models import Errand, HolderSession, LoginCode, Wallet
-from wallet.sign_in.allowances import ERRANDS_PER_CLIENT
+from wallet import redirect_tasks
+from wallet.models import HolderSession, LoginCode, RedirectTask, Wallet
+from wallet.sign_in.allowances import REDIRECT_TASKS_PER_CLIENT
 from wallet.sign_in.codes import redeem
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -95,7 +95,9 @@ def test_one_that_is_sent_counts_as_ever(
 
     page = client.get(PATH, asked(acme_bank)).headers["Location"]
 
-    assert client.get(page).headers["Location"] == reverse("wallet_switch", args=[Errand.objects.get().id])
+    assert client.get(page).headers["Location"] == reverse(
+        "wallet_switch", args=[RedirectTask.objects.get().id]
+    )
 
 
 def test_the_person_enters_an_address_and_shares_as_its_holder(
@@ -131,7 +133,7 @@ def test_a_new_person_is_led_to_the_identity_check(client: Client, acme_bank: Re
 
     landed = follow(client, sign_in_with_code(client, page, NORA))
 
-    assert landed == reverse("wallet_identity", args=[Errand.objects.get().id])
+    assert landed == reverse("wallet_identity", args=[RedirectTask.objects.get().id])
     assert client.get(landed).status_code == 200
 
 
@@ -228,9 +230,9 @@ def test_a_code_is_bound_to_the_address_even_if_the_address_changes_while_it_is_
     page = ask(client, acme_bank)
     client.post(page, {"email": "mallory@example.org"})
     own = code_in(mail.outbox[-1].body)
-    Errand.objects.update(email=ALICE)
+    RedirectTask.objects.update(email=ALICE)
 
-    response = client.post(reverse("wallet_code", args=[Errand.objects.get().id]), {"code": own})
+    response = client.post(reverse("wallet_code", args=[RedirectTask.objects.get().id]), {"code": own})
 
     assert response.status_code == 422
     assert not HolderSession.objects.exists()
@@ -273,7 +275,7 @@ def test_the_code_page_before_an_address_was_entered_leads_back(
 ) -> None:
     page = ask(client, acme_bank)
 
-    response = client.get(reverse("wallet_code", args=[Errand.objects.get().id]))
+    response = client.get(reverse("wallet_code", args=[RedirectTask.objects.get().id]))
 
     assert response.headers["Location"] == page
 
@@ -281,8 +283,8 @@ def test_the_code_page_before_an_address_was_entered_leads_back(
 @pytest.mark.usefixtures("windows_just_begun")
 def test_addresses_are_limited_for_each_client(client: Client, acme_bank: RelyingParty, now: Any) -> None:
     page = ask(client, acme_bank)
-    for _ in range(ERRANDS_PER_CLIENT.most):
-        ERRANDS_PER_CLIENT.take("127.0.0.1", now=now)
+    for _ in range(REDIRECT_TASKS_PER_CLIENT.most):
+        REDIRECT_TASKS_PER_CLIENT.take("127.0.0.1", now=now)
 
     response = client.post(page, {"email": NORA})
 
@@ -297,7 +299,7 @@ def test_requests_are_limited_for_each_client(client: Client, acme_bank: Relying
         UNAUTHENTICATED.take("127.0.0.1", now=now)
 
     assert client.get(PATH, asked(acme_bank, login_hint=None)).status_code == 429
-    assert not Errand.objects.exists()
+    assert not RedirectTask.objects.exists()
 
 
 @pytest.mark.usefixtures("windows_just_begun")
@@ -332,12 +334,12 @@ def test_another_browser_can_do_nothing_with_the_sign_in(client: Client, acme_ba
     stranger = Client()
     assert stranger.post(page, {"email": "mallory@example.org"}).status_code == 404
     assert stranger.post(page.replace("sign-in", "code"), {"code": code}).status_code == 404
-    assert Errand.objects.get().email == NORA
+    assert RedirectTask.objects.get().email == NORA
 
 
 def test_after_half_an_hour_the_way_leads_straight_back(client: Client, acme_bank: RelyingParty) -> None:
     page = ask(client, acme_bank)
-    Errand.objects.update(expires_at="2026-01-01T00:00Z")
+    RedirectTask.objects.update(expires_at="2026-01-01T00:00Z")
     Interaction.objects.update(expires_at="2026-01-01T00:00Z")
 
     response = client.get(page)
@@ -373,7 +375,7 @@ def test_a_link_signs_in_as_the_address_that_was_entered(
 ) -> None:
     page = ask(client, acme_bank)
     client.post(page, {"email": ALICE})
-    Errand.objects.update(code_sent_at=None)
+    RedirectTask.objects.update(code_sent_at=None)
     client.post(page, {"link": "1"})
     link = re.search(r"/wallet/link/[\w-]+/", mail.outbox[-1].body)[0]  # type: ignore[index]
 
@@ -388,7 +390,7 @@ def test_a_link_for_one_address_is_worth_nothing_after_another_was_entered(
 ) -> None:
     page = ask(client, acme_bank)
     client.post(page, {"email": "mallory@example.org"})
-    Errand.objects.update(code_sent_at=None)
+    RedirectTask.objects.update(code_sent_at=None)
     client.post(page, {"link": "1"})
     link = re.search(r"/wallet/link/[\w-]+/", mail.outbox[-1].body)[0]  # type: ignore[index]
     client.post(page, {"email": ALICE})
@@ -403,7 +405,7 @@ def test_another_code_goes_to_the_address_that_was_entered_not_to_the_holder_who
     sign_in(alice, ago=timedelta(hours=1))
     page = ask(client, acme_bank, transaction_data=encoded(PAYMENT))
     client.post(page, {"email": BOB})
-    Errand.objects.update(code_sent_at=None)
+    RedirectTask.objects.update(code_sent_at=None)
 
     client.post(page)  # “Send a new code”
 
@@ -452,13 +454,13 @@ def test_a_code_never_opens_the_wallet_of_an_address_that_is_entered_at_the_same
 ) -> None:
     page = ask(client, acme_bank)
     client.post(page, {"email": "mallory@example.org"})
-    code, errand_id = code_in(mail.outbox[-1].body), Errand.objects.get().id
+    code, redirect_task_id = code_in(mail.outbox[-1].body), RedirectTask.objects.get().id
 
     def race(number: int) -> Any:
-        errand = Errand.objects.get(id=errand_id)
+        redirect_task = RedirectTask.objects.get(id=redirect_task_id)
         if number % 2:
-            return errands.take_address(errand, ALICE)
-        return redeem(errand, code, client="127.0.0.1", now=timezone.now())
+            return redirect_tasks.take_address(redirect_task, ALICE)
+        return redeem(redirect_task, code, client="127.0.0.1", now=timezone.now())
 
     opened = [result for result in together(race) if isinstance(result, Wallet)]
 

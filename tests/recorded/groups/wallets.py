@@ -235,10 +235,10 @@ def _passkeys(recorder: Recorder) -> None:
         browser.post("/wallet/passkeys/add/", {"passkey": "{}"})
         browser.post("/wallet/passkeys/options/add/")
         page = browser.follow(browser.get("/wallet/passkeys/add/"))
-        errand = page.path.removesuffix("sign-in/")
-        browser.post(f"{errand}passkey/options/")
-        browser.post(f"{errand}passkey/", {"passkey": "{}"})
-        browser.get(f"{errand}passkey/")
+        redirect_task = page.path.removesuffix("sign-in/")
+        browser.post(f"{redirect_task}passkey/options/")
+        browser.post(f"{redirect_task}passkey/", {"passkey": "{}"})
+        browser.get(f"{redirect_task}passkey/")
     with recorder.scenario("passkeys at the front door, for a stranger") as browser:
         browser.post("/wallet/passkeys/options/sign-in/")
         browser.post("/wallet/passkeys/sign-in/", {"passkey": "{}"})
@@ -246,7 +246,7 @@ def _passkeys(recorder: Recorder) -> None:
 
 def _strangers(recorder: Recorder) -> None:
     with recorder.scenario("every page of a wallet, for a stranger") as browser:
-        errand = f"/wallet/errands/{NOBODY}"
+        redirect_task = f"/wallet/errands/{NOBODY}"
         for path in (
             "/wallet/history/",
             f"/wallet/history/{NOBODY}/",
@@ -257,20 +257,20 @@ def _strangers(recorder: Recorder) -> None:
             f"/wallet/requesters/{NOBODY}/report/",
             "/wallet/share-emails/",
             f"/consent/{NOBODY}/",
-            f"{errand}/sign-in/",
-            f"{errand}/code/",
-            f"{errand}/switch/",
-            f"{errand}/sign-out/",
-            f"{errand}/signed-out/",
-            f"{errand}/identity/",
-            f"{errand}/identity/start/",
-            f"{errand}/identity/continue/",
-            f"{errand}/identity/cancel/",
-            f"{errand}/identity/in-person/",
-            f"{errand}/identity/upload/",
-            f"{errand}/identity/other-wallet/",
-            f"{errand}/passkey/",
-            f"{errand}/passkey/options/",
+            f"{redirect_task}/sign-in/",
+            f"{redirect_task}/code/",
+            f"{redirect_task}/switch/",
+            f"{redirect_task}/sign-out/",
+            f"{redirect_task}/signed-out/",
+            f"{redirect_task}/identity/",
+            f"{redirect_task}/identity/start/",
+            f"{redirect_task}/identity/continue/",
+            f"{redirect_task}/identity/cancel/",
+            f"{redirect_task}/identity/in-person/",
+            f"{redirect_task}/identity/upload/",
+            f"{redirect_task}/identity/other-wallet/",
+            f"{redirect_task}/passkey/",
+            f"{redirect_task}/passkey/options/",
             "/wallet/passkeys/add/",
             "/wallet/passkeys/no-thanks/",
             "/wallet/passkeys/sign-in/",

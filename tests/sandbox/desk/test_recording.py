@@ -23,7 +23,7 @@ from tests.presentation.requests.test_authorize import PATH, asked, encoded, fra
 from tests.presentation.requests.test_flow import SignIn, decide
 from tests.sandbox.desk.conftest import registered_by, steps
 from tests.test_personal_data_at_rest import stored
-from wallet.models import Errand, Wallet
+from wallet.models import RedirectTask, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 PAR, VERIFY, OUTCOME = (
@@ -36,10 +36,10 @@ def test_a_flow_of_pages_is_stored_step_by_step_under_its_interaction(
     client: Client, alice: Wallet, own: RelyingParty, sign_in: SignIn
 ) -> None:
     client.get(PATH, asked(own))
-    errand = Errand.objects.get()
-    client.get(f"/wallet/errands/{errand.id}/sign-in/")
+    redirect_task = RedirectTask.objects.get()
+    client.get(f"/wallet/errands/{redirect_task.id}/sign-in/")
     sign_in(alice)
-    client.get(f"/wallet/errands/{errand.id}/identity/")
+    client.get(f"/wallet/errands/{redirect_task.id}/identity/")
     interaction = Interaction.objects.get()
     resume = f"/verifiable-credentials/v1/presentation/interactions/{interaction.id}/"
     client.get(client.get(resume).headers["Location"])

@@ -19,9 +19,9 @@ def play(settings: Any) -> Iterator[StripePlay]:
 
 
 @pytest.fixture
-def begun(play, nora, errand, now):
+def begun(play, nora, redirect_task, now):
     """Nora has begun; the address is where her browser goes."""
-    verification = attempts.attempt(nora, errand, NAME, now=now)
+    verification = attempts.attempt(nora, redirect_task, NAME, now=now)
     return verification, progress.begin(verification, now=now)
 
 

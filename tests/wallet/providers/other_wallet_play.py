@@ -14,7 +14,7 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.wallet.browser_errands import SECRET
+from tests.wallet.browser_redirect_tasks import SECRET
 from tests.wallet.providers.pids import (
     NORA_TYPES,
     OtherPersonsWallet,

@@ -25,14 +25,14 @@ from hypothesis import strategies as st
 
 from infra.outbound import calls
 from tests.people import NORA
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
 from tests.wallet.providers.plays import Call, Play, all_plays, send
 from wallet.credential import credentials
 from wallet.identity import progress
 from wallet.identity.state_machine import OPEN, SUBMISSIONS
 from wallet.identity.sweeping import IDLE, STALE, STALE_BEGUN, sweep
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 
 pytestmark = pytest.mark.slow
 PLAYS = all_plays()
@@ -60,14 +60,16 @@ ENDS = {
 
 
 class Person:
-    """Somebody with a browser and an errand, who goes through the provider's check."""
+    """Somebody with a browser and a redirect task, who goes through the provider's check."""
 
     def __init__(self, play: Play, email: str, secret: str) -> None:
         self.play, self.client = play, Client()
         self.wallet = Wallet.objects.create(email=email, created_at=timezone.now())
         now = timezone.now()
         digest = hashlib.sha256(secret.encode()).hexdigest()
-        self.errand: Errand = make_errand(self.client, now=now, email=email, browser=digest)
+        self.redirect_task: RedirectTask = make_redirect_task(
+            self.client, now=now, email=email, browser=digest
+        )
         self.client.cookies[configured.BROWSER_COOKIE_NAME] = secret
 
     @property
@@ -78,16 +80,16 @@ class Person:
         """Choose the provider; the address to which the browser is sent."""
         response = self.start()
         assert response.status_code == 303
-        hub = reverse("wallet_identity", args=[self.errand.id])
+        hub = reverse("wallet_identity", args=[self.redirect_task.id])
         if response.url != hub:
             return str(response.url)
         assert self.attempt.state == "started"
-        response = self.client.get(reverse("wallet_identity_continue", args=[self.errand.id]))
+        response = self.client.get(reverse("wallet_identity_continue", args=[self.redirect_task.id]))
         assert response.status_code == 302
         return str(response.url)
 
     def start(self) -> Any:
-        address = reverse("wallet_identity_start", args=[self.errand.id])
+        address = reverse("wallet_identity_start", args=[self.redirect_task.id])
         return self.client.post(address, {"provider": self.play.name})
 
     def ends(self, kind: str, address: str | None = None) -> None:
@@ -103,7 +105,7 @@ class Person:
         return self.client.get(response.url)
 
     def hub(self) -> Any:
-        return self.client.get(reverse("wallet_identity", args=[self.errand.id]))
+        return self.client.get(reverse("wallet_identity", args=[self.redirect_task.id]))
 
     def assert_ended(self, kind: str, *, before: int = 0) -> None:
         """State, charge, page and words fit; memory is gone; there is one credential or none."""
@@ -164,7 +166,7 @@ def gets_there(person: Person, kind: str) -> None:
         person.hub()
     if person.attempt.state in ("created", "started", "error", "cancelled"):
         if person.attempt.state == "started":
-            person.client.post(reverse("wallet_identity_cancel", args=[person.errand.id]))
+            person.client.post(reverse("wallet_identity_cancel", args=[person.redirect_task.id]))
         person.ends(kind)
         person.returns()
     person.assert_ended(kind)
@@ -302,7 +304,7 @@ def test_a_late_return_changes_nothing_and_leads_on(ending: tuple[Play, str], pe
         swept(person)
     else:
         person.client.get(send(call, person.client).url)
-    assert send(call, person.client).url == reverse("wallet_identity", args=[person.errand.id])
+    assert send(call, person.client).url == reverse("wallet_identity", args=[person.redirect_task.id])
     person.assert_ended(kind)
 
 
@@ -350,7 +352,7 @@ def test_a_return_before_anything_was_submitted_charges_nothing_and_says_where_i
 ) -> None:
     address = person.begin()
     back = reverse("wallet_identity_return", args=[person.attempt.id])
-    assert person.client.get(back).url == reverse("wallet_identity", args=[person.errand.id])
+    assert person.client.get(back).url == reverse("wallet_identity", args=[person.redirect_task.id])
     text = person.hub().content.decode()
     assert "Checking your identity" in text
     assert "haven’t sent anything" not in text
@@ -376,7 +378,7 @@ def test_who_is_back_before_the_result_waits_and_then_gets_it(play: Play, person
 @every_play
 def test_the_link_to_the_provider_can_be_followed_again(play: Play, person: Person) -> None:
     person.begin()
-    address = reverse("wallet_identity_continue", args=[person.errand.id])
+    address = reverse("wallet_identity_continue", args=[person.redirect_task.id])
     assert person.client.get(address).status_code == 302
     person.ends(best(play), person.client.get(address).url)
     person.returns()
@@ -388,7 +390,7 @@ def test_who_gives_up_and_comes_back_can_stop_uncharged_and_is_led_back(play: Pl
     give_up(person)
     person.client.get(reverse("wallet_identity_return", args=[person.attempt.id]))
     assert person.hub().status_code == 200
-    person.client.post(reverse("wallet_identity_cancel", args=[person.errand.id]))
+    person.client.post(reverse("wallet_identity_cancel", args=[person.redirect_task.id]))
     assert (person.attempt.state, person.attempt.submissions) == ("cancelled", 0)
     text = person.hub().content.decode()
     assert '<p class="notice">' in text
@@ -420,7 +422,9 @@ def test_an_attempt_is_not_abandoned_when_the_provider_knows_its_end(
     person.begin()
     person.hub()  # the provider was asked a moment ago, and knew nothing
     asked_at = person.attempt.asked_at
-    person.ends(kind, person.client.get(reverse("wallet_identity_continue", args=[person.errand.id])).url)
+    person.ends(
+        kind, person.client.get(reverse("wallet_identity_continue", args=[person.redirect_task.id])).url
+    )
     if person.attempt.state == "started":
         time_passes(person, 2 * IDLE)
         IdentityVerification.objects.filter(id=person.attempt.id).update(asked_at=asked_at)
@@ -499,7 +503,7 @@ def test_a_callback_that_comes_before_the_start_is_written_down_is_harmless(
 def test_a_callback_after_the_person_has_stopped_is_not_acted_on(play: Play, person: Person) -> None:
     person.ends(best(play))
     call = play.callback(person.attempt)
-    person.client.post(reverse("wallet_identity_cancel", args=[person.errand.id]))
+    person.client.post(reverse("wallet_identity_cancel", args=[person.redirect_task.id]))
     assert send(call).status_code < 500
     assert (person.attempt.state, person.attempt.submissions) == ("cancelled", 0)
     assert not Credential.objects.exists()
@@ -601,7 +605,7 @@ def test_trouble_at_the_beginning_costs_nothing_and_the_person_can_begin_later(
         response = person.start()
         assert response.status_code in (303, 502)
         assert person.client.get(
-            reverse("wallet_identity_continue", args=[person.errand.id])
+            reverse("wallet_identity_continue", args=[person.redirect_task.id])
         ).status_code in (302, 303, 502)
         assert person.hub().status_code == 200
     assert person.attempt.state in ("created", "started")
@@ -712,7 +716,7 @@ def test_tabs_that_begin_at_once_begin_one_check(play: Play, person: Person) -> 
     def begin(number: int) -> int:
         browser = Client()
         browser.cookies.update(person.client.cookies)
-        address = reverse("wallet_identity_start", args=[person.errand.id])
+        address = reverse("wallet_identity_start", args=[person.redirect_task.id])
         return int(browser.post(address, {"provider": play.name}).status_code)
 
     statuses = set(together(begin, 4))
@@ -720,7 +724,7 @@ def test_tabs_that_begin_at_once_begin_one_check(play: Play, person: Person) -> 
     assert statuses <= {303, 502}  # only so many threads may wait for one provider
     assert IdentityVerification.objects.get().state == "started"
     person.ends(
-        best(play), person.client.get(reverse("wallet_identity_continue", args=[person.errand.id])).url
+        best(play), person.client.get(reverse("wallet_identity_continue", args=[person.redirect_task.id])).url
     )
     person.returns()
     person.assert_ended(best(play))

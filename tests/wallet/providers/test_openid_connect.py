@@ -25,7 +25,7 @@ from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
 from wallet.identity import attempts, found, progress, sweeping
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
+from wallet.models import Credential, Evidence, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import Message, MessageRefusedError, ProviderError
 from wallet.providers.openid_connect import discovery
@@ -53,9 +53,9 @@ def configure(settings: Any, provider: OpenIDProvider, **changes: str | None) ->
     settings.IDENTITY_PROVIDERS = {"bank": settings_for(provider, **changes)}
 
 
-def begun(nora: Wallet, errand: Errand, now: datetime) -> tuple[IdentityVerification, str]:
+def begun(nora: Wallet, redirect_task: RedirectTask, now: datetime) -> tuple[IdentityVerification, str]:
     """An attempt with the bank that has begun, and the address where it is done."""
-    attempt = attempts.attempt(nora, errand, "bank", now=now)
+    attempt = attempts.attempt(nora, redirect_task, "bank", now=now)
     return attempt, progress.begin(attempt, now=now)
 
 
@@ -72,12 +72,12 @@ def now_in(attempt: IdentityVerification) -> tuple[str, str]:
 
 
 @pytest.fixture
-def go(bank: OpenIDProvider, nora: Wallet, errand: Errand, client: Client, now: datetime) -> Any:
+def go(bank: OpenIDProvider, nora: Wallet, redirect_task: RedirectTask, client: Client, now: datetime) -> Any:
     """Nora goes the whole way while the provider plays `mode`; gives the attempt."""
 
     def go(mode: str = "good", **facts: Any) -> IdentityVerification:
         bank.play(mode, **facts)
-        attempt, address = begun(nora, errand, now)
+        attempt, address = begun(nora, redirect_task, now)
         response = client.get(path_of(bank.visit(address)))
         assert response.status_code == 303
         attempt.refresh_from_db()
@@ -130,11 +130,16 @@ def test_each_kind_of_client_is_known_to_the_provider(
 
 
 def test_a_request_that_is_not_pushed_says_everything_in_the_address(
-    bank: OpenIDProvider, settings: Any, nora: Wallet, errand: Errand, client: Client, now: datetime
+    bank: OpenIDProvider,
+    settings: Any,
+    nora: Wallet,
+    redirect_task: RedirectTask,
+    client: Client,
+    now: datetime,
 ) -> None:
     configure(settings, bank, **CLIENTS["client_secret_basic"], pushed="false", acr_values="urn:test:strong")
     before = bank.calls("/request")
-    attempt, address = begun(nora, errand, now)
+    attempt, address = begun(nora, redirect_task, now)
     asked = {name: value for name, [value] in parse_qs(urlsplit(address).query).items()}
     assert asked.keys() == {
         *("response_type", "client_id", "redirect_uri", "scope", "state", "nonce", "acr_values", "claims"),
@@ -312,9 +317,11 @@ def test_a_verification_of_the_future_does_not_count(go: Any) -> None:
 
 
 @pytest.fixture
-def back(bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime) -> tuple[Any, dict[str, str]]:
+def back(
+    bank: OpenIDProvider, nora: Wallet, redirect_task: RedirectTask, now: datetime
+) -> tuple[Any, dict[str, str]]:
     """An attempt whose person is done at the provider, and the parameters that the browser brings back."""
-    attempt, address = begun(nora, errand, now)
+    attempt, address = begun(nora, redirect_task, now)
     left_to = urlsplit(bank.visit(address) or "")
     return attempt, {name: value for name, [value] in parse_qs(left_to.query).items()}
 
@@ -399,10 +406,10 @@ def test_who_begins_again_leaves_the_earlier_request_behind(
 
 
 def test_who_never_comes_back_is_asked_about_without_a_call(
-    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime
+    bank: OpenIDProvider, nora: Wallet, redirect_task: RedirectTask, now: datetime
 ) -> None:
     bank.play("never")
-    attempt, address = begun(nora, errand, now)
+    attempt, address = begun(nora, redirect_task, now)
     assert bank.visit(address) is None
     before = bank.calls("/token")
     sweeping.sweep(now=now + timedelta(hours=1))
@@ -428,22 +435,22 @@ def test_a_code_that_nobody_redeemed_is_redeemed_by_the_sweep(
 
 
 def test_while_the_provider_is_down_a_check_does_not_begin(
-    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime
+    bank: OpenIDProvider, nora: Wallet, redirect_task: RedirectTask, now: datetime
 ) -> None:
     with bank.down(), pytest.raises(ProviderError):
-        begun(nora, errand, now)
+        begun(nora, redirect_task, now)
     assert IdentityVerification.objects.get().state == "created"
 
 
 @pytest.mark.parametrize("mode", ["lying-issuer", "lying-endpoint", "metadata-array"])
 def test_metadata_that_lies_is_not_used(
-    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime, mode: str
+    bank: OpenIDProvider, nora: Wallet, redirect_task: RedirectTask, now: datetime, mode: str
 ) -> None:
     bank.play(mode)
     with pytest.raises(ProviderError):
-        begun(nora, errand, now)
+        begun(nora, redirect_task, now)
     bank.play()
-    _attempt, address = begun(nora, errand, now)
+    _attempt, address = begun(nora, redirect_task, now)
     assert address.startswith(f"{bank.issuer}/auth?")
 
 
@@ -524,12 +531,12 @@ def test_made_up_key_names_do_not_cause_calls(bank: OpenIDProvider, go: Any) -> 
 
 
 def test_a_provider_that_enough_threads_wait_for_is_not_called(
-    bank: OpenIDProvider, nora: Wallet, errand: Errand, now: datetime
+    bank: OpenIDProvider, nora: Wallet, redirect_task: RedirectTask, now: datetime
 ) -> None:
     party = "identity provider bank"
     with waiting_for(party), waiting_for(party), pytest.raises(ProviderError):
-        begun(nora, errand, now)
-    begun(nora, errand, now)
+        begun(nora, redirect_task, now)
+    begun(nora, redirect_task, now)
 
 
 def test_nothing_secret_is_logged(bank: OpenIDProvider, back: Any, client: Client, capsys: Any) -> None:
@@ -578,7 +585,7 @@ def test_returns_and_sweeps_at_once_redeem_the_code_once(
 ) -> None:
     attempt, parameters = back
     before = bank.calls("/token")
-    browser = attempt.errand.browser
+    browser = attempt.redirect_task.browser
     message = Message(True, "GET", "", parameters, {}, b"")
     later = now + timedelta(minutes=6)
 
@@ -611,10 +618,10 @@ def test_of_a_return_and_a_new_beginning_at_once_one_counts(
     message = Message(True, "GET", "", parameters, {}, b"")
 
     def work(number: int) -> object:
-        mine = IdentityVerification.objects.select_related("errand", "wallet").get(id=attempt.id)
+        mine = IdentityVerification.objects.select_related("redirect_task", "wallet").get(id=attempt.id)
         if number % 2:
             return progress.go_on(mine, now=now)
-        return progress.receive("bank", message, browser=mine.errand.browser, now=now)
+        return progress.receive("bank", message, browser=mine.redirect_task.browser, now=now)
 
     outcomes = together(work, 4)
     expected = (MessageRefusedError, ForbiddenMoveError)

@@ -10,9 +10,9 @@ from django.test import Client, RequestFactory
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.wallet.browser_errands import SECRET, make_errand
+from tests.wallet.browser_redirect_tasks import SECRET, make_redirect_task
 from tests.wallet.providers.openid_providers import OpenIDProvider, settings_for
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.sign_in import sessions
 
 pytestmark = [pytest.mark.browser, pytest.mark.node, pytest.mark.django_db(transaction=True)]
@@ -28,13 +28,13 @@ def running() -> Iterator[OpenIDProvider]:
 @pytest.fixture
 def at_the_start(
     running: OpenIDProvider, page: Any, nora: Wallet, service: Any, settings: Any
-) -> tuple[Any, Errand]:
+) -> tuple[Any, RedirectTask]:
     """Nora is signed in, and looks at the page where a check begins."""
     running.play()
     settings.LOOPBACK_CALLS = True
     settings.IDENTITY_PROVIDERS = {"bank": settings_for(running, label="Sign in with Example Bank")}
     signed_out = reverse("wallet_signed_out")  # any page of ours
-    errand = make_errand(
+    redirect_task = make_redirect_task(
         Client(), now=timezone.now(), return_to=f"{signed_out}?done", leave_to=f"{signed_out}?left"
     )
     response = HttpResponse()
@@ -49,8 +49,8 @@ def at_the_start(
             for name, value in cookies.items()
         ]
     )
-    page.goto(service.url + reverse("wallet_identity", args=[errand.id]))
-    return page, errand
+    page.goto(service.url + reverse("wallet_identity", args=[redirect_task.id]))
+    return page, redirect_task
 
 
 def go_to_the_provider(page: Any) -> None:
@@ -59,15 +59,15 @@ def go_to_the_provider(page: Any) -> None:
 
 
 def test_the_back_button_at_the_provider_leads_to_a_link_that_still_works(
-    at_the_start: tuple[Any, Errand], running: OpenIDProvider
+    at_the_start: tuple[Any, RedirectTask], running: OpenIDProvider
 ) -> None:
-    page, errand = at_the_start
+    page, redirect_task = at_the_start
     running.play("never")
     go_to_the_provider(page)
     page.wait_for_url(f"{running.issuer}/**")
     running.play()
     page.go_back()
-    page.wait_for_url(f"**{reverse('wallet_identity', args=[errand.id])}")
+    page.wait_for_url(f"**{reverse('wallet_identity', args=[redirect_task.id])}")
     page.locator("a[href$='/identity/continue/']").click()
     page.wait_for_url("**/*?done")
     assert IdentityVerification.objects.get().state == "approved"

@@ -41,7 +41,7 @@ def check_with(memory: dict[str, object]) -> Check:
     base = "https://id.example/wallet/identity/"
     return Check(
         id=uuid.uuid4(),
-        errand_id=None,
+        redirect_task_id=None,
         email="nora@example.com",
         reference=REFERENCE,
         memory=memory,

@@ -41,7 +41,7 @@ from wallet.credential import credentials
 from wallet.credential.details import MEMBERS
 from wallet.identity import found, progress
 from wallet.identity.sweeping import sweep
-from wallet.models import Credential, Errand, Evidence, IdentityVerification, Wallet
+from wallet.models import Credential, Evidence, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.options import OptionError
 from wallet.providers.other_wallet.request_objects import query as our_query
@@ -54,13 +54,15 @@ OTHER_BROWSER = "c" * 43
 
 
 @pytest.fixture
-def nora_begins(settings: Any, client: Client, nora: Wallet, errand: Errand, sign_in: Any) -> str:
+def nora_begins(
+    settings: Any, client: Client, nora: Wallet, redirect_task: RedirectTask, sign_in: Any
+) -> str:
     """Nora has chosen this provider; the address of its page."""
     settings.IDENTITY_PROVIDERS = {"wallet": world().settings}
     sign_in(nora)
-    response = client.post(reverse("wallet_identity_start", args=[errand.id]))
+    response = client.post(reverse("wallet_identity_start", args=[redirect_task.id]))
     assert response.status_code == 303
-    assert response.url == reverse("wallet_identity_other_wallet", args=[errand.id])
+    assert response.url == reverse("wallet_identity_other_wallet", args=[redirect_task.id])
     return response.url
 
 
@@ -165,20 +167,24 @@ def test_a_link_never_settles_by_waiting(nora_begins: str, client: Client, asked
     assert (attempt().state, attempt().reason) == (State.CANCELLED, "other_browser")
 
 
-def test_a_return_long_after_the_answer_does_not_count(asked: Asked, errand: Errand, now: Any) -> None:
+def test_a_return_long_after_the_answer_does_not_count(
+    asked: Asked, redirect_task: RedirectTask, now: Any
+) -> None:
     back = urlsplit(send(OtherPersonsWallet().answer(asked)).json()["redirect_uri"])
     message = progress.Message(True, "GET", "", dict(parse_qsl(back.query)), {}, b"")
     late = now + RETURN_WITHIN + timedelta(seconds=5)
     with pytest.raises(progress.MessageRefusedError):
-        progress.receive("wallet", message, browser=errand.browser, now=late)
-    progress.receive("wallet", message, browser=errand.browser, now=now)
+        progress.receive("wallet", message, browser=redirect_task.browser, now=late)
+    progress.receive("wallet", message, browser=redirect_task.browser, now=now)
     assert attempt().state == State.APPROVED
 
 
 # --- Across devices ----------------------------------------------------------------------------------------
 
 
-def test_a_qr_code_verifies_without_a_way_back(client: Client, nora_begins: str, errand: Errand) -> None:
+def test_a_qr_code_verifies_without_a_way_back(
+    client: Client, nora_begins: str, redirect_task: RedirectTask
+) -> None:
     request = scanned(client, nora_begins)
     reply = send(OtherPersonsWallet().answer(request))
     assert (reply.status_code, reply.json()) == (200, {})
@@ -505,7 +511,7 @@ def test_a_huge_answer_is_refused(asked: Asked) -> None:
 
 @pytest.mark.parametrize("device", ["this", "other"])
 def test_a_person_who_stops_in_the_wallet_has_stopped(
-    client: Client, nora_begins: str, errand: Errand, device: str
+    client: Client, nora_begins: str, redirect_task: RedirectTask, device: str
 ) -> None:
     if device == "this":
         request = fetched(Client(), link_on(client.get(nora_begins)))
@@ -517,7 +523,7 @@ def test_a_person_who_stops_in_the_wallet_has_stopped(
     back = reply.json().get("redirect_uri", "")
     assert bool(back) == (device == "this")
     if back:
-        assert client.get(urlsplit(back).path).url == reverse("wallet_identity", args=[errand.id])
+        assert client.get(urlsplit(back).path).url == reverse("wallet_identity", args=[redirect_task.id])
 
 
 @pytest.mark.parametrize(
@@ -810,7 +816,7 @@ def test_the_certificate_may_name_the_host_instead(client: Client, nora_begins: 
 
 
 def test_with_a_certificate_that_has_ended_another_check_is_offered(
-    settings: Any, client: Client, nora: Wallet, errand: Errand, sign_in: Any
+    settings: Any, client: Client, nora: Wallet, redirect_task: RedirectTask, sign_in: Any
 ) -> None:
     ended = world().access_authority.certifies("This service", days=-1)
     files = {
@@ -819,7 +825,7 @@ def test_with_a_certificate_that_has_ended_another_check_is_offered(
     }
     settings.IDENTITY_PROVIDERS = {"wallet": {**world().settings, **files}}
     sign_in(nora)
-    assert client.post(reverse("wallet_identity_start", args=[errand.id])).status_code == 502
+    assert client.post(reverse("wallet_identity_start", args=[redirect_task.id])).status_code == 502
 
 
 def test_the_page_is_nobody_elses(client: Client, nora_begins: str, nora: Wallet) -> None:

@@ -13,7 +13,7 @@ from jwcrypto.jwk import JWK
 
 from tests.wallet.providers.other_wallet_play import link_on
 from tests.wallet.providers.pids import NORA_AS_IN_HER_PID, NORA_TYPES, Authority, world
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 
 pytestmark = [pytest.mark.node, pytest.mark.django_db(transaction=True)]
 NODE = Path(__file__).parents[2] / "node"
@@ -21,11 +21,13 @@ State = IdentityVerification.State
 
 
 @pytest.fixture
-def nora_begins(settings: Any, client: Client, nora: Wallet, errand: Errand, sign_in: Any) -> str:
+def nora_begins(
+    settings: Any, client: Client, nora: Wallet, redirect_task: RedirectTask, sign_in: Any
+) -> str:
     settings.BASE_URL = "https://localhost"  # as in the certificate; the wallet reaches it at the live server
     settings.IDENTITY_PROVIDERS = {"wallet": world().settings}
     sign_in(nora)
-    return client.post(reverse("wallet_identity_start", args=[errand.id])).url
+    return client.post(reverse("wallet_identity_start", args=[redirect_task.id])).url
 
 
 def wallet(

@@ -12,17 +12,19 @@ from tests.wallet.conftest import together
 from tests.wallet.providers.other_wallet_play import browser_of, link_on
 from tests.wallet.providers.pids import NORA_TYPES, OtherPersonsWallet, fetched, posted, world
 from tests.wallet.providers.plays import Call
-from wallet.models import Credential, Errand, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
 State = IdentityVerification.State
 
 
 @pytest.fixture
-def nora_begins(settings: Any, client: Client, nora: Wallet, errand: Errand, sign_in: Any) -> str:
+def nora_begins(
+    settings: Any, client: Client, nora: Wallet, redirect_task: RedirectTask, sign_in: Any
+) -> str:
     settings.IDENTITY_PROVIDERS = {"wallet": world().settings}
     sign_in(nora)
-    return client.post(reverse("wallet_identity_start", args=[errand.id])).url
+    return client.post(reverse("wallet_identity_start", args=[redirect_task.id])).url
 
 
 def send(call: Call) -> int:

@@ -14,7 +14,7 @@ from wallet.identity import attempts, progress, state_machine
 from wallet.identity.forgetting import FAILED_FOR, RETRY
 from wallet.identity.state_machine import State
 from wallet.identity.sweeping import IDLE, sweep
-from wallet.models import Credential, Errand, IdentityVerification, Wallet, WalletClosure
+from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet, WalletClosure
 
 pytestmark = pytest.mark.slow
 
@@ -104,10 +104,12 @@ def test_what_is_not_there_any_more_counts_as_erased(begun, play, now, end):
 def people_who_stopped(play, now, count):
     for number in range(count):
         wallet = Wallet.objects.create(email=f"person{number}@example.org", created_at=now)
-        errand = Errand.objects.create(email=wallet.email, created_at=now, expires_at=now)
-        verification = state_machine.create(wallet, errand, provider=NAME, now=now)
+        redirect_task = RedirectTask.objects.create(email=wallet.email, created_at=now, expires_at=now)
+        verification = state_machine.create(wallet, redirect_task, provider=NAME, now=now)
         progress.begin(verification, now=now)
-        IdentityVerification.objects.filter(id=verification.id).update(state=State.CANCELLED, errand=None)
+        IdentityVerification.objects.filter(id=verification.id).update(
+            state=State.CANCELLED, redirect_task=None
+        )
 
 
 def test_a_provider_in_trouble_is_left_alone_until_the_next_sweep(play, db, now):
@@ -172,10 +174,10 @@ def test_sweeps_at_once_erase_each_check_once(play, now):
 def test_an_erasure_that_meets_a_person_who_begins_again_leaves_their_new_data_to_be_erased(
     play,
     nora,
-    errand,
+    redirect_task,
     now,
 ):
-    verification = attempts.attempt(nora, errand, NAME, now=now)
+    verification = attempts.attempt(nora, redirect_task, NAME, now=now)
     play.person_ends(verification, progress.begin(verification, now=now), "failed")
     assert refreshed(verification, now).state == State.ERROR
     later = now + FAILED_FOR

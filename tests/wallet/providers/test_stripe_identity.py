@@ -94,8 +94,8 @@ def test_the_address_of_the_page_is_fetched_each_time_and_kept_nowhere(begun, pl
     assert "/start/" not in json.dumps(dict(progress.check_of(verification).memory))
 
 
-def test_a_start_whose_answer_was_lost_is_repeated_without_a_second_session(play, nora, errand, now):
-    verification = attempts.attempt(nora, errand, NAME, now=now)
+def test_a_start_whose_answer_was_lost_is_repeated_without_a_second_session(play, nora, redirect_task, now):
+    verification = attempts.attempt(nora, redirect_task, NAME, now=now)
     progress.begin(IdentityVerification.objects.get(), now=now)
     IdentityVerification.objects.update(state=State.CREATED, provider_reference="", sealed_memory=None)
     verification.refresh_from_db()
@@ -104,8 +104,8 @@ def test_a_start_whose_answer_was_lost_is_repeated_without_a_second_session(play
     assert play.server.made("POST") == 2
 
 
-def test_a_server_error_at_the_start_is_tried_once_more(play, nora, errand, now):
-    verification = attempts.attempt(nora, errand, NAME, now=now)
+def test_a_server_error_at_the_start_is_tried_once_more(play, nora, redirect_task, now):
+    verification = attempts.attempt(nora, redirect_task, NAME, now=now)
     with play.server.failing("500", times=1):
         progress.begin(verification, now=now)
     assert verification.state == State.STARTED
@@ -113,11 +113,11 @@ def test_a_server_error_at_the_start_is_tried_once_more(play, nora, errand, now)
 
 @pytest.mark.parametrize("change", [{"client_reference_id": "another attempt"}, {"livemode": True}])
 def test_a_new_session_has_to_be_of_this_attempt_and_of_this_mode(
-    play, nora, errand, now, monkeypatch, change
+    play, nora, redirect_task, now, monkeypatch, change
 ):
     create = play.server._create
     monkeypatch.setattr(play.server, "_create", lambda key, body: create(key, body) | change)
-    verification = attempts.attempt(nora, errand, NAME, now=now)
+    verification = attempts.attempt(nora, redirect_task, NAME, now=now)
     with pytest.raises(ProviderError):
         progress.begin(verification, now=now)
     assert verification.state == State.CREATED
@@ -525,8 +525,8 @@ def test_an_event_about_a_session_of_somebody_else_is_accepted_and_does_nothing(
 
 @pytest.mark.postgresql
 @pytest.mark.django_db(transaction=True)
-def test_starts_at_once_create_one_session(play, nora, errand, now):
-    attempts.attempt(nora, errand, NAME, now=now)
+def test_starts_at_once_create_one_session(play, nora, redirect_task, now):
+    attempts.attempt(nora, redirect_task, NAME, now=now)
 
     def begin(number: int) -> str:
         return progress.begin(IdentityVerification.objects.get(), now=now)

@@ -7,7 +7,7 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-from tests.wallet.browser_errands import make_errand
+from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.looking_at_pages import look
 from tests.wallet.providers.plays import send
 from tests.wallet.providers.stripe_play import NAME, StripePlay
@@ -30,9 +30,9 @@ def play(settings: Any, live_server: Any) -> Iterator[StripePlay]:
 def at_stripe(page: Any, play: StripePlay, live_server: Any, nora: Wallet, now: Any) -> Any:
     """Nora's browser, on Stripe's page."""
     home = reverse("wallet_signed_out")  # any page of ours
-    errand = make_errand(Client(), now=now, return_to=f"{home}?done", leave_to=f"{home}?left")
+    redirect_task = make_redirect_task(Client(), now=now, return_to=f"{home}?done", leave_to=f"{home}?left")
     let_in(page.context, nora, live_server)
-    page.goto(live_server.url + reverse("wallet_identity", args=[errand.id]))
+    page.goto(live_server.url + reverse("wallet_identity", args=[redirect_task.id]))
     page.get_by_role("button", name="Agree and begin").click()
     page.get_by_role("link", name="Go to the identity check").click()
     page.get_by_role("heading", name="Verify your identity").wait_for()

@@ -258,8 +258,8 @@ MUTANTS = (
     mutant(
         "answer: what was asked is kept",
         _ANSWERS,
-        "        parameters={},\n        sealed_transaction_data=None,\n        errand=None,\n",
-        "        errand=None,\n",
+        "        parameters={},\n        sealed_transaction_data=None,\n        redirect_task=None,\n",
+        "        redirect_task=None,\n",
         f"{_FLOW}::test_the_answer_erases_the_parameters",
     ),
     mutant(

@@ -15,7 +15,7 @@ MUTANTS = (
         f"{_TESTS}::test_a_challenge_is_gone_from_the_instant_at_which_it_expires",
     ),
     mutant(
-        "challenge: good for another errand or question",
+        "challenge: good for another redirect task or question",
         "wallet/passkeys/assertion.py",
         "bound_to=bound_to, subject=subject, expires_at__gt",
         "bound_to=bound_to, expires_at__gt",
@@ -26,7 +26,7 @@ MUTANTS = (
         "wallet/passkeys/assertion.py",
         "bound_to=bound_to, subject=subject, expires_at__gt",
         "subject=subject, expires_at__gt",
-        f"{_TESTS}::test_a_signature_for_another_browser_errand_or_purpose_signs_nobody_in",
+        f"{_TESTS}::test_a_signature_for_another_browser_redirect_task_or_purpose_signs_nobody_in",
     ),
     mutant(
         "passkey: signs in without user verification",
@@ -58,12 +58,12 @@ MUTANTS = (
         f"{_FACTOR}::test_a_passkey_of_another_wallet_grants_nothing",
     ),
     mutant(
-        "passkey: one of another wallet signs in on an errand",
+        "passkey: one of another wallet signs in on a redirect task",
         "wallet/passkeys/views.py",
-        "        if not errand.asks_address and passkey.wallet.email != errand.email:\n"
+        "        if not redirect_task.asks_address and passkey.wallet.email != redirect_task.email:\n"
         '            raise PasskeyError("other")\n',
         "",
-        f"{_TESTS}::test_a_passkey_of_another_wallet_does_not_sign_in_on_an_errand",
+        f"{_TESTS}::test_a_passkey_of_another_wallet_does_not_sign_in_on_a_redirect_task",
     ),
     mutant(
         "passkey: signs in to a suspended wallet",

@@ -115,7 +115,7 @@ def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     waiting = Recovery.objects.filter(old=wallet, state=Recovery.State.WAITING)
     waiting.update(state=Recovery.State.STOPPED, decided_by="sweep", reason="address changed", ended_at=now)
     known_browsers.forget_all(before, until=now)
-    LoginCode.objects.filter(errand__email=before).delete()
+    LoginCode.objects.filter(redirect_task__email=before).delete()
     LoginLink.objects.filter(email=before).delete()
 
 

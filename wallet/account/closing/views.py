@@ -12,12 +12,12 @@ from django.views.decorators.http import require_http_methods, require_POST
 from infra import browser
 from infra.limits import Limit, LimitReachedError
 from infra.operations import WrongStateError
-from wallet import errands
+from wallet import redirect_tasks
 from wallet.account import fresh
 from wallet.account.closing import closures
 from wallet.decorators import for_signed_in, see_other, show_to
-from wallet.errands import ErrandGoneError
 from wallet.models import HolderSession
+from wallet.redirect_tasks import RedirectTaskGoneError
 
 # Each makes an e-mail and a row that stays.
 CLOSINGS = Limit.from_settings("closings-per-wallet")
@@ -57,7 +57,7 @@ def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRes
 
 def _onwards(request: HttpRequest) -> str:
     """Back to what the person was about to share, if they came from there."""
-    with suppress(ErrandGoneError, ValueError):
-        errand_id = UUID(request.POST.get("errand", ""))
-        return errands.recall(errand_id, browser.digest(request), timezone.now()).return_to
+    with suppress(RedirectTaskGoneError, ValueError):
+        redirect_task_id = UUID(request.POST.get("redirect_task", ""))
+        return redirect_tasks.recall(redirect_task_id, browser.digest(request), timezone.now()).return_to
     return "wallet_security"

@@ -17,7 +17,7 @@ from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet.account.recovery import recoveries, stopping
 from wallet.account.recovery.recoveries import RecoveryOverError
-from wallet.decorators import for_signed_in, on_own_errand, see_other, show_to
+from wallet.decorators import for_signed_in, on_own_redirect_task, see_other, show_to
 from wallet.models import HolderSession, Recovery
 from wallet.sign_in import allowances, sessions
 from wallet.sign_in.forms import EmailForm
@@ -35,15 +35,15 @@ def begin(request: HttpRequest) -> HttpResponse:
         return _page(request, "begin", form=form, status=422 if form.is_bound else 200)
     email, digest, client = form.cleaned_data["email"], browser.digest(request), browser.address(request)
     try:
-        allowances.count_errand(email, browser=digest, client=client, now=now)
+        allowances.count_redirect_task(email, browser=digest, client=client, now=now)
     except LimitReachedError as limit:
         form.add_error(None, _("This was tried too often. Please wait and try again."))
         page = _page(request, "begin", form=form, retry_at=limit.retry_at, status=429)
         return again_after(limit.retry_after(now), page)
-    return on_own_errand(
+    return on_own_redirect_task(
         request,
         email,
-        lambda errand: see_other("wallet_sign_in", errand.id),
+        lambda redirect_task: see_other("wallet_sign_in", redirect_task.id),
         return_to="wallet_recovery_ask",
         leave_to="wallet_recovery",
         now=now,
@@ -115,10 +115,10 @@ def stop(request: HttpRequest, secret: str) -> HttpResponse:
 
 
 def _to_the_check(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
-    return on_own_errand(
+    return on_own_redirect_task(
         request,
         session.wallet.email,
-        lambda errand: see_other("wallet_identity", errand.id),
+        lambda redirect_task: see_other("wallet_identity", redirect_task.id),
         return_to="wallet_recovery_state",
         leave_to="wallet_recovery_state",
         renewal=True,

@@ -187,7 +187,7 @@ class OtherWallet(Provider):
 
 
 def _page(check: Check) -> str:
-    return reverse("wallet_identity_other_wallet", args=[check.errand_id])
+    return reverse("wallet_identity_other_wallet", args=[check.redirect_task_id])
 
 
 def _sent(message: Message) -> Mapping[str, str]:

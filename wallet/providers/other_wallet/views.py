@@ -19,7 +19,7 @@ from wallet.identity.day_field import BirthDateField, BirthDateInput
 from wallet.identity.forms import NO_DAY, text_field
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Errand, IdentityVerification, Wallet
+from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.providers.contract import ProviderError
 from wallet.providers.in_person import qr_code
 from wallet.providers.other_wallet.provider import OtherWallet
@@ -55,14 +55,14 @@ State = IdentityVerification.State
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_holder
-def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) -> HttpResponse:
+def page(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, now: datetime) -> HttpResponse:
     """What the person can do now; a click begins a request for this device or for another one."""
     verification, provider = pages.latest_with(wallet, OtherWallet)
     if verification.state == State.STARTED:
-        attempts.for_errand(verification, errand)
+        attempts.for_redirect_task(verification, redirect_task)
         progress.refresh(verification, now=now)
     if verification.state != State.STARTED:
-        return see_other("wallet_identity", errand.id)
+        return see_other("wallet_identity", redirect_task.id)
     form = AboutYouForm(request.POST if request.POST.get("device") == "other" else None)
     facts: dict[str, Any] = {"provider": provider, "form": form}
     if request.method == "POST" and (start := _chosen(provider, form, request.POST.get("device", ""))):
@@ -70,10 +70,10 @@ def page(request: HttpRequest, errand: Errand, wallet: Wallet, now: datetime) ->
             with suppress(ForbiddenMoveError):  # something came in: the page shows it
                 progress.go_on(verification, now=now, start=start)
         except ProviderError as error:
-            return pages.failed(request, errand, wallet, error, **facts, providers={})
-        return see_other("wallet_identity_other_wallet", errand.id)
+            return pages.failed(request, redirect_task, wallet, error, **facts, providers={})
+        return see_other("wallet_identity_other_wallet", redirect_task.id)
     facts |= _shown(verification, provider, form, now)
-    return pages.show(request, "other_wallet", errand, wallet, **facts)
+    return pages.show(request, "other_wallet", redirect_task, wallet, **facts)
 
 
 def _chosen(provider: OtherWallet, form: AboutYouForm, device: str) -> Start | None:
