@@ -13,9 +13,9 @@ from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Histo
 from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
-from config.counts.counting import BOUNDS, FAMILIES, Histogram, totals
 from config.health import readiness
 from config.middleware import REFUSED_WRITES
+from infra.counts.counting import BOUNDS, FAMILIES, Histogram, totals
 from infra.database.diagnosis import lag_metric
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away

@@ -18,8 +18,8 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
-from config.counts.counting import Counter, Histogram
 from infra import content_policy, languages, log_context
+from infra.counts.counting import Counter, Histogram
 from infra.served import ServedRequest, noting
 from presentation.machine_errors import is_marked
 from wallet.identity.arriving_bodies import expect_no_body

@@ -9,11 +9,11 @@ from django.core.management.base import BaseCommand, CommandError, no_translatio
 from prometheus_client.core import Metric
 
 from config import alert_rules, limits
-from config.counts.counting import FAMILIES
 from config.metrics import REGISTRY
 from infra import retention, runs
 from infra.alarms.alarm import SEVERITIES, State
 from infra.alarms.table import ALARMS
+from infra.counts.counting import FAMILIES
 from infra.gauges import LABELS
 from infra.moments import in_words
 from presentation.jobs import DUE

@@ -10,9 +10,9 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from config.counts import counting
 from consent import decisions
 from consent.models import Consent
+from infra.counts import counting
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import UNAUTHENTICATED
 from tests.people import ALICE, BOB, NORA

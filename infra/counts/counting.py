@@ -10,7 +10,7 @@ from threading import Lock
 import structlog
 from django.conf import settings
 
-from config.counts.slots import Series, Slot, in_folder
+from infra.counts.slots import Series, Slot, in_folder
 
 log = structlog.get_logger(__name__)
 

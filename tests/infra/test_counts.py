@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given, strategies
 
-from config.counts import counting, slots
-from config.counts.counting import BOUNDS, Counter, Histogram
-from config.counts.slots import ROOM, Series, Slot
+from infra.counts import counting, slots
+from infra.counts.counting import BOUNDS, Counter, Histogram
+from infra.counts.slots import ROOM, Series, Slot
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -163,7 +163,7 @@ def test_a_folder_that_cannot_be_written_to_fails_no_request(settings: Any, tmp_
 FULL = """
 import resource, signal
 from pathlib import Path
-from config.counts.slots import Series, Slot
+from infra.counts.slots import Series, Slot
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
 folder = Path({folder!r})
 slot = Slot(folder)
