@@ -14,12 +14,12 @@ from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from config.health import readiness
-from config.middleware import REFUSED_WRITES
-from infra.counts.counting import BOUNDS, FAMILIES, Histogram, totals
+from config.middleware import DURATIONS
+from infra.counts.counting import BOUNDS, Family, Histogram, totals
 from infra.database.diagnosis import lag_metric
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
-from infra.database.refused_writes import REASONS
+from infra.database.refused_writes import REASONS, REFUSED_WRITES
 from infra.doctor import doctor_metrics
 from infra.gauges import gauges
 from infra.mail.metrics import email_metrics
@@ -28,17 +28,22 @@ from keys.metrics import key_metrics
 from presentation.machine_errors import for_machines
 from presentation.metrics import abuse_metrics, clearing_metrics, job_metrics, webhook_metrics
 from presentation.relying_parties.authentication.client_secrets import secret_metrics
+from presentation.requests.counters import ANSWERED, ASKED, RECEIVED
 from wallet.metrics import identity_metrics
+from wallet.sign_in.views import SIGN_INS
 
 _BUCKETS = [*map(str, BOUNDS), "+Inf"]
 
 
 class CountCollector(Collector):
-    """All families of `counting`, with the sums over all processes that share the folder."""
+    """The counters and histograms, with the sums over all processes that share the folder."""
+
+    def __init__(self, *families: Family) -> None:
+        self._families = families
 
     def collect(self) -> Iterator[Metric]:
         found = totals()
-        for family in FAMILIES.values():
+        for family in self._families:
             rows = [(labels, numbers) for (name, labels), numbers in found.items() if name == family.name]
             if isinstance(family, Histogram):
                 histogram = HistogramMetricFamily(family.name, family.text, labels=family.labels)
@@ -81,7 +86,7 @@ class ReadinessCollector(Collector):
 
 
 REGISTRY = CollectorRegistry()  # without metrics of the process, which differ between workers
-REGISTRY.register(CountCollector())
+REGISTRY.register(CountCollector(DURATIONS, RECEIVED, SIGN_INS, ASKED, ANSWERED, REFUSED_WRITES))
 REGISTRY.register(ReadinessCollector())
 REGISTRY.register(
     DatabaseCollector(

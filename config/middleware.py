@@ -19,7 +19,8 @@ from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
 from infra import content_policy, languages, log_context
-from infra.counts.counting import Counter, Histogram
+from infra.counts.counting import Histogram
+from infra.database import refused_writes
 from infra.served import ServedRequest, noting
 from presentation.machine_errors import is_marked
 from wallet.identity.arriving_bodies import expect_no_body
@@ -70,13 +71,14 @@ class EveryRequest:
         language = _language(request)
         noting(request, ServedRequest).page_language = language
         activate(language or settings.LANGUAGE_CODE)
+        refused_writes.begin_request()
         try:
             response = self.get_response(request)
             response.headers["X-Request-ID"] = request_id
             self._add_headers(request, response)
             _name_language(response, language)
             match, seconds = request.resolver_match, perf_counter() - started
-            _count(request, response.status_code, seconds, facts)
+            _observe_duration(request, response.status_code, seconds)
             line = log.debug if request.path_info in MONITORING else log.info  # probes come every few seconds
             line(
                 "request",
@@ -88,6 +90,7 @@ class EveryRequest:
             return response
         finally:
             deactivate()
+            refused_writes.end_request()
             log_context.end()
 
     def process_view(self, request: HttpRequest, view: Any, *arguments: Any) -> None:
@@ -186,35 +189,14 @@ def _language(request: HttpRequest) -> str:
     return "" if english else languages.of_request(request)
 
 
-def _count(request: HttpRequest, status: int, seconds: float, facts: dict[str, Any]) -> None:
-    """Counts a request and its outcome, which the facts of its line in the log say.
-
-    Labels are names that we gave: routes, client ids of registered relying parties, kinds of outcomes.
-    """
+def _observe_duration(request: HttpRequest, status: int, seconds: float) -> None:
+    """Adds a request to the histogram. Its labels are names that we gave, and never come from the request."""
     match, method = request.resolver_match, request.method
     if match is not None:
         route = ADMIN[1:-1] if match.namespaces else match.url_name or match.route
     else:
         route = "static" if request.path_info.startswith(settings.STATIC_URL) else "none"
     DURATIONS.observe(seconds, route, method if method in _METHODS else "other", status)
-    if "first_step" in facts:
-        party, step = facts.get("client_id", ""), facts["first_step"]
-        RECEIVED.add(party, step)
-        if step == "consent":
-            ASKED.add(party)
-    if "asked" in facts:
-        ASKED.add(facts["client_id"])
-    if "signed_in" in facts:
-        SIGN_INS.add(facts["signed_in"])
-    if "outcome" in facts:
-        ANSWERED.add(facts["client_id"], _outcome(facts))
-    if "refused_write" in facts:
-        REFUSED_WRITES.add(facts["refused_write"])
-
-
-def _outcome(facts: dict[str, Any]) -> str:
-    """A limit that refuses a request is not our fault, although the relying party gets an error code."""
-    return TOO_MANY if "limited" in facts else facts.get("error", "shared")
 
 
 def _name_language(response: HttpResponse, language: str) -> None:
@@ -226,32 +208,9 @@ def _name_language(response: HttpResponse, language: str) -> None:
             patch_vary_headers(response, ("Accept-Language", "Cookie"))
 
 
-TOO_MANY = "too_many_requests"
-_PARTIES = {"relying_party": 50}  # how many relying parties are counted under their client id
-
 DURATIONS = Histogram(
     "http_request_duration_seconds",
     "HTTP requests and how long they take, by the name of the route (config/urls.py); `admin` is the whole "
     "admin, `static` files, `none` what matches no route. The rate of the sum is the number of busy threads.",
     *("route", "method", "status"),
 )
-RECEIVED = Counter(
-    "authorization_requests",
-    "Authorization requests, by the first step that they need: sign_in, enroll (verify the identity), "
-    "consent, unavailable; or refused with an error, or untrusted, which only a page says. The first 50 "
-    "relying parties are named, all others are `other`.",
-    *("relying_party", "step"),
-    bounded=_PARTIES,
-)
-SIGN_INS = Counter("sign_ins", "Sign-ins of holders, for a request or to look at the wallet.", "purpose")
-ASKED = Counter(
-    "consent_questions", "Holders who were asked for their consent.", "relying_party", bounded=_PARTIES
-)
-ANSWERED = Counter(
-    "authorization_answers",
-    "Answers to authorization requests: shared, the error that was sent, or too_many_requests if a limit "
-    "refused the request.",
-    *("relying_party", "outcome"),
-    bounded=_PARTIES,
-)
-REFUSED_WRITES = Counter("database_refused_writes", "Requests whose write the database refused.", "reason")

@@ -61,7 +61,7 @@ def receive_request(context: AuthorizeContext) -> None:
 def identify_client(context: AuthorizeContext) -> None:
     """Finds the relying party and its return address, which are proven from here on."""
     context.client = identify(context.carried, context.rows)
-    context.client.relying_party.named_in_log()
+    context.client_id = context.client.relying_party.named_in_log().client_id
 
 
 def answer_head(context: AuthorizeContext) -> HttpResponse | None:

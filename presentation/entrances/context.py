@@ -47,6 +47,7 @@ class AuthorizeContext(Context):
     carried: CarriedRequest = field(init=False)  # receive_request
     rows: RequestRows = field(init=False)  # receive_request
     client: Client = field(init=False)  # identify_client
+    client_id: str = ""  # identify_client
     continues: bool = False  # begin_interaction
 
 

@@ -10,7 +10,7 @@ from presentation import error_pages
 from presentation.entrances.context import Context
 from presentation.entrances.sending import send
 from presentation.errors import AccessDeniedError
-from presentation.requests import answers, interactions
+from presentation.requests import answers, counters, interactions
 from presentation.requests.next_step import Step, next_step, prepare
 from wallet.decorators import NOT_ME
 from wallet.sign_in import sessions
@@ -64,9 +64,12 @@ def insert_rows(context: Context) -> HttpResponse | None:
         return on_to(interactions.path_of(opened.row))
     client_id = opened.relying_party.client_id
     if opened.is_new:
+        counters.count_request(client_id, following.step)
         log_context.bind(first_step=following.step, client_id=client_id)
     elif opened.row.consent_id != asked_before:
         log_context.bind(asked=True, client_id=client_id)
+    if opened.row.consent_id != asked_before:
+        counters.count_question(client_id)
     return None
 
 

@@ -21,7 +21,7 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import RelyingParty
-from presentation.requests import interactions
+from presentation.requests import counters, interactions
 from presentation.requests.client import Client
 from presentation.requests.delivery import posting
 from presentation.requests.interactions import InteractionGoneError
@@ -42,16 +42,19 @@ def at_authorize(context: AuthorizeContext, refusal: Exception) -> HttpResponse:
             return at_interaction(context, refusal)
         case AuthorizationError() if context.is_personal:
             _note(context.request, context.client.relying_party, refusal)
+            counters.count_error(context.client_id, refusal.error)
             return error_pages.our_fault(context.request, context.client, refusal)
         case AuthorizationError():
             return _refuse_at_once(context.request, context.client, refusal)
         case LimitReachedError():
             error = TemporarilyUnavailableError()
             _note(context.request, context.client.relying_party, error)
+            counters.count_error(context.client_id, counters.TOO_MANY)
             log_context.bind(limited=True)
             wait = refusal.retry_after(context.now)
             return error_pages.too_many(context.request, context.client, error, wait)
         case UntrustedRequestError():
+            counters.count_request(context.client_id, counters.UNTRUSTED)
             log_context.bind(first_step="untrusted")
             return error_pages.untrusted(context.request, refusal)
         case InteractionGoneError():
@@ -112,6 +115,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     """Sends the relying party the error of a request that cannot be met in any browser, or by our fault."""
     party, address = client.relying_party, client.return_address
     _note(request, party, error)
+    counters.count_error(party.client_id, error.error)
     answer = wire_format_of(party).error(error)
     if not address.posted:
         return redirect_to(address.with_answer(answer))
@@ -130,6 +134,10 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
 
 
 def _note(request: HttpRequest, party: RelyingParty, error: AuthorizationError) -> None:
-    """For the developer, and, without the description, for the log."""
+    """Notes the refusal of a new request for its developer, in the metrics and in the log.
+
+    The log gets no description of the error.
+    """
     noting(request, error_pages.RefusedRequest).refused_with = error
+    counters.count_request(party.client_id, counters.REFUSED)
     log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)

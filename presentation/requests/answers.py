@@ -5,7 +5,7 @@ interaction is closed, by a statement each. On PostgreSQL, where a request needs
 `answer_at_once` makes the presentation first, for an index that was free, and then `fast_path.write_answer`
 does all three in one statement. If that cannot be, or another request was first, it goes on step by step.
 
-The line of the request in the log says what came of it (`config.middleware.EveryRequest`).
+Both count what came of the request, and add it to the line of the request in the log.
 """
 
 from collections.abc import Collection, Sequence
@@ -34,6 +34,7 @@ from presentation.errors import (
 from presentation.fast_path.reading import StatusIndex
 from presentation.fast_path.writing import write_answer
 from presentation.models import Interaction
+from presentation.requests import counters
 from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
 from presentation.requests.delivery import deliveries
@@ -105,6 +106,7 @@ def answer(
     except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error
+    counters.count_shared(party.client_id)
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return answer.parameters
 
@@ -144,6 +146,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         answer = wire_format_of(opened.relying_party).error(error)
         if address.posted:
             deliveries.keep(row, address, answer, now=now)
+    counters.count_error(opened.relying_party.client_id, error.error)
     log_context.bind(
         outcome="refused",
         interaction=str(row.id),
@@ -297,5 +300,6 @@ def answer_at_once(
         return None
     if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):
         return None
+    counters.count_shared(party.client_id)
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return answer.parameters

@@ -15,6 +15,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from infra import browser, log_context
 from infra.again import again_after
+from infra.counts.counting import Counter
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import redirect_tasks
@@ -28,6 +29,7 @@ from wallet.sign_in.codes import wrong_code
 from wallet.sign_in.forms import CodeForm, EmailForm
 
 HOME = "wallet_home"  # the page after a sign-in that no relying party requested
+SIGN_INS = Counter("sign_ins", "Sign-ins of holders, for a request or to look at the wallet.", "purpose")
 
 
 @never_cache
@@ -249,6 +251,8 @@ def signed_in(
     """
     response = see_other(redirect_task.return_to)
     sessions.start(request, response, wallet, by_passkey=by_passkey, now=now)
-    log_context.bind(signed_in="request" if redirect_task.on_behalf_of else "wallet")
+    purpose = "request" if redirect_task.on_behalf_of else "wallet"
+    SIGN_INS.add(purpose)
+    log_context.bind(signed_in=purpose)
     known_browsers.tell_of_new_browser(request, wallet, known=known, now=now)
     return response
