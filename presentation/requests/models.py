@@ -101,7 +101,7 @@ class Interaction(KeepsParameters, NumberedRow):
         on_delete=models.SET_NULL,
         db_index=False,
         editable=False,
-        db_column="redirect_task_id",
+        db_column="errand_id",
     )
     outcome = models.CharField(
         max_length=5, choices=Outcome, default=Outcome.NONE, blank=True, editable=False

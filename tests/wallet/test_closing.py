@@ -288,9 +288,9 @@ def test_who_came_to_share_keeps_the_wallet_and_goes_on_there(
     assert held.endswith("/identity/")
     assert "Your wallet will be closed" in page
     assert "Return to Acme Bank" in page
-    redirect_task = re.search(r'name="redirect task" value="([0-9a-f-]+)"', page)
+    redirect_task = re.search(r'name="errand" value="([0-9a-f-]+)"', page)
     assert redirect_task is not None
-    onwards = holder.post(KEEP, {"redirect_task": redirect_task[1]}).headers["Location"]
+    onwards = holder.post(KEEP, {"errand": redirect_task[1]}).headers["Location"]
     assert holder.get(onwards).headers["Location"].startswith("/consent/")
 
 
@@ -302,8 +302,8 @@ def test_a_redirect_task_that_is_not_of_this_browser_leads_nowhere(
 ) -> None:
     holder.post(CLOSE)
 
-    assert holder.post(KEEP, {"redirect_task": redirect_task}).headers["Location"] == "/wallet/security/"
-    assert Client().post(KEEP, {"redirect_task": redirect_task}).headers["Location"] == "/wallet/sign-in/"
+    assert holder.post(KEEP, {"errand": redirect_task}).headers["Location"] == "/wallet/security/"
+    assert Client().post(KEEP, {"errand": redirect_task}).headers["Location"] == "/wallet/sign-in/"
 
 
 def test_a_check_that_is_approved_meanwhile_gives_no_identity(alice: Wallet, now: datetime) -> None:

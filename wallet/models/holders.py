@@ -126,7 +126,7 @@ class LoginCode(InternalRow):
         on_delete=models.CASCADE,
         related_name="code",
         editable=False,
-        db_column="redirect_task_id",
+        db_column="errand_id",
     )
     digest = models.CharField(max_length=64, editable=False)
     tries_left = models.PositiveSmallIntegerField(editable=False)

@@ -57,7 +57,7 @@ class IdentityVerification(NumberedRow):
         on_delete=models.SET_NULL,
         related_name="+",
         editable=False,
-        db_column="redirect_task_id",
+        db_column="errand_id",
     )
     # For the e-mail about the outcome: the application for which it is, and `RedirectTask.begin_again`.
     came_from = models.CharField(max_length=100, default="", db_default="", editable=False)
