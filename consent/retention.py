@@ -9,8 +9,8 @@ from django.utils.translation import ngettext
 
 from consent import decisions
 from consent.models import Consent, Report
-from infra.moments import years_before
-from infra.retention import Clearing, Due, ForPeople, expired, pages, table
+from infra.moments import in_words, years_before
+from infra.retention import Clearing, Due, ForPeople, Kept, expired, pages
 
 UNANSWERED_KEPT = timedelta(days=1)  # after the question expired
 REPORTS_KEPT = timedelta(days=365)
@@ -38,31 +38,6 @@ _RECEIPT = ForPeople(
     _("So that you and we have in writing what you agreed to."),
     _("For ever. When you close your wallet, we remove that it was you."),
 )
-PEOPLE = {
-    "consent record: who asked, names of claims, hash of the request, the answer": _RECEIPT,
-    "consent record: type, title and hash of each transaction": _RECEIPT,
-    "consent record: whether an e-mail about the answer is to be sent": ForPeople(
-        _("That an e-mail about what you shared is still to be sent, if you want these e-mails"),
-        _("You asked us to send them."),
-        _("Until the e-mail is sent, a day at most"),
-    ),
-    "question that nobody answered": ForPeople(
-        _("Requests that you did not answer"),
-        _("You may come back to the page."),
-        _("A day after the request ended"),
-    ),
-    "consent record: what the holder was shown of each transaction (amounts, accounts, payer, payee, "
-    "reference, device)": ForPeople(
-        _("What you were shown of each payment: amounts, accounts, payer, payee, device. Encrypted."),
-        _("Your receipts show it."),
-        _transactions_kept,
-    ),
-    "report about a requester: the reason, and what the holder wrote": ForPeople(
-        _("What you reported about an application: the reason and your words, encrypted. Not who you are."),
-        _("We look into it."),
-        _("A year"),
-    ),
-}
 
 
 def erase_transactions(*, now: datetime, batch: int) -> int:
@@ -86,41 +61,116 @@ def old_transactions(now: datetime) -> list[Due]:
 
 # A question to which another table refers is kept until the reference is gone.
 _UNREFERENCED = Q(**{f"{relation.name}__isnull": True for relation in Consent._meta.related_objects})
-ENTRIES = table(
-    """
-consent.Consent: requester_id requester requester_sought claims optional_claims switched_on told
-    request_hash return_to decision | consent record: who asked, names of claims, hash of the request, the
-    answer | in clear; never a claim’s value | it is what you and the holder have in writing | for ever;
-    without the holder once the wallet is closed
-consent.Consent: email_due | consent record: whether an e-mail about the answer is to be sent | in clear |
-    holders who switched these e-mails on get one for each answer | until it was sent, {email_kept} at most
-consent.Consent: transactions | consent record: type, title and hash of each transaction | in clear | to
-    tell which transaction a record is about | for ever
-consent.Consent: requester_id requester requester_sought claims optional_claims told request_hash
-    return_to transactions |
-    question that nobody answered | as a consent record | the person may come back to the page |
-    {unanswered_kept} after it expired | questions
-consent.Consent: sealed_transactions | consent record: what the holder was shown of each transaction
-    (amounts, accounts, payer, payee, reference, device) | sealed | receipts show it; afterwards they and
-    the admin say that it was erased, and when | {years} calendar years after the question; until the wallet
-    is closed unless `TRANSACTION_LEGAL_HOLD` is set | transactions
-consent.Report: requester_id reason sealed_text | report about a requester: the reason, and what the holder
-    wrote | the text sealed; nothing leads to the holder | operators look into it | {reports_kept} | reports
-""",
-    periods={
-        "email_kept": decisions.EMAIL_DUE_FOR,
-        "unanswered_kept": UNANSWERED_KEPT,
-        "years": "TRANSACTION_RETENTION_YEARS",
-        "reports_kept": REPORTS_KEPT,
-    },
-    clear={
-        "questions": expired(
+
+ENTRIES = (
+    Kept(
+        "consent.Consent",
+        columns=(
+            "requester_id",
+            "requester",
+            "requester_sought",
+            "claims",
+            "optional_claims",
+            "switched_on",
+            "told",
+            "request_hash",
+            "return_to",
+            "decision",
+        ),
+        what="consent record: who asked, names of claims, hash of the request, the answer",
+        how="in clear; never a claim’s value",
+        why="it is what you and the holder have in writing",
+        how_long="for ever; without the holder once the wallet is closed",
+        people=_RECEIPT,
+    ),
+    Kept(
+        "consent.Consent",
+        columns=("email_due",),
+        what="consent record: whether an e-mail about the answer is to be sent",
+        how="in clear",
+        why="holders who switched these e-mails on get one for each answer",
+        how_long=f"until it was sent, {in_words(decisions.EMAIL_DUE_FOR)} at most",
+        people=ForPeople(
+            _("That an e-mail about what you shared is still to be sent, if you want these e-mails"),
+            _("You asked us to send them."),
+            _("Until the e-mail is sent, a day at most"),
+        ),
+    ),
+    Kept(
+        "consent.Consent",
+        columns=("transactions",),
+        what="consent record: type, title and hash of each transaction",
+        how="in clear",
+        why="to tell which transaction a record is about",
+        how_long="for ever",
+        people=_RECEIPT,
+    ),
+    Kept(
+        "consent.Consent",
+        columns=(
+            "requester_id",
+            "requester",
+            "requester_sought",
+            "claims",
+            "optional_claims",
+            "told",
+            "request_hash",
+            "return_to",
+            "transactions",
+        ),
+        what="question that nobody answered",
+        how="as a consent record",
+        why="the person may come back to the page",
+        how_long=f"{in_words(UNANSWERED_KEPT)} after it expired",
+        cleared_as="questions",
+        clear=expired(
             Consent.objects.filter(decision=Consent.Decision.ASKED),
             kept=UNANSWERED_KEPT,
             where=_UNREFERENCED,
         ),
-        "transactions": Clearing(erase_transactions, old_transactions),
-        "reports": expired(Report.objects.all(), kept=REPORTS_KEPT, by="reported_at"),
-    },
-    people=PEOPLE,
+        people=ForPeople(
+            _("Requests that you did not answer"),
+            _("You may come back to the page."),
+            _("A day after the request ended"),
+        ),
+    ),
+    Kept(
+        "consent.Consent",
+        columns=("sealed_transactions",),
+        what=(
+            "consent record: what the holder was shown of each transaction (amounts, accounts, payer, "
+            "payee, reference, device)"
+        ),
+        how="sealed",
+        why="receipts show it; afterwards they and the admin say that it was erased, and when",
+        how_long=(
+            "`TRANSACTION_RETENTION_YEARS` calendar years after the question; until the wallet is closed "
+            "unless `TRANSACTION_LEGAL_HOLD` is set"
+        ),
+        cleared_as="transactions",
+        clear=Clearing(erase_transactions, old_transactions),
+        people=ForPeople(
+            _("What you were shown of each payment: amounts, accounts, payer, payee, device. Encrypted."),
+            _("Your receipts show it."),
+            _transactions_kept,
+        ),
+    ),
+    Kept(
+        "consent.Report",
+        columns=("requester_id", "reason", "sealed_text"),
+        what="report about a requester: the reason, and what the holder wrote",
+        how="the text sealed; nothing leads to the holder",
+        why="operators look into it",
+        how_long=in_words(REPORTS_KEPT),
+        cleared_as="reports",
+        clear=expired(Report.objects.all(), kept=REPORTS_KEPT, by="reported_at"),
+        people=ForPeople(
+            _(
+                "What you reported about an application: the reason and your words, encrypted. Not who you "
+                "are."
+            ),
+            _("We look into it."),
+            _("A year"),
+        ),
+    ),
 )

@@ -4,8 +4,7 @@ Each app lists its data in a module `retention`. `manage.py clear_expired` runs 
 and `manage.py reference` writes them into docs/reference.md. A test searches for columns without an entry.
 """
 
-import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -92,9 +91,10 @@ class Clearing:
 
 @dataclass(frozen=True)
 class Kept:
-    """One kind of data.
+    """One kind of data: the columns of a model, and what docs/reference.md and holders read about them.
 
-    people: None for data about operators, relying parties and developers, and for data about nobody.
+    cleared_as: the name of `clear` in metrics and messages. people: None for data about operators, relying
+    parties and developers, and for data about nobody.
 
     Data without `clear` is deleted with the rows of another entry, emptied by the code that uses it, or kept
     for ever, as `how_long` says.
@@ -128,35 +128,6 @@ def for_people() -> dict[ForPeople, str]:
         if entry.people:
             found.setdefault(entry.people, entry.model)
     return found
-
-
-def table(
-    text: str,
-    *,
-    periods: Mapping[str, timedelta | str] | None = None,
-    clear: Mapping[str, Clearing] | None = None,
-    people: Mapping[str, ForPeople] | None = None,
-) -> tuple[Kept, ...]:
-    """The entries of an app, one per line of the text; indented lines continue an entry. The cells:
-
-        model: columns | what | how | why | how long | name in `clear`, if something clears it
-
-    In "how long", `{name}` is replaced by the period of that name: a duration, or the name of a setting.
-    people: what holders read, by the "what" of the entry. Raises ValueError when no entry uses a function of
-    `clear` or words of `people`.
-    """
-    words = {name: _period(period) for name, period in (periods or {}).items()}
-    unused, unread, found = dict(clear or {}), dict(people or {}), []
-    for line in re.sub(r"\s*\n\s+", " ", text).strip().splitlines():
-        place, what, how, why, how_long, *named = re.split(r"\s*\|\s*", line)
-        model, columns = place.split(": ")
-        does = unused.pop(named[0]) if named else None
-        cells = (what, how, why, how_long.format(**words))
-        read = unread.pop(what, None)
-        found.append(Kept(model, tuple(columns.split()), *cells, "".join(named), does, read))
-    if unused or unread:
-        raise ValueError(f"No entry names {sorted([*unused, *unread])}.")
-    return tuple(found)
 
 
 def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]]:
@@ -244,57 +215,98 @@ def overdue(*, now: datetime) -> dict[str, timedelta]:
         }
 
 
-def _period(period: timedelta | str) -> str:
-    return f"`{period}`" if isinstance(period, str) else in_words(period)
-
-
-ENTRIES = table(
-    """
-infra.Allowance: key | what was done how often, by whom | a keyed digest | to limit it | until the window
-    ends | allowances
-infra.OutgoingEmail: sealed_letter | e-mail that is to be sent: recipient, subject and text | sealed | to send
-    it | until it was sent or is dropped; until it is too late to send it, {tried} at most | late e-mails
-infra.OutgoingEmail: purpose recipient reason | e-mail: what it was about, whether and when it was sent, a
-    digest of the address | a keyed digest, the rest in clear | to find out why an e-mail did not arrive |
-    {kept} after it was sent or given up | e-mails
-infra.AuditLine: text hash action about | audit record: what each operator did or looked at, when and why |
-    in clear; internal IDs, and the reason that the operator typed, without e-mail addresses | to account for
-    what operators did and saw | for ever
-infra.SecondFactor: sealed_secret enrolment | operator’s second factor | the secret sealed, the rest in
-    clear | operators sign in with it | as long as the account, or until a superuser resets it
-infra.RecoveryCode: digest | operator’s recovery code | a digest | to sign in once without the app | until
-    it is used
-infra.OperatorPasskey: name credential_id public_key sign_count transports backed_up last_used_at | operator’s
-    passkey | in clear | operators sign in with it | until they remove it, or the second factor is reset
-""",
-    periods={"tried": outbox.SENT_FOR, "kept": outbox.KEPT},
-    clear={
-        "allowances": expired(Allowance.objects.all()),
-        "late e-mails": Clearing(queue.end_expired),
-        "e-mails": expired(
-            OutgoingEmail.objects.filter(ended_at__isnull=False), kept=outbox.KEPT, by="ended_at"
-        ),
-    },
-    people={
-        "e-mail that is to be sent: recipient, subject and text": ForPeople(
-            _("An e-mail that waits to be sent to you"),
-            _("To send it, and to try again if your mail server cannot be reached"),
-            _("Until it was sent, three days at most"),
-        ),
-        "e-mail: what it was about, whether and when it was sent, a digest of the address": ForPeople(
-            _("Which kinds of e-mails we sent to you lately, and when; not what was in them"),
-            _("So that we can help when an e-mail does not arrive. Only a checksum of your address is kept."),
-            _("A week"),
-        ),
-        "what was done how often, by whom": ForPeople(
+ENTRIES = (
+    Kept(
+        "infra.Allowance",
+        columns=("key",),
+        what="what was done how often, by whom",
+        how="a keyed digest",
+        why="to limit it",
+        how_long="until the window ends",
+        cleared_as="allowances",
+        clear=expired(Allowance.objects.all()),
+        people=ForPeople(
             _("How often you did something lately, such as asking for a sign-in code"),
             _("So that nobody can flood your mailbox or guess your codes. Only a checksum is stored."),
             _("A day at most; that you reported an application, a month"),
         ),
-        "audit record: what each operator did or looked at, when and why": ForPeople(
+    ),
+    Kept(
+        "infra.OutgoingEmail",
+        columns=("sealed_letter",),
+        what="e-mail that is to be sent: recipient, subject and text",
+        how="sealed",
+        why="to send it",
+        how_long=(
+            f"until it was sent or is dropped; until it is too late to send it, {in_words(outbox.SENT_FOR)} "
+            "at most"
+        ),
+        cleared_as="late e-mails",
+        clear=Clearing(queue.end_expired),
+        people=ForPeople(
+            _("An e-mail that waits to be sent to you"),
+            _("To send it, and to try again if your mail server cannot be reached"),
+            _("Until it was sent, three days at most"),
+        ),
+    ),
+    Kept(
+        "infra.OutgoingEmail",
+        columns=("purpose", "recipient", "reason"),
+        what="e-mail: what it was about, whether and when it was sent, a digest of the address",
+        how="a keyed digest, the rest in clear",
+        why="to find out why an e-mail did not arrive",
+        how_long=f"{in_words(outbox.KEPT)} after it was sent or given up",
+        cleared_as="e-mails",
+        clear=expired(OutgoingEmail.objects.filter(ended_at__isnull=False), kept=outbox.KEPT, by="ended_at"),
+        people=ForPeople(
+            _("Which kinds of e-mails we sent to you lately, and when; not what was in them"),
+            _("So that we can help when an e-mail does not arrive. Only a checksum of your address is kept."),
+            _("A week"),
+        ),
+    ),
+    Kept(
+        "infra.AuditLine",
+        columns=("text", "hash", "action", "about"),
+        what="audit record: what each operator did or looked at, when and why",
+        how="in clear; internal IDs, and the reason that the operator typed, without e-mail addresses",
+        why="to account for what operators did and saw",
+        how_long="for ever",
+        people=ForPeople(
             _("Which of our people looked at your data or changed your wallet, and when: internal numbers"),
             _("So that nobody looks without a trace."),
             _("For ever. Once your wallet is closed, the numbers lead to nobody."),
         ),
-    },
+    ),
+    Kept(
+        "infra.SecondFactor",
+        columns=("sealed_secret", "enrolment"),
+        what="operator’s second factor",
+        how="the secret sealed, the rest in clear",
+        why="operators sign in with it",
+        how_long="as long as the account, or until a superuser resets it",
+    ),
+    Kept(
+        "infra.RecoveryCode",
+        columns=("digest",),
+        what="operator’s recovery code",
+        how="a digest",
+        why="to sign in once without the app",
+        how_long="until it is used",
+    ),
+    Kept(
+        "infra.OperatorPasskey",
+        columns=(
+            "name",
+            "credential_id",
+            "public_key",
+            "sign_count",
+            "transports",
+            "backed_up",
+            "last_used_at",
+        ),
+        what="operator’s passkey",
+        how="in clear",
+        why="operators sign in with it",
+        how_long="until they remove it, or the second factor is reset",
+    ),
 )

@@ -1,14 +1,30 @@
 """The personal data of operators that this app keeps, why and for how long."""
 
-from infra.retention import table
+from infra.retention import Kept
 
-ENTRIES = table(
-    """
-keys.SigningKey: reason | signing key: why it was withdrawn | in clear | to account for the withdrawal | for
-    ever
-keys.StatementKey: reason | key for statements: why it was withdrawn | in clear | to account for the
-    withdrawal | for ever
-keys.KeyEvent: actor reason | history of signing keys: what was done, by whom and why | in clear | to
-    account for what operators did | for ever
-""",
+ENTRIES = (
+    Kept(
+        "keys.SigningKey",
+        columns=("reason",),
+        what="signing key: why it was withdrawn",
+        how="in clear",
+        why="to account for the withdrawal",
+        how_long="for ever",
+    ),
+    Kept(
+        "keys.StatementKey",
+        columns=("reason",),
+        what="key for statements: why it was withdrawn",
+        how="in clear",
+        why="to account for the withdrawal",
+        how_long="for ever",
+    ),
+    Kept(
+        "keys.KeyEvent",
+        columns=("actor", "reason"),
+        what="history of signing keys: what was done, by whom and why",
+        how="in clear",
+        why="to account for what operators did",
+        how_long="for ever",
+    ),
 )

@@ -8,7 +8,8 @@ from django.utils.translation import gettext_lazy as _
 
 from consent import decisions
 from consent.models import Consent
-from infra.retention import Clearing, Due, ForPeople, delete, expired, pages, table
+from infra.moments import in_words
+from infra.retention import Clearing, Due, ForPeople, Kept, delete, expired, pages
 from presentation.figures import counting
 from presentation.models import AuthorizationCode, Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.openid_connect import codes
@@ -31,27 +32,6 @@ _CODE = ForPeople(
     _("So that the application can collect it, once."),
     _("A minute, or five minutes after it was collected"),
 )
-PEOPLE = {
-    "open request: its transaction data": _OPEN,
-    "open request: e-mail address, nonce, `state` and the other parameters": _OPEN,
-    "pushed request: its transaction data": _OPEN,
-    "pushed request: the other parameters": _OPEN,
-    "pushed request: its nonce, and all its parameters": _ANSWERED,
-    "answered request that gave a token": _ANSWERED,
-    "answer that is posted, and where the browser goes next": ForPeople(
-        _("Your answer, until it has arrived. Encrypted."),
-        _("To send it again if it did not arrive."),
-        _("Five minutes at most"),
-    ),
-    "code of OpenID Connect: the answer behind it": _CODE,
-    "code and access token of OpenID Connect": _CODE,
-    "webhook": ForPeople(
-        _("Notes to applications that a request was answered or taken back. They say neither who nor what."),
-        _("To send them again if they did not arrive."),
-        _("30 days"),
-    ),
-}
-
 
 WAY_BACK_KEPT = timedelta(days=1)  # how long the page about an expired interaction has a link back
 SURELY_OVER = timedelta(minutes=10)  # after the expiry; no request that could still answer runs so long
@@ -92,72 +72,188 @@ def clear_interactions(*, now: datetime, batch: int) -> int:
     return sum(delete(due.rows, by=due.by, batch=batch) for due in old_interactions(now))
 
 
-ENTRIES = table(
-    """
-presentation.Delivery: sealed_body sealed_onward | answer that is posted, and where the browser goes next |
-    sealed | to post it again when it did not arrive | until it has arrived, {deliveries} at most | posted
-    answers
-presentation.AuthorizationCode: sealed_answer | code of OpenID Connect: the answer behind it | sealed | so
-    that the relying party can exchange the code, and read UserInfo | {codes}, once exchanged {access} | codes
-presentation.AuthorizationCode: digest access_digest | code and access token of OpenID Connect | digests | to
-    recognise them | {codes}, once exchanged {access}
-presentation.Interaction: sealed_transaction_data | open request: its transaction data | sealed | to show it
-    to the holder and to bind the answer to it | until it is answered; otherwise {way_back_kept} after it
-    expired
-presentation.Interaction: parameters request_hash browser redirect_uri response_uri | open request: e-mail
-    address, nonce, `state` and the other parameters | in clear | to answer it; the way back needs `state`
-    even while a sealing key is missing | until it is answered; otherwise {way_back_kept} after it expired
-presentation.Interaction: nonce_digest | answered request that gave a token | the digest of its nonce, with
-    its consent record | so that the nonce cannot be used again | {nonce_remembered} after it expired;
-    without a token a day | interactions
-presentation.UsedAssertion: digest | client assertion that was used | a digest; it says nothing of holders |
-    so that it cannot be used again | until it expires | used assertions
-presentation.PushedRequest: sealed_transaction_data | pushed request: its transaction data | sealed | to go
-    on with it when the browser comes | until it is answered; otherwise {interactions} after it expired
-presentation.PushedRequest: parameters | pushed request: the other parameters | in clear | to go on with it
-    when the browser comes | {interactions} after it expired | pushed requests
-presentation.PushedRequest: nonce_digest request_hash | pushed request: its nonce, and all its parameters |
-    digests | so that a browser that opens it again goes on with it | {interactions} after it expired
-presentation.WebhookSecret: sealed_secret | webhook secret | sealed; it says nothing of holders | to sign
-    webhooks | until it ends after it was replaced | webhook secrets
-presentation.WebhookEvent: subject body problem | webhook | in clear; it says neither who nor what | to send
-    it again, and to show operators what was sent | {webhooks_kept} | webhooks
-presentation.RelyingParty: contact privacy_contact suspension_reason notes | relying party: contact
-    addresses, reason for a suspension, operators’ notes | in clear | operators and holders write to the
-    contacts; operators see why it was suspended | as long as the relying party
-presentation.RelyingPartyEvent: action actor | history of relying parties: what was done by command, and by
-    whom | in clear | to account for what operators did | as long as the relying party
-presentation.RequestCount: asked granted declined failed | figures: how many requests a relying party made in
-    an hour, and how they ended | in clear; numbers only | operators see what each application asks |
-    {figures} | figures of relying parties
-auth.User: username password first_name last_name email | operator’s account | in clear; the password as a
-    salted hash | operators sign in with it | until you delete it
-admin.LogEntry: object_id object_repr change_message | operators’ history: what each did, with the reason
-    they typed | in clear | to account for what operators did | for ever
-sessions.Session: session_key session_data | operator’s session | in clear | to recognise the browser |
-    until it expires | operators’ sessions
-""",
-    periods={
-        "deliveries": deliveries.KEPT,
-        "codes": sign_in_time.CODE_LIVES,
-        "access": codes.ACCESS_LIVES,
-        "way_back_kept": WAY_BACK_KEPT,
-        "nonce_remembered": NONCE_REMEMBERED,
-        "interactions": more_time.LONGEST,
-        "webhooks_kept": WEBHOOKS_KEPT,
-        "figures": counting.KEPT,
-    },
-    clear={
-        # As Django's `clearsessions`, but in batches.
-        "operators’ sessions": expired(Session.objects.all(), by="expire_date"),
-        "codes": expired(AuthorizationCode.objects.all()),
-        "posted answers": Clearing(deliveries.forget_expired, deliveries.expired),
-        "interactions": Clearing(clear_interactions, old_interactions),
-        "used assertions": expired(UsedAssertion.objects.all()),
-        "pushed requests": expired(PushedRequest.objects.all(), kept=more_time.LONGEST),
-        "figures of relying parties": expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),
-        "webhook secrets": expired(WebhookSecret.objects.all(), by="ends_at"),
-        "webhooks": expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
-    },
-    people=PEOPLE,
+ENTRIES = (
+    Kept(
+        "presentation.Delivery",
+        columns=("sealed_body", "sealed_onward"),
+        what="answer that is posted, and where the browser goes next",
+        how="sealed",
+        why="to post it again when it did not arrive",
+        how_long=f"until it has arrived, {in_words(deliveries.KEPT)} at most",
+        cleared_as="posted answers",
+        clear=Clearing(deliveries.forget_expired, deliveries.expired),
+        people=ForPeople(
+            _("Your answer, until it has arrived. Encrypted."),
+            _("To send it again if it did not arrive."),
+            _("Five minutes at most"),
+        ),
+    ),
+    Kept(
+        "presentation.AuthorizationCode",
+        columns=("sealed_answer",),
+        what="code of OpenID Connect: the answer behind it",
+        how="sealed",
+        why="so that the relying party can exchange the code, and read UserInfo",
+        how_long=f"{in_words(sign_in_time.CODE_LIVES)}, once exchanged {in_words(codes.ACCESS_LIVES)}",
+        cleared_as="codes",
+        clear=expired(AuthorizationCode.objects.all()),
+        people=_CODE,
+    ),
+    Kept(
+        "presentation.AuthorizationCode",
+        columns=("digest", "access_digest"),
+        what="code and access token of OpenID Connect",
+        how="digests",
+        why="to recognise them",
+        how_long=f"{in_words(sign_in_time.CODE_LIVES)}, once exchanged {in_words(codes.ACCESS_LIVES)}",
+        people=_CODE,
+    ),
+    Kept(
+        "presentation.Interaction",
+        columns=("sealed_transaction_data",),
+        what="open request: its transaction data",
+        how="sealed",
+        why="to show it to the holder and to bind the answer to it",
+        how_long=f"until it is answered; otherwise {in_words(WAY_BACK_KEPT)} after it expired",
+        people=_OPEN,
+    ),
+    Kept(
+        "presentation.Interaction",
+        columns=("parameters", "request_hash", "browser", "redirect_uri", "response_uri"),
+        what="open request: e-mail address, nonce, `state` and the other parameters",
+        how="in clear",
+        why="to answer it; the way back needs `state` even while a sealing key is missing",
+        how_long=f"until it is answered; otherwise {in_words(WAY_BACK_KEPT)} after it expired",
+        people=_OPEN,
+    ),
+    Kept(
+        "presentation.Interaction",
+        columns=("nonce_digest",),
+        what="answered request that gave a token",
+        how="the digest of its nonce, with its consent record",
+        why="so that the nonce cannot be used again",
+        how_long=f"{in_words(NONCE_REMEMBERED)} after it expired; without a token a day",
+        cleared_as="interactions",
+        clear=Clearing(clear_interactions, old_interactions),
+        people=_ANSWERED,
+    ),
+    Kept(
+        "presentation.UsedAssertion",
+        columns=("digest",),
+        what="client assertion that was used",
+        how="a digest; it says nothing of holders",
+        why="so that it cannot be used again",
+        how_long="until it expires",
+        cleared_as="used assertions",
+        clear=expired(UsedAssertion.objects.all()),
+    ),
+    Kept(
+        "presentation.PushedRequest",
+        columns=("sealed_transaction_data",),
+        what="pushed request: its transaction data",
+        how="sealed",
+        why="to go on with it when the browser comes",
+        how_long=f"until it is answered; otherwise {in_words(more_time.LONGEST)} after it expired",
+        people=_OPEN,
+    ),
+    Kept(
+        "presentation.PushedRequest",
+        columns=("parameters",),
+        what="pushed request: the other parameters",
+        how="in clear",
+        why="to go on with it when the browser comes",
+        how_long=f"{in_words(more_time.LONGEST)} after it expired",
+        cleared_as="pushed requests",
+        clear=expired(PushedRequest.objects.all(), kept=more_time.LONGEST),
+        people=_OPEN,
+    ),
+    Kept(
+        "presentation.PushedRequest",
+        columns=("nonce_digest", "request_hash"),
+        what="pushed request: its nonce, and all its parameters",
+        how="digests",
+        why="so that a browser that opens it again goes on with it",
+        how_long=f"{in_words(more_time.LONGEST)} after it expired",
+        people=_ANSWERED,
+    ),
+    Kept(
+        "presentation.WebhookSecret",
+        columns=("sealed_secret",),
+        what="webhook secret",
+        how="sealed; it says nothing of holders",
+        why="to sign webhooks",
+        how_long="until it ends after it was replaced",
+        cleared_as="webhook secrets",
+        clear=expired(WebhookSecret.objects.all(), by="ends_at"),
+    ),
+    Kept(
+        "presentation.WebhookEvent",
+        columns=("subject", "body", "problem"),
+        what="webhook",
+        how="in clear; it says neither who nor what",
+        why="to send it again, and to show operators what was sent",
+        how_long=in_words(WEBHOOKS_KEPT),
+        cleared_as="webhooks",
+        clear=expired(WebhookEvent.objects.all(), kept=WEBHOOKS_KEPT, by="created_at"),
+        people=ForPeople(
+            _(
+                "Notes to applications that a request was answered or taken back. They say neither who nor "
+                "what."
+            ),
+            _("To send them again if they did not arrive."),
+            _("30 days"),
+        ),
+    ),
+    Kept(
+        "presentation.RelyingParty",
+        columns=("contact", "privacy_contact", "suspension_reason", "notes"),
+        what="relying party: contact addresses, reason for a suspension, operators’ notes",
+        how="in clear",
+        why="operators and holders write to the contacts; operators see why it was suspended",
+        how_long="as long as the relying party",
+    ),
+    Kept(
+        "presentation.RelyingPartyEvent",
+        columns=("action", "actor"),
+        what="history of relying parties: what was done by command, and by whom",
+        how="in clear",
+        why="to account for what operators did",
+        how_long="as long as the relying party",
+    ),
+    Kept(
+        "presentation.RequestCount",
+        columns=("asked", "granted", "declined", "failed"),
+        what="figures: how many requests a relying party made in an hour, and how they ended",
+        how="in clear; numbers only",
+        why="operators see what each application asks",
+        how_long=in_words(counting.KEPT),
+        cleared_as="figures of relying parties",
+        clear=expired(RequestCount.objects.all(), kept=counting.KEPT, by="hour"),
+    ),
+    Kept(
+        "auth.User",
+        columns=("username", "password", "first_name", "last_name", "email"),
+        what="operator’s account",
+        how="in clear; the password as a salted hash",
+        why="operators sign in with it",
+        how_long="until you delete it",
+    ),
+    Kept(
+        "admin.LogEntry",
+        columns=("object_id", "object_repr", "change_message"),
+        what="operators’ history: what each did, with the reason they typed",
+        how="in clear",
+        why="to account for what operators did",
+        how_long="for ever",
+    ),
+    Kept(
+        "sessions.Session",
+        columns=("session_key", "session_data"),
+        what="operator’s session",
+        how="in clear",
+        why="to recognise the browser",
+        how_long="until it expires",
+        cleared_as="operators’ sessions",
+        clear=expired(Session.objects.all(), by="expire_date"),  # as Django's `clearsessions`, in batches
+    ),
 )

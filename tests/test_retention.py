@@ -121,34 +121,10 @@ def test_every_model_is_cleared_by_one_entry_at_most_for_each_part_of_it() -> No
     assert set(cleared.values()) == {1}
 
 
-def nothing(*, now: Any, batch: int) -> int:
-    return 0
-
-
-ROW = """
-shop.Order: title note | order | in clear |
-    to send it | {year} after {setting} | orders
-shop.Item: name | item | in clear | to find it | for ever
-"""
-
-
-def test_a_table_is_read_with_its_periods_and_what_clears_it() -> None:
-    periods = {"year": timedelta(days=365), "setting": "A_SETTING"}
-    order, item = retention.table(ROW, periods=periods, clear={"orders": nothing})
-
-    assert (order.columns, order.why, order.clear) == (("title", "note"), "to send it", nothing)
-    assert order.how_long == "365 days after `A_SETTING`"
-    assert (item.how_long, item.clear) == ("for ever", None)
-
-
-def test_a_table_with_unknown_periods_or_clearing_functions_is_refused() -> None:
-    periods = {"year": timedelta(hours=1), "setting": timedelta(minutes=30)}
-    with pytest.raises(KeyError):
-        retention.table(ROW, periods=periods, clear={})
-    with pytest.raises(KeyError):
-        retention.table(ROW, clear={"orders": nothing})
-    with pytest.raises(ValueError, match="customers"):
-        retention.table(ROW, periods=periods, clear={"orders": nothing, "customers": nothing})
+def test_what_is_cleared_has_a_name_and_nothing_else_has() -> None:
+    assert {
+        entry.what for entry in retention.entries() if bool(entry.clear) != bool(entry.cleared_as)
+    } == set()
 
 
 # --- The content of the columns -------------------------------------------------------------------------
