@@ -33,11 +33,11 @@ from tests.log_form import log_form
 from tests.people import ALICE, NORA, register
 from tests.presentation.clients import ask as post_as_client
 from tests.presentation.clients import assertion, by_assertion, with_key
-from tests.presentation.dcql.test_dcql_flow import query, with_query
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import ask, decide
-from tests.presentation.requests.test_pushed_requests import send
-from tests.presentation.requests.test_request_objects import signed
+from tests.presentation.dcql.queries import query, with_query
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.deciding import ask, decide
+from tests.presentation.requests.pushing import send
+from tests.presentation.requests.signed_requests import signed
 from wallet.identity.attempts import ATTEMPTS
 from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 from wallet.sign_in import known_browsers

@@ -23,7 +23,7 @@ from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from tests.engines import PATIENCE, Chromium, Engine, Firefox, WebKit
 from tests.people import register
-from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.authorization_requests import PATH, asked
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 

@@ -11,7 +11,7 @@ from django.core.management import get_commands
 from django.test import Client
 
 from presentation.models import RelyingParty, Scope
-from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.authorization_requests import PATH, asked
 
 ROOT = Path(__file__).resolve().parent.parent
 FOR_OPERATORS = (

@@ -32,10 +32,9 @@ from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import BOB, enroll, evidence_of, register
 from tests.presentation.clients import FORM, basic, with_secret
-from tests.presentation.requests.test_authorize import asked
-from tests.presentation.requests.test_flow import SignIn, ask, decide
-from tests.presentation.requests.test_pushed_requests import PAR
-from tests.presentation.scopes.test_optional_flow import IDENTITY
+from tests.presentation.requests.authorization_requests import IDENTITY, asked
+from tests.presentation.requests.deciding import SignIn, ask, decide
+from tests.presentation.requests.pushing import PAR
 from tests.presentation.webhooks import opted_in
 from tests.test_personal_data_at_rest import NOT_SEARCHED, TRANSACTION_DATA, searched_texts
 from tests.test_personal_data_at_rest import plain as _plain

@@ -15,9 +15,9 @@ from consent.models import Consent
 from presentation.models import Interaction, PushedRequest, RelyingParty, ResponseURI
 from tests.people import register
 from tests.presentation.clients import FORM, basic, with_secret
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_flow import SignIn, address_of_page, ask, decide
-from tests.presentation.requests.test_pushed_requests import PAR
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
+from tests.presentation.requests.deciding import SignIn, address_of_page, ask, decide
+from tests.presentation.requests.pushing import PAR
 from tests.presentation.webhooks import opted_in
 from tests.receiver import listening
 from wallet.models import Wallet

@@ -16,7 +16,7 @@ from infra import retention
 from infra.models import Allowance
 from presentation.models import RelyingParty
 from tests.failing_rows import refusing
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA, bank  # noqa: F401
 from wallet.models import Wallet
 

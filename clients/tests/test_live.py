@@ -20,7 +20,7 @@ from presentation.scopes import catalogue
 from tests.people import register
 from tests.presentation import payloads
 from tests.presentation.openid_connect.shop import Shop
-from tests.presentation.test_verification import answered, verify
+from tests.presentation.verifying import answered, verify
 from tests.receiver import listening
 from tests.relying_party import read_jwt
 

@@ -20,7 +20,7 @@ from credential_presentation.jose import decode, encode
 from presentation.webhooks import signing_secrets
 from tests.forgery import HONEST, NOW, Forger, new_key, public_jwk
 from tests.ports import free_port
-from tests.presentation.test_real_clients import private_jwk
+from tests.presentation.clients import private_jwk
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
 

@@ -16,7 +16,7 @@ from infra.database import refused_writes
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.people import ALICE
-from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.wallet.conftest import code_in
 
 

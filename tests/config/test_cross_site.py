@@ -24,8 +24,8 @@ from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from tests.people import NORA
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_deciding import action_in
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.deciding import action_in
 from wallet.models import HolderSession, StatusEntry, Wallet
 
 OWN = "https://wallet.example"

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra import languages
-from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.authorization_requests import PATH, asked
 from wallet.models import Wallet
 
 COOKIE = settings.LANGUAGE_COOKIE_NAME

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from config.operator import LEAST_CONTRAST, contrast, style
-from tests.presentation.relying_parties.test_relying_parties import PNG
+from tests.presentation.relying_parties.png_files import PNG
 
 WHITE, SURFACE, ON_DARK = (255, 255, 255), (0x17, 0x20, 0x1D), (0x0E, 0x14, 0x12)
 

@@ -15,7 +15,7 @@ from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.people import NORA
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.deciding import ask, decide
 from tests.wallet.attempts import attempt_in
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from wallet.models import HolderSession, IdentityVerification, Wallet

@@ -18,8 +18,8 @@ from infra import log_context
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.people import ALICE
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.deciding import ask, decide
 
 
 def test_a_whole_flow_leaves_no_address_nonce_state_name_or_token_in_logs_and_metrics(

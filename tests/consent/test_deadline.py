@@ -16,7 +16,7 @@ from presentation.models import Interaction
 from tests.code_page import enter_code
 from tests.consent.test_look import check, picture
 from tests.people import register
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.deciding import ask
 from tests.wallet.conftest import code_in
 from wallet.models import RedirectTask, Wallet
 

@@ -21,7 +21,7 @@ from tests.barriers import assert_no_barriers_in_both_schemes
 from tests.consent.questions import ACME, BASIC, WIRE, put
 from tests.people import register
 from tests.presentation.payloads import ITEMIZED, around
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.deciding import ask
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented
 from wallet.models import StatusEntry, Wallet
 

@@ -22,7 +22,7 @@ from infra.sealing import unseal_column
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.consent.questions import ACME, BASIC, put
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.deciding import ask
 from wallet.account import subjects
 from wallet.models import Wallet
 

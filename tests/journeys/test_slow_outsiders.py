@@ -19,8 +19,8 @@ import pytest
 
 from tests.journeys.load import JWKS
 from tests.people import register
-from tests.presentation.dcql.test_dcql_flow import query
-from tests.presentation.requests.test_authorize import PATH
+from tests.presentation.dcql.queries import query
+from tests.presentation.requests.authorization_requests import PATH
 from tests.processes import environment
 from tests.receiver import listening
 from tests.sandbox.test_holder import HOLDER, authorize_url

@@ -38,8 +38,8 @@ from tests.keys.test_admin import LIST, operator, page
 from tests.keys.test_authority import openssl
 from tests.keys.test_rotation import chain_for
 from tests.people import register
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import ask, decide
 from tests.softhsm import LABEL, SOFTHSM, Token
 
 pytestmark = [pytest.mark.softhsm, pytest.mark.django_db(transaction=True)]

@@ -16,7 +16,7 @@ from infra.sealing import seal_column
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEndpoint
 from tests.people import register
-from tests.presentation.test_figures import requests_of
+from tests.presentation.past_requests import requests_of
 from tests.wallet.attempts import attempt_in
 from wallet.models import IdentityVerification, Wallet
 

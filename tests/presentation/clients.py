@@ -13,6 +13,7 @@ from presentation.models import RelyingParty
 from presentation.relying_parties.metadata.grants import GRANTS
 from tests.forgery import Key, new_key, public_jwk, sign_jwt
 from tests.people import register
+from tests.relying_party import encode
 
 TOKEN = "/oauth/v2/token"
 FORM = "application/x-www-form-urlencoded"
@@ -80,3 +81,9 @@ def access_token(party: RelyingParty, *grants: str) -> str:
 
     issued = access_tokens.issue(party.client_id, list(grants) or party.grants, now=timezone.now())
     return str(issued["access_token"])
+
+
+def private_jwk(key: Key, kid: str = "one") -> dict[str, str]:
+    """The private key as the libraries of clients take it."""
+    number = key.private_numbers().private_value
+    return {"kid": kid, "d": encode(number.to_bytes(32, "big")), **public_jwk(key)}

@@ -4,10 +4,9 @@ schemathesis (`test_api_description`) has no valid client, secret or presentatio
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import date, datetime
+from datetime import date
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +14,6 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from jsonschema import Draft202012Validator, FormatChecker
 
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from keys.models import StatementKey
@@ -27,10 +25,11 @@ from presentation.webhooks.models import WebhookEvent
 from sandbox import api
 from tests.forgery import Key, new_key, public_jwk
 from tests.people import ALICE, DETAILS, enroll
+from tests.presentation.api_schemas import demand_exactly
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion, registered
 from tests.presentation.openid_connect.shop import USERINFO, Shop, user_info
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.test_webhook_events import pass_through
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.deciding import pass_through
 from tests.presentation.webhooks import opted_in
 from tests.wallet.statuses import SAID, present
 from wallet.credential import revocation
@@ -265,39 +264,6 @@ def body_of(answer: Any) -> Any:
     """The parsed JSON; the text of other media types."""
     is_json = answer.headers.get("Content-Type") == JSON
     return json.loads(answer.content) if is_json else answer.content.decode("latin-1")
-
-
-FORMATS = FormatChecker(())
-
-
-@FORMATS.checks("uri")
-def is_address(value: object) -> bool:
-    return not isinstance(value, str) or re.fullmatch(r"https?://[^\s/]+(/\S*)?", value) is not None
-
-
-@FORMATS.checks("date-time")
-def is_moment(value: object) -> bool:
-    return not isinstance(value, str) or datetime.fromisoformat(value).tzinfo is not None
-
-
-def demand_exactly(schema: Mapping[str, Any], value: Any) -> None:
-    Draft202012Validator(closed(schema), format_checker=FORMATS).validate(value)
-
-
-def closed(schema: Any) -> Any:
-    """The schema, without further members unless it describes them."""
-    if isinstance(schema, list):
-        return [closed(each) for each in schema]
-    if not isinstance(schema, dict):
-        return schema
-    inside = {
-        name: {member: closed(each) for member, each in value.items()}
-        if name == "properties"
-        else closed(value)
-        for name, value in schema.items()
-    }
-    is_object = "object" in schema.get("type", ())
-    return {"additionalProperties": False, **inside} if is_object else inside
 
 
 def members_in(schema: Mapping[str, Any], prefix: str = "") -> set[str]:

@@ -33,8 +33,8 @@ from presentation.requests.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_M
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, DETAILS, evidence_of, register
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.test_api_answers import demand_exactly
+from tests.presentation.api_schemas import demand_exactly
+from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.test_error_codes import raised_without_a_class
 from wallet.credential.claims import CLAIMS, Identity
 from wallet.credential.trust_policy import CHECKS as CHECKS_OF_PRESENTATIONS

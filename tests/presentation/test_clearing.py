@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.deciding import ask, decide
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 

@@ -43,9 +43,9 @@ from tests.fixtures import NODE_PACKAGES
 from tests.forgery import new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import registered
-from tests.presentation.dcql.test_dcql_flow import path, query, with_query
-from tests.presentation.requests.test_flow import ask, decide
-from tests.presentation.test_verification import NONCE, answered, verify
+from tests.presentation.dcql.queries import path, query, with_query
+from tests.presentation.requests.deciding import ask, decide
+from tests.presentation.verifying import NONCE, answered, verify
 from tests.relying_party import read_jwt
 from wallet.models import StatusEntry, StatusList, Wallet
 from wallet.sd_jwt.issuance import digest

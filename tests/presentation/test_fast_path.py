@@ -19,7 +19,7 @@ from presentation.fast_path import writing
 from presentation.fast_path.reading import interaction_by_orm, read_interaction, read_request, request_by_orm
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
 from tests.consent.questions import put
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.deciding import ask
 from wallet.models import HolderSession, Wallet
 from wallet.sign_in import sessions
 

@@ -15,36 +15,11 @@ from presentation.figures import counting
 from presentation.figures.chart import HEAD, LEAST, PARTS, TALL, Chart
 from presentation.figures.counting import Counts
 from presentation.models import Interaction, RelyingParty, RequestCount
+from tests.presentation.past_requests import requests_of
 
 pytestmark = pytest.mark.slow
 
 HOUR = timedelta(hours=1)
-
-
-def requests_of(
-    party: RelyingParty, at: datetime, *, token: int = 0, declined: int = 0, failed: int = 0, left: int = 0
-) -> None:
-    """Requests made at this moment, with these outcomes."""
-    ends = (
-        [("token", "")] * token
-        + [("error", "access_denied")] * declined
-        + [("error", "server_error")] * failed
-        + [("", "")] * left
-    )
-    Interaction.objects.bulk_create(
-        Interaction(
-            relying_party=party,
-            redirect_uri="https://bank.example/callback",
-            parameters={},
-            nonce_digest=f"{party.pk} {at} {number} {Interaction.objects.count()}",
-            outcome=outcome,
-            error=error,
-            created_at=at,
-            expires_at=at + timedelta(minutes=30),
-            answered_at=at if outcome else None,
-        )
-        for number, (outcome, error) in enumerate(ends)
-    )
 
 
 @pytest.fixture

@@ -17,9 +17,9 @@ from presentation.requests.carriers.pushed_requests import HANDLE
 from tests.forgery import Key, new_key
 from tests.people import register
 from tests.presentation.clients import FORM, basic, with_key, with_secret
-from tests.presentation.dcql.test_dcql_flow import query
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_request_objects import signed
+from tests.presentation.dcql.queries import query
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.signed_requests import signed
 from tests.receiver import Receiver, listening
 from tests.sandbox.test_holder import authorize_url, call
 

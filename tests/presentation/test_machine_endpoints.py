@@ -18,8 +18,8 @@ from presentation.relying_parties.authentication import access_tokens, bearer
 from sandbox.holder import endpoints as sandbox_endpoints
 from tests.forgery import new_key, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, basic, registered, with_secret
-from tests.presentation.requests.test_pushed_requests import PAR
-from tests.presentation.test_verification import VERIFY
+from tests.presentation.requests.pushing import PAR
+from tests.presentation.verifying import VERIFY
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 JSON = "application/json"

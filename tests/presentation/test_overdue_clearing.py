@@ -18,7 +18,7 @@ from sandbox.models import SelfRegistration
 from sandbox.self_service import self_registrations
 from tests.config.test_metrics import TOKEN, numbers
 from tests.presentation.many_rows import fill
-from tests.presentation.requests.test_authorize import PATH, asked
+from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.wallet.attempts import attempt_in
 from wallet.models import Credential, IdentityVerification, StatusList, Wallet
 

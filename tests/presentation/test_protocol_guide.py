@@ -28,7 +28,7 @@ from tests.fixtures import NODE_PACKAGES
 from tests.people import register
 from tests.ports import free_port
 from tests.presentation.clients import access_token
-from tests.presentation.requests.test_flow import address_of_page, decide
+from tests.presentation.requests.deciding import address_of_page, decide
 from tests.presentation.webhooks import opted_in, receiving
 from tests.project_copy import copy_project, recipe
 from tests.receiver import listening

@@ -15,17 +15,12 @@ from joserfc.jwk import ECKey
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from tests.fixtures import NODE_PACKAGES
-from tests.forgery import Key, new_key, public_jwk
-from tests.presentation.clients import registered, with_key, with_secret
-from tests.relying_party import encode, read_jwt
+from tests.forgery import Key, new_key
+from tests.presentation.clients import private_jwk, registered, with_key, with_secret
+from tests.relying_party import read_jwt
 
 VERIFY = "presentation:verify"
 METHODS = ["client_secret_basic", "client_secret_post", "private_key_jwt"]
-
-
-def private_jwk(key: Key, kid: str = "one") -> dict[str, str]:
-    number = key.private_numbers().private_value
-    return {"kid": kid, "d": encode(number.to_bytes(32, "big")), **public_jwk(key)}
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from tests.drawn import without_drawn
 from tests.emails import send_waiting
 from tests.failing_rows import refusing
 from tests.ports import free_port
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.deciding import ask
 from tests.wallet import mail_server
 from tests.wallet.conftest import together
 from wallet.models import Wallet

@@ -21,7 +21,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEvent
 from tests.drawn import without_drawn
 from tests.people import ALICE, BOB
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.deciding import ask, decide
 from wallet.models import Credential, FormerAddress, IdentityVerification, Wallet
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]

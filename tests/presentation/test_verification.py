@@ -22,17 +22,14 @@ from presentation.transaction_data import entries
 from tests.forgery import HONEST, PAYMENT, SESSION, TAMPERINGS, new_key, sign_jwt
 from tests.presentation import payloads
 from tests.presentation.clients import access_token, registered
-from tests.presentation.dcql.test_dcql_flow import path, query, with_query
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.dcql.queries import path, query, with_query
+from tests.presentation.requests.deciding import ask, decide
+from tests.presentation.verifying import NONCE, PERSONAL, VERIFY, answered, failed, verify
 from tests.relying_party import read_jwt
 from wallet.credential import examination
-from wallet.credential.trust_policy import CHECKS
 from wallet.models import Credential, StatusEntry, Wallet
 
 pytestmark = pytest.mark.django_db
-VERIFY = "/verifiable-credentials/v1/presentation/verify"
-NONCE = "n-0S6_WzA2Mj-0S6_WzA2Mj"
-PERSONAL = ("Alice", "Archer")
 
 
 @pytest.fixture
@@ -46,36 +43,6 @@ def presented(client: Client, bank: RelyingParty, alice: Wallet, sign_in: Any) -
     sign_in(alice)
     home = client.get(decide(client, ask(client, bank, nonce=NONCE))).headers["Location"]
     return dict(parse_qsl(urlsplit(home).fragment))
-
-
-def verify(party: RelyingParty, body: Any, *, token: str | None = None) -> Any:
-    authorization = f"Bearer {token or access_token(party)}"
-    return Client().post(
-        VERIFY,
-        data=body if isinstance(body, str | bytes) else json.dumps(body),
-        content_type="application/json",
-        headers={"Authorization": authorization},
-    )
-
-
-def answered(response: Any) -> dict[str, Any]:
-    assert response.status_code == 200, response.content
-    assert response.headers["Cache-Control"] == "no-store"
-    answer: dict[str, Any] = response.json()
-    assert [check["name"] for check in answer["checks"]] == list(CHECKS)
-    return answer
-
-
-def failed(response: Any) -> str:
-    """Checks that the answer is invalid, names this failed check, and has no claims."""
-    answer = answered(response)
-    assert answer["valid"] is False
-    assert not {"claims", "credential"} & answer.keys()
-    assert not any(name in response.content.decode() for name in PERSONAL)
-    (check,) = (check for check in answer["checks"] if check["result"] == "failed")
-    assert check["reason"]
-    name: str = check["name"]
-    return name
 
 
 def test_a_presentation_is_verified_with_every_check_and_what_it_discloses(

@@ -25,13 +25,13 @@ from presentation.requests.carriers import signed_requests
 from tests.forgery import Key, new_key
 from tests.keys.certificates import Made
 from tests.presentation.clients import assertion, by_assertion, with_key
-from tests.presentation.dcql.test_dcql_flow import path, query
+from tests.presentation.dcql.queries import path, query
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_certified_client_ids import certificate_of, certified
-from tests.presentation.requests.test_flow import SignIn, address_of_page, url_of_interaction
-from tests.presentation.requests.test_pushed_requests import go, send
-from tests.presentation.requests.test_request_objects import TYPE, signed
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.certified_client_ids import certificate_of, certified
+from tests.presentation.requests.deciding import SignIn, address_of_page, url_of_interaction
+from tests.presentation.requests.pushing import go, send
+from tests.presentation.requests.signed_requests import TYPE, signed
 from tests.receiver import Receiver, listening
 from tests.relying_party import Answer
 from wallet.models import Wallet

@@ -19,12 +19,7 @@ from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
 from tests.config.test_metrics import TOKEN, numbers
-from tests.presentation.relying_parties.test_operator_roles import (
-    AUDIT,
-    KEYS,
-    RELYING_PARTIES,
-    operator,
-)
+from tests.presentation.relying_parties.operator_roles import AUDIT, KEYS, RELYING_PARTIES, operator
 from tests.presentation.webhooks import EVENTS, deliver, opted_in, receiving, waiting
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]

@@ -20,9 +20,9 @@ from presentation.requests import answers
 from presentation.webhooks import revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
-from tests.presentation.dcql.test_dcql_flow import path, query, with_query
-from tests.presentation.requests.test_authorize import asked, fragment
-from tests.presentation.requests.test_flow import ask, url_of_interaction
+from tests.presentation.dcql.queries import path, query, with_query
+from tests.presentation.requests.authorization_requests import asked, fragment
+from tests.presentation.requests.deciding import ask, pass_through, url_of_interaction
 from tests.presentation.webhooks import opted_in
 from tests.relying_party import status_reference
 from tests.wallet.conftest import together
@@ -34,15 +34,6 @@ from wallet.status_lists.changes import Action
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 SignIn = Callable[..., Any]
-
-
-def pass_through(
-    client: Client, party: RelyingParty, decision: str = "share", **changes: Any
-) -> dict[str, str]:
-    """A request and the holder's decision; returns the relying party's answer."""
-    ask(client, party, **changes)
-    interaction_url = url_of_interaction(Interaction.objects.get(outcome=""))
-    return fragment(client.post(interaction_url, {"decision": decision}).headers["Location"])
 
 
 def told() -> list[dict[str, Any]]:

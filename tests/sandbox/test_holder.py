@@ -26,8 +26,8 @@ from sandbox.holder import driving as holder
 from sandbox.identity_provider.personas import OUTCOMES
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
-from tests.presentation.dcql.test_dcql_flow import disclosed, query
-from tests.presentation.requests.test_authorize import PATH, asked, encoded
+from tests.presentation.dcql.queries import disclosed, query
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
 from tests.wallet.conftest import together

@@ -16,8 +16,8 @@ from infra.personal_data import Person
 from presentation import outcomes
 from presentation.models import RelyingParty
 from tests.people import ALICE, BOB, enroll
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from tests.wallet.conftest import passkey_of
 from tests.wallet.statuses import presented
 from wallet.account.closing import closures, sweeping, views

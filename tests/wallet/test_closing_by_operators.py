@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from infra.models import AuditLine
 from tests.people import ALICE
-from tests.presentation.requests.test_flow import SignIn
+from tests.presentation.requests.deciding import SignIn
 from tests.wallet.operators import address, operate
 from tests.wallet.statuses import presented
 from wallet.account.closing import sweeping

@@ -12,8 +12,8 @@ from django.utils import timezone
 from infra.operations import WrongStateError
 from presentation.models import Interaction, RelyingParty
 from tests.people import ALICE
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import ask, decide
 from tests.wallet.conftest import code_in, together
 from wallet.account.closing import closures, sweeping
 from wallet.models import HolderSession, StatusEntry, Wallet, WalletClosure

@@ -9,7 +9,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from tests.presentation.requests.test_flow import SignIn
+from tests.presentation.requests.deciding import SignIn
 from wallet.account.fresh import FRESH_FOR, is_fresh
 from wallet.models import HolderSession, RedirectTask, Wallet
 

@@ -15,7 +15,7 @@ from django.utils import timezone, translation
 from sandbox.mailbox import KEPT, EmailBackend
 from sandbox.models import Letter
 from tests.people import BOB, NORA
-from tests.presentation.relying_parties.test_relying_parties import PNG
+from tests.presentation.relying_parties.png_files import PNG
 from tests.wallet import mail_server
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import code_in

@@ -18,7 +18,7 @@ from django.test import Client, RequestFactory
 
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
-from tests.presentation.requests.test_flow import ask, decide
+from tests.presentation.requests.deciding import ask, decide
 from tests.wallet.attempts import attempt_in
 from tests.wallet.authenticator import Authenticator
 from tests.wallet.conftest import code_in

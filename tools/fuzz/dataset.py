@@ -30,7 +30,7 @@ from presentation.transaction_data import entries
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
 from tests.forgery import Key, new_key, public_jwk
-from tests.presentation.relying_parties.test_picture_size import png
+from tests.presentation.relying_parties.png_files import png
 from wallet.credential import credentials
 from wallet.credential.claims import NAMES, Identity
 from wallet.models import Credential, HolderSession, IdentityVerification, RedirectTask, Wallet, WalletClosure

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.contrib.admin import site
 from django.urls import reverse
 
-from tests.presentation.relying_parties.test_picture_size import png
+from tests.presentation.relying_parties.png_files import png
 from tests.wallet.pictures import picture
 from tools.fuzz.gateway import BASE_URL, Reply
 from tools.fuzz.mutations import METHODS, TEXTS

@@ -19,40 +19,14 @@ from presentation.dcql.evaluation import (
     unknown_claim,
 )
 from presentation.dcql.parsing import parse
+from tests.presentation.dcql.offers import AGE, OFFER, PLAIN, WHOLE, credential, found, path
 from wallet.credential.claims import ARRAYS, CLAIMS
 
 NODE = Path(__file__).parents[2] / "node"
-AGE = "age_equal_or_over"
-WHOLE: dict[str, Any] = {
-    "iss": "https://wallet.example",
-    "vct": "type",
-    "iat": None,
-    "cnf": {"jwk": {"kty": None}},
-    "given_name": "Alice",
-    "family_name": "Archer",
-    "birth_date": "1990-04-01",
-    AGE: {"18": True, "21": True, "65": False},
-    "nationalities": ["GB", "FR"],
-}
-PLAIN = {name: WHOLE[name] for name in ("iss", "vct", "iat", "cnf")}
-OFFER = Offer("type", {"a2V5MQ", "key-2"}, CLAIMS, PLAIN, arrays=ARRAYS)
 AGES = ((AGE, "18"), (AGE, "21"), (AGE, "65"))
 
 
 LICENCE = {"format": "mso_mdoc", "meta": {"doctype_value": "org.iso.18013.5.1.mDL"}}
-
-
-def credential(*claims: Any, **more: Any) -> dict[str, Any]:
-    said = {"id": "a", "format": "dc+sd-jwt", "meta": {"vct_values": ["type"]}} | more
-    return said | ({"claims": list(claims)} if claims else {})
-
-
-def path(*elements: Any, **more: Any) -> dict[str, Any]:
-    return {"path": list(elements)} | more
-
-
-def found(*credentials: dict[str, Any], **more: Any) -> Selection | None:
-    return select(parse(json.dumps({"credentials": list(credentials)} | more)), OFFER, WHOLE)
 
 
 def claims_for(*claims: Any, **more: Any) -> Any:

@@ -17,10 +17,11 @@ from presentation.models import Interaction, RelyingParty
 from tests.consent.shown import values_on, withheld_on
 from tests.drawn import without_drawn
 from tests.people import BOB, NORA
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.dcql.queries import disclosed, path, query, with_query
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from wallet.credential import claims, credentials
-from wallet.credential.credentials import Binding, credential_type
+from wallet.credential.credentials import Binding
 from wallet.credential.examination import examine
 from wallet.models import StatusEntry, Wallet
 from wallet.sd_jwt.issuance import digest
@@ -29,31 +30,11 @@ pytestmark = pytest.mark.usefixtures("signing_key")
 IDENTITY = "urn:service:params:scope:verifiable-credentials:identity"
 
 
-def query(*asked_for: dict[str, Any], **more: Any) -> dict[str, Any]:
-    said = {"id": "identity", "format": "dc+sd-jwt", "meta": {"vct_values": [credential_type()]}} | more
-    return said | ({"claims": list(asked_for)} if asked_for else {})
-
-
-def with_query(*queries: dict[str, Any], **more: Any) -> dict[str, Any]:
-    """The changes that turn a request with a scope into one with a query."""
-    return {"scope": None, "dcql_query": json.dumps({"credentials": list(queries)} | more)}
-
-
-def path(*elements: Any, **more: Any) -> dict[str, Any]:
-    return {"path": list(elements)} | more
-
-
 @pytest.fixture
 def may_ask_everything(acme_bank: RelyingParty) -> RelyingParty:
     acme_bank.allowed_claims = list(claims.NAMES)
     acme_bank.save()
     return acme_bank
-
-
-def disclosed(token: str) -> set[str]:
-    """The names in the disclosures of a token."""
-    read = [json.loads(urlsafe_b64decode(sent + "==")) for sent in token.split("~")[1:-1]]
-    return {name for _salt, name, _value in read}
 
 
 def key_binding(token: str) -> dict[str, Any]:

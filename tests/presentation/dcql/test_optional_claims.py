@@ -12,7 +12,7 @@ from presentation.dcql.evaluation import can_be_left_out, has_alternatives, same
 from presentation.dcql.parsing import parse
 from presentation.dcql.queries import Query
 from presentation.scopes.records import THE_BASIC_SCOPE, ScopeRecord
-from tests.presentation.dcql.test_dcql_evaluation import OFFER, WHOLE, credential, found, path
+from tests.presentation.dcql.offers import OFFER, WHOLE, credential, found, path
 
 A, B, C = (
     path("given_name", id="a"),

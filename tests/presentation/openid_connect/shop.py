@@ -15,7 +15,7 @@ from presentation.relying_parties.authentication import client_secrets
 from presentation.requests.interactions import path_of
 from tests.people import register
 from tests.presentation.clients import FORM, TOKEN, basic
-from tests.presentation.requests.test_authorize import PATH
+from tests.presentation.requests.authorization_requests import PATH
 from tests.relying_party import encode, read_jwt
 
 CALLBACK = "https://shop.example/callback"

@@ -17,7 +17,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from tests.people import give_session, register
 from tests.ports import free_port
-from tests.presentation.openid_connect.test_real_clients import printed
+from tests.presentation.openid_connect.guide import printed
 from tests.programs import APACHE_MODULES, apache
 from tests.relying_party import take_apart
 from wallet.models import Wallet

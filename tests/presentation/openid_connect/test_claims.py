@@ -15,7 +15,7 @@ from presentation.models import Scope
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.people import ALICE
 from tests.presentation.openid_connect.shop import Shop, share, user_info
-from tests.presentation.requests.test_authorize import PATH, encoded, session_data
+from tests.presentation.requests.authorization_requests import PATH, encoded, session_data
 from tests.relying_party import disclosed_claims, read_jwt, take_apart
 from wallet.credential import credentials
 from wallet.credential.birth_dates import PartialDate

@@ -25,7 +25,7 @@ from presentation.openid_connect.models import AuthorizationCode
 from tests.people import ALICE, enroll
 from tests.presentation.clients import TOKEN, basic
 from tests.presentation.openid_connect.shop import CALLBACK, Shop, challenge, share, user_info
-from tests.presentation.requests.test_authorize import PATH
+from tests.presentation.requests.authorization_requests import PATH
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 

@@ -23,7 +23,7 @@ from tests.presentation.openid_connect.shop import (
     share,
     user_info,
 )
-from tests.presentation.requests.test_authorize import BASIC, PATH, asked, fragment
+from tests.presentation.requests.authorization_requests import BASIC, PATH, asked, fragment
 from tests.relying_party import disclosed_claims, read_jwt, take_apart
 from wallet.models import HolderSession, Wallet
 from wallet.status_lists import upkeep

@@ -1,9 +1,7 @@
 """Clients of OpenID Connect, also with the guide’s code: npm openid-client and oauth4webapi, Authlib."""
 
 import json
-import re
 import subprocess
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -16,25 +14,18 @@ from presentation.models import Interaction
 from presentation.requests.interactions import path_of
 from tests.fixtures import NODE_PACKAGES
 from tests.people import ALICE
+from tests.presentation.openid_connect.guide import printed
 from tests.presentation.openid_connect.shop import CALLBACK, Shop
 from tests.relying_party import take_apart
-from tests.test_structure import ROOT
 from wallet.models import Wallet
 
 LIBRARIES = ["openid-client", "oauth4webapi"]
-GUIDE = (Path(ROOT) / "docs" / "openid-connect.md").read_text()
 
 
 @pytest.fixture
 def shop(service: Any, signing_key: Any, alice: Wallet, sign_in: Any) -> Shop:
     sign_in(alice)
     return Shop.registered()
-
-
-def printed(language: str) -> str:
-    """The guide's only snippet in a language."""
-    (snippet,) = re.findall(rf"```{language}\n(.*?)```", GUIDE, re.DOTALL)
-    return str(snippet)
 
 
 def brought_back(client: Client, url: str, decision: str = "share") -> str:

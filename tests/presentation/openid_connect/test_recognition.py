@@ -24,8 +24,8 @@ from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.people import ALICE, BOB
 from tests.presentation.clients import basic
 from tests.presentation.openid_connect.shop import Shop, answer_of, share
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_pushed_requests import go, send
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.pushing import go, send
 from tests.relying_party import read_jwt
 from wallet.models import HolderSession, RedirectTask, Wallet
 from wallet.sign_in import known_browsers, sessions

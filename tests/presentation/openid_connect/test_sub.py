@@ -7,7 +7,7 @@ from consent.models import Consent
 from presentation.models import Scope
 from tests.consent.shown import claims_on
 from tests.presentation.openid_connect.shop import Shop, answer_of, share, user_info
-from tests.presentation.requests.test_authorize import PATH
+from tests.presentation.requests.authorization_requests import PATH
 from tests.relying_party import disclosed_claims, read_jwt, take_apart
 from wallet.models import Subject
 

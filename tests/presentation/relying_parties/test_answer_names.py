@@ -25,7 +25,7 @@ from presentation.relying_parties.metadata.redirect_uris import check_query, pro
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery.posting import form as posted
 from presentation.requests.parameters import QUERY
-from tests.presentation.relying_parties.test_relying_party_admin import LIST, form, page
+from tests.presentation.relying_parties.admin_form import LIST, form, page
 
 CALLBACK = "https://app.example/callback"
 TAKEN = [

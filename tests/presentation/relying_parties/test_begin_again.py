@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from presentation.models import RelyingParty
-from tests.presentation.requests.test_flow import ask
+from tests.presentation.requests.deciding import ask
 from wallet.identity import attempts, notices
 from wallet.models import IdentityVerification, RedirectTask, Wallet
 

@@ -13,9 +13,8 @@ from keys import key_set
 from presentation.models import RelyingParty
 from presentation.relying_parties.models.relying_parties import new_client_id
 from tests.presentation.clients import access_token, registered
-from tests.presentation.requests.test_flow import SignIn
-from tests.presentation.test_verification import NONCE, failed, verify
-from tests.presentation.test_webhook_events import pass_through
+from tests.presentation.requests.deciding import SignIn, pass_through
+from tests.presentation.verifying import NONCE, failed, verify
 from tests.relying_party import read_jwt
 from wallet.models import Wallet
 

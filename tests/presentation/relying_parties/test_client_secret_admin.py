@@ -19,17 +19,16 @@ from presentation.models import ClientSecret, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from tests.forgery import new_key, public_jwk
 from tests.presentation.clients import ask, basic
-from tests.presentation.relying_parties.test_operator_roles import (
+from tests.presentation.relying_parties.admin_form import LIST, form, page
+from tests.presentation.relying_parties.operator_roles import (
     AUDIT,
     IDENTITY_REVIEW,
     KEYS,
     RELYING_PARTIES,
     operator,
 )
-from tests.presentation.relying_parties.test_operator_roles import _groups as _groups
-from tests.presentation.relying_parties.test_relying_party_admin import LIST, form, page
 
-pytestmark = [pytest.mark.django_db, pytest.mark.slow]
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_groups"), pytest.mark.slow]
 
 
 def address(party: RelyingParty, end: str = "secrets") -> str:

@@ -21,8 +21,8 @@ from presentation.relying_parties.metadata.public_keys import (
 from tests.forgery import Key, new_key, public_jwk
 from tests.presentation.clients import ask, assertion, basic, by_assertion, registered, with_secret
 from tests.presentation.far_ends import FarEnd, answers, far_end
-from tests.presentation.requests.test_pushed_requests import send
-from tests.presentation.requests.test_request_objects import bring, signed
+from tests.presentation.requests.pushing import send
+from tests.presentation.requests.signed_requests import bring, signed
 from tests.wallet.conftest import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

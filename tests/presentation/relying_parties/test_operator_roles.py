@@ -3,28 +3,29 @@
 import contextlib
 import os
 import sqlite3
-from importlib import import_module
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib.auth.models import Group, Permission, User
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
 from presentation.models import RelyingParty
+from tests.presentation.relying_parties.operator_roles import (
+    AUDIT,
+    IDENTITY_REVIEW,
+    KEYS,
+    RELYING_PARTIES,
+    make_roles,
+    operator,
+    release,
+)
 from tests.warm_start import run
 
-pytestmark = pytest.mark.django_db
-release = import_module("presentation.migrations.0001_release_0_2")
+pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("_groups")]
 
-RELYING_PARTIES = "Relying parties"
-IDENTITY_REVIEW = "Identity review"
-KEYS = "Keys"
-AUDIT = "Audit (read only)"
 SUPPORT = "Support"
 
 # Every list of the admin, and the roles that may read it. Other roles do not see that it exists.
@@ -52,25 +53,6 @@ LISTS = {
     "auth/group": set(),
 }
 NAMES = [RELYING_PARTIES, IDENTITY_REVIEW, KEYS, AUDIT, SUPPORT]
-
-
-@pytest.fixture(autouse=True)
-def _groups() -> None:
-    """Creates the roles as the migration does, because emptying the database deletes them."""
-    if not Group.objects.exists():
-        make_roles()
-
-
-def make_roles() -> None:
-    release.make_roles(apps, SimpleNamespace(connection=connection))
-
-
-def operator(role: str) -> Client:
-    user = User.objects.create_user(role, is_staff=True)
-    user.groups.add(Group.objects.get(name=role))
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 def test_the_migration_makes_five_groups_and_can_be_repeated() -> None:

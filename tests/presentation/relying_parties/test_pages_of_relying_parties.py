@@ -17,7 +17,7 @@ from presentation.relying_parties.admin.relying_parties import RelyingPartyAdmin
 from presentation.relying_parties.authentication import client_secrets
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks import signing_secrets
-from tests.presentation.test_figures import requests_of
+from tests.presentation.past_requests import requests_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 PLAYGROUND = "/playground/callback/"

@@ -1,7 +1,6 @@
 """Sizes of pictures from their headers, compared with Chromium, which encodes and draws them."""
 
 import base64
-import zlib
 from typing import Any
 
 import pytest
@@ -13,10 +12,10 @@ from hypothesis import strategies as st
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos
 from presentation.relying_parties.metadata.logos import size
+from tests.presentation.relying_parties.png_files import PNG_BEGINS, chunk, png
 
 TYPES = ("image/png", "image/jpeg", "image/webp")
 SIDES = st.integers(1, 2**31 - 1)
-PNG_BEGINS = b"\x89PNG\r\n\x1a\n"
 DRAW = """async ([type, width, height, quality, clear]) => {
   const canvas = new OffscreenCanvas(width, height);
   const drawing = canvas.getContext('2d');
@@ -26,17 +25,6 @@ DRAW = """async ([type, width, height, quality, clear]) => {
   const blob = await canvas.convertToBlob({type, quality});
   return [blob.type, btoa(String.fromCharCode(...new Uint8Array(await blob.arrayBuffer())))];
 }"""
-
-
-def chunk(kind: bytes, data: bytes) -> bytes:
-    return len(data).to_bytes(4, "big") + kind + data + zlib.crc32(kind + data).to_bytes(4, "big")
-
-
-def png(width: int, height: int) -> bytes:
-    """A complete PNG file, also of sizes that no browser would draw."""
-    header = width.to_bytes(4, "big") + height.to_bytes(4, "big") + b"\x01\0\0\0\0"  # one bit per pixel
-    pixels = zlib.compress(bytes(min((width // 8 + 2) * height, 1_000_000)), 9)
-    return PNG_BEGINS + chunk(b"IHDR", header) + chunk(b"IDAT", pixels) + chunk(b"IEND", b"")
 
 
 def jpeg(width: int, height: int, *, marker: int = 0xC0, before: bytes = b"") -> bytes:

@@ -14,8 +14,8 @@ from presentation.models import RedirectURI, RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.metadata import logos
 from presentation.transaction_data.types import TYPES
+from tests.presentation.relying_parties.png_files import PNG
 
-PNG = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + b"\0\0\0\x20" * 2 + b"\x08\x06\0\0\0"  # 32 × 32 pixels
 JPEG = b"\xff\xd8\xff\xe0" + b"\0" * 20
 WEBP = b"RIFF\x1a\0\0\0WEBPVP8 " + b"\0" * 20
 

@@ -2,7 +2,6 @@
 
 import re
 from datetime import timedelta
-from html import unescape
 from typing import Any
 from urllib.parse import parse_qs, urlsplit
 
@@ -18,10 +17,10 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.parameters import Parameters
 from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
-from tests.presentation.requests.test_certified_client_ids import DNS, certificate_of, hash_of
+from tests.presentation.relying_parties.admin_form import LIST, form, page
+from tests.presentation.requests.certified_client_ids import DNS, certificate_of, hash_of
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-LIST = "/admin/presentation/relyingparty/"
 PNG = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + b"\0\0\0\x20" * 2 + b"\x08\x06\0\0\0"  # 32 × 32 pixels
 
 
@@ -29,35 +28,6 @@ PNG = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR" + b"\0\0\0\x20" * 2 + b"\x08\x06\0\0\0"
 def operator(client: Client) -> Client:
     client.force_login(User.objects.create_superuser("operator"))
     return client
-
-
-def page(response: Any) -> str:
-    assert response.status_code == 200, response.status_code
-    return unescape(response.content.decode())
-
-
-def form(*uris: str, **changes: Any) -> dict[str, Any]:
-    fields = {
-        "name": "Bookshop",
-        "purpose": "to send you a book",
-        "privacy_policy_url": "",
-        "terms_url": "",
-        "contact": "",
-        "allowed_scopes": [BASIC],
-        "allowed_transaction_data_types": [],
-        "wire_format": "string",
-        "notes": "",
-        "redirect_uris-TOTAL_FORMS": len(uris),
-        "redirect_uris-INITIAL_FORMS": 0,
-        "redirect_uris-MIN_NUM_FORMS": 1,
-        "redirect_uris-MAX_NUM_FORMS": 1000,
-        "response_uris-TOTAL_FORMS": 0,
-        "response_uris-INITIAL_FORMS": 0,
-        "certified_client_ids-TOTAL_FORMS": 0,
-        "certified_client_ids-INITIAL_FORMS": 0,
-    }
-    rows = {f"redirect_uris-{number}-uri": uri for number, uri in enumerate(uris)}
-    return fields | rows | changes
 
 
 def test_an_operator_registers_a_relying_party(operator: Client) -> None:

@@ -18,22 +18,12 @@ from presentation.requests import answers
 from presentation.requests.interactions import path_of
 from presentation.scopes.records import ScopeError, ScopeRecord, check_claims
 from tests.people import ALICE, BOB
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
+from tests.presentation.requests.asking_ages import ages, ask, share
+from tests.presentation.requests.authorization_requests import BASIC, PATH, asked, fragment
 from wallet.credential.credentials import credential_type
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
-BASIC = "urn:service:params:scope:verifiable-credentials:basic"
-
-
-def query(*paths: tuple[str, ...]) -> str:
-    claims = [{"path": list(path)} for path in paths]
-    vct = {"vct_values": [credential_type()]}
-    return json.dumps({"credentials": [{"id": "q", "format": "dc+sd-jwt", "meta": vct, "claims": claims}]})
-
-
-def ages(*years: int) -> list[tuple[str, ...]]:
-    return [("age_equal_or_over", str(each)) for each in years]
 
 
 @pytest.fixture
@@ -42,23 +32,6 @@ def bank(acme_bank: RelyingParty) -> RelyingParty:
     acme_bank.allowed_claims = ["age_equal_or_over.*", "nationality_in.*", "given_name"]
     acme_bank.save()
     return acme_bank
-
-
-def ask(client: Client, party: RelyingParty, *paths: tuple[str, ...], hint: str = ALICE) -> Any:
-    facts = {"dcql_query": query(*paths), "login_hint": hint, "nonce": secrets.token_urlsafe(24)}
-    return client.get(PATH, asked(party, scope=None, **facts))
-
-
-def share(client: Client, party: RelyingParty, *paths: tuple[str, ...], hint: str = ALICE) -> dict[str, str]:
-    """The answer to a request that the holder answers with yes; a request that cannot be met is left."""
-    response = ask(client, party, *paths, hint=hint)
-    interaction = path_of(Interaction.objects.latest("created_at"))
-    if response.status_code == 200:
-        return fragment(client.post(interaction, {"decision": "share"}).headers["Location"])
-    page = client.get(interaction)
-    assert page.status_code == 200
-    assert "leave/" in page.content.decode()
-    return fragment(client.get(f"{interaction}leave/").headers["Location"])
 
 
 @pytest.mark.parametrize(

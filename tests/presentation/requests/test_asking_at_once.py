@@ -18,9 +18,9 @@ from presentation.models import Interaction, PushedRequest, RelyingParty
 from presentation.webhooks.models import WebhookEvent
 from tests.presentation.clients import basic, with_secret
 from tests.presentation.payloads import FULL, MANDATE
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
-from tests.presentation.requests.test_flow import SignIn, decide, url_of_interaction
-from tests.presentation.requests.test_pushed_requests import go, pushed
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment
+from tests.presentation.requests.deciding import SignIn, decide, url_of_interaction
+from tests.presentation.requests.pushing import go, pushed
 from tests.presentation.webhooks import opted_in
 from wallet.models import Wallet
 

@@ -16,9 +16,10 @@ from django.utils import timezone
 from presentation.models import RelyingParty
 from tests.consent.shown import values_on
 from tests.people import NORA, evidence_of
-from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.dcql.queries import disclosed, path, query, with_query
+from tests.presentation.requests.assurance import EIDAS, leads_to_identity
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from tests.project_copy import ROOT
 from wallet.credential import claims, credentials
 from wallet.credential.evidence import Assurance, at_least
@@ -28,8 +29,6 @@ from wallet.providers.contract import Provider
 from wallet.providers.findings import Verified
 
 pytestmark = pytest.mark.usefixtures("signing_key")
-
-EIDAS = {level: Assurance("eidas", level) for level in ("low", "substantial", "high")}
 
 
 class National(Provider):
@@ -66,10 +65,6 @@ def verified_anew(wallet: Wallet, assurance: Assurance, now: Any) -> None:
     )
     identity = claims.Identity("Alice", "Archer", date(1990, 4, 1), ("GB",))
     settling.settle(attempt, Verified(identity, evidence_of(assurance=assurance, verified_at=now)), now=now)
-
-
-def leads_to_identity(page: str) -> bool:
-    return page.endswith("/identity/")
 
 
 @pytest.mark.parametrize(

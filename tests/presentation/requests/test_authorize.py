@@ -1,54 +1,22 @@
 """The authorization endpoint: every row of the error table; errors go to proven addresses only."""
 
-import base64
-import json
 from typing import Any
-from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+from urllib.parse import quote, urlencode
 
 import pytest
 from django.test import Client
 
 from presentation.models import Interaction, RelyingParty
 from tests.people import ALICE
+from tests.presentation.requests.authorization_requests import (
+    BASIC,
+    PATH,
+    asked,
+    encoded,
+    fragment,
+    session_data,
+)
 from wallet.models import RedirectTask
-
-PATH = "/verifiable-credentials/v1/presentation/authorize"
-BASIC = "urn:service:params:scope:verifiable-credentials:basic"
-SESSION_DATA = "urn:service:params:vc:transaction-data:session-data"
-
-
-def encoded(value: Any) -> str:
-    return base64.urlsafe_b64encode(json.dumps(value).encode()).rstrip(b"=").decode()
-
-
-def session_data(**changes: Any) -> dict[str, Any]:
-    return {
-        "type": SESSION_DATA,
-        "credential_ids": ["basic"],
-        "payload": {"ip_address": "192.0.2.7"},
-    } | changes
-
-
-def asked(party: RelyingParty, **changes: str | None) -> dict[str, str]:
-    """A request of Acme Bank, with parameters changed, added, or (None) left out."""
-    parameters: dict[str, str | None] = {
-        "response_type": "vp_token",
-        "client_id": party.client_id,
-        "redirect_uri": "https://bank.example/callback",
-        "scope": BASIC,
-        "login_hint": ALICE,
-        "nonce": "n-0S6_WzA2Mj~0123456",
-        "state": "af0ifjsldkj",
-    }
-    return {name: value for name, value in (parameters | changes).items() if value is not None}
-
-
-def fragment(location: str) -> dict[str, str]:
-    """The parameters of an answer; each must occur once."""
-    pairs = parse_qsl(urlsplit(location).fragment, keep_blank_values=True, strict_parsing=True)
-    assert len(pairs) == len({name for name, _ in pairs})
-    return dict(pairs)
-
 
 UNTRUSTED = {
     "no client_id": {"client_id": None},

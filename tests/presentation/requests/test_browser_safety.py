@@ -9,8 +9,8 @@ from django.test import Client
 
 from presentation.models import Interaction, RelyingParty
 from tests.people import NORA
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_flow import SignIn, ask, decide, url_of_interaction
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.deciding import SignIn, ask, decide, url_of_interaction
 from tests.receiver import Receiver, listening
 from wallet.models import Wallet
 

@@ -1,16 +1,14 @@
 """Client IDs that a certificate proves: `x509_hash` and `x509_san_dns` (OpenID4VP 1.0 §5.9.3)."""
 
 import base64
-import hashlib
 import json
 import threading
 from collections.abc import Callable
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from typing import Any
 
 import pytest
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.serialization import Encoding
 from django.conf import settings
 from django.core.exceptions import ValidationError
 from django.db import IntegrityError, connection
@@ -26,49 +24,24 @@ from presentation.relying_parties.metadata.certificates import LONGEST_PEM
 from presentation.requests.carriers import signed_requests
 from presentation.requests.interactions import path_of
 from tests.forgery import Key, new_key
-from tests.keys.certificates import Made, issuing, make, pem, root
+from tests.keys.certificates import Made, issuing, pem, root
 from tests.presentation.clients import with_key
 from tests.presentation.far_ends import far_end, says
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_request_objects import signed
-from tests.presentation.test_verification import NONCE, answered, failed, verify
-from tests.relying_party import encode, take_apart
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
+from tests.presentation.requests.certified_client_ids import (
+    DNS,
+    authority,
+    certificate_of,
+    certified,
+    hash_of,
+    now,
+    valid,
+)
+from tests.presentation.requests.signed_requests import signed
+from tests.presentation.verifying import NONCE, answered, failed, verify
+from tests.relying_party import take_apart
 
-DNS = "x509_san_dns:shop.example"
-DAY = timedelta(days=1)
 Bank = tuple[RelyingParty, Key]
-
-
-def now() -> datetime:
-    return datetime.now(UTC)
-
-
-def valid() -> dict[str, Any]:
-    return {"begins": now() - DAY, "ends": now() + DAY}
-
-
-def authority() -> Made:
-    return issuing(root(**valid()), **valid())
-
-
-def certificate_of(name: str = "shop.example", above: Made | None = None, **changes: Any) -> Made:
-    """A certificate for requests that is valid now."""
-    facts = {"ca": False, "uses": {"digital_signature"}, "host": name, **valid()}
-    return make(name or "nameless", above or authority(), **facts | changes)
-
-
-def certified(party: RelyingParty, text: str, client_id: str = "") -> CertifiedClientID:
-    """The client ID, registered as the admin does it."""
-    row = CertifiedClientID(relying_party=party, client_id=client_id, certificates=text)
-    row.full_clean()
-    row.save()
-    return row
-
-
-def hash_of(certificate: Made) -> str:
-    """As the standard says it."""
-    der = certificate.certificate.public_bytes(Encoding.DER)
-    return "x509_hash:" + encode(hashlib.sha256(der).digest())
 
 
 @pytest.fixture

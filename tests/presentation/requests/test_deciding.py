@@ -1,6 +1,5 @@
 """The consent page submits the decision to the interaction, which sends the answer in the same request."""
 
-import re
 import threading
 from collections.abc import Callable
 from datetime import timedelta
@@ -13,13 +12,12 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_flow import ask, url_of_interaction
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
+from tests.presentation.requests.deciding import ACTION, action_in, ask, url_of_interaction
 from wallet.models import Credential, HolderSession, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 SignIn = Callable[..., Any]
-ACTION = re.compile(r'<form method="post" action="([^"]+)"')
 
 
 @pytest.fixture
@@ -27,12 +25,6 @@ def interaction_url(client: Client, alice: Wallet, acme_bank: RelyingParty, sign
     """Alice is asked for consent; returns the address to which her form is submitted."""
     sign_in(alice)
     return action_in(client.get(PATH, asked(acme_bank)).content.decode())
-
-
-def action_in(page: str) -> str:
-    """The one address to which the forms of the main part go."""
-    (action,) = set(ACTION.findall(page.split("<main")[1].split("</main>")[0]))
-    return action
 
 
 def decision() -> str:

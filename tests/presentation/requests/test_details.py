@@ -11,10 +11,10 @@ from django.utils import timezone
 from presentation.models import RelyingParty
 from tests.consent.shown import values_on
 from tests.people import DETAILS, NORA, enroll, evidence_of
-from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
-from tests.presentation.requests.test_assurance import EIDAS, leads_to_identity
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.dcql.queries import disclosed, path, query, with_query
+from tests.presentation.requests.assurance import EIDAS, leads_to_identity
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from wallet.credential import claims
 from wallet.identity import settling
 from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet

@@ -27,10 +27,10 @@ from presentation.webhooks.models import WebhookEvent
 from tests.consent.questions import last_shared
 from tests.forgery import new_key, public_jwk
 from tests.people import register
-from tests.presentation.dcql.test_dcql_flow import disclosed, path, query, with_query
+from tests.presentation.dcql.queries import disclosed, path, query, with_query
 from tests.presentation.far_ends import answers, far_end
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_flow import address_of_page
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
+from tests.presentation.requests.deciding import address_of_page
 from tests.presentation.webhooks import opted_in
 from tests.receiver import Receiver, listening
 from wallet.account.closing import closures

@@ -3,7 +3,6 @@
 import base64
 import re
 import threading
-from collections.abc import Callable
 from datetime import UTC, datetime, time, timedelta
 from datetime import timezone as tz
 from html import unescape
@@ -14,49 +13,27 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import interactions
-from presentation.requests.interactions import OpenInteraction, path_of
+from presentation.requests.interactions import OpenInteraction
 from presentation.requests.next_step import NextStep, next_step, prepare
 from sandbox.identity_provider.personas import years_before
 from tests.consent.questions import last_shared
 from tests.people import BOB, enroll
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.deciding import (
+    PAYMENT,
+    SignIn,
+    another_browser,
+    ask,
+    decide,
+    url_of_interaction,
+)
 from wallet.credential import days
 from wallet.models import Credential, HolderSession, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
-SignIn = Callable[..., Any]
-
-
-def ask(client: Client, party: RelyingParty, **changes: Any) -> str:
-    """Sends the request; returns the address of the page that it leads to."""
-    return address_of_page(client.get(PATH, asked(party, **changes)))
-
-
-def address_of_page(response: Any) -> str:
-    """Where an authorization request leads: to the consent page, if that is the answer, or a redirect."""
-    assert response.status_code in (200, 303)
-    headers = response.headers
-    return str(headers["Content-Location"] if response.status_code == 200 else headers["Location"])
-
-
-def decide(client: Client, page: str, decision: str = "share") -> str:
-    """Stores the decision as if the process died before it answered; returns the interaction's address."""
-    assert client.get(page).status_code in (200, 303, 410)  # 303: nothing can be shared
-    consent = Consent.objects.get(id=page.split("/consent/")[1].split("/")[0])
-    decides = {"share": decisions.grant, "decline": decisions.decline}[decision]
-    decides(consent.id, consent.wallet, now=timezone.now())
-    return consent.return_to
-
-
-def another_browser(sign_in: SignIn, wallet: Wallet) -> Client:
-    """A browser of its own in which the same person is signed in."""
-    browser = Client()
-    sign_in(wallet, browser=browser)
-    return browser
 
 
 def test_a_decision_whose_process_died_is_answered_by_the_next_request(
@@ -103,10 +80,6 @@ def test_leaving_redirects_with_the_same_answer_as_declining(
         "iss": settings.BASE_URL,
         "state": "af0ifjsldkj",
     }
-
-
-def url_of_interaction(interaction: Interaction | None = None) -> str:
-    return path_of(interaction or Interaction.objects.get())
 
 
 def test_an_answer_is_sent_once_and_then_the_page_has_a_link_back(
@@ -363,19 +336,6 @@ def test_an_age_is_that_of_the_day_in_the_zone_of_the_operator_and_stays_so(
     assert re.search(rf"Aged 18 or over.*?<bdi>{'Yes' if is_birthday else 'No'}</bdi>", shown, re.DOTALL)
     disclosures = [base64.urlsafe_b64decode(part + "==") for part in token.split("~")[1:-1]]
     assert any((b'"18",true' if is_birthday else b'"18",false') in said for said in disclosures)
-
-
-PAYMENT = {
-    "type": "urn:service:params:vc:transaction-data:payment-mandate:v1",
-    "credential_ids": ["basic"],
-    "payload": {
-        "payment_instrument": {"type": "card", "id": "card-4242"},
-        "payee": {"name": "Corner Shop"},
-        "prompt_summary": "Pay 12.50 to Corner Shop",
-        "amount": 12.5,
-        "currency": "EUR",
-    },
-}
 
 
 def test_a_payment_asks_for_a_fresh_sign_in_and_session_data_does_not(

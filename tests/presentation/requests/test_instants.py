@@ -12,9 +12,9 @@ from consent import decisions
 from consent.models import Consent
 from presentation.models import Interaction, PushedRequest, RelyingParty
 from tests.presentation.clients import basic, with_secret
-from tests.presentation.requests.test_authorize import encoded, fragment
-from tests.presentation.requests.test_flow import PAYMENT, SignIn, another_browser, ask, url_of_interaction
-from tests.presentation.requests.test_pushed_requests import page_of, pushed
+from tests.presentation.requests.authorization_requests import encoded, fragment
+from tests.presentation.requests.deciding import PAYMENT, SignIn, another_browser, ask, url_of_interaction
+from tests.presentation.requests.pushing import page_of, pushed
 from wallet.models import HolderSession, Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

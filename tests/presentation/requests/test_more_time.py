@@ -22,9 +22,9 @@ from presentation.requests.more_time import LONGEST, LONGEST_WITH_PAYMENT
 from tests.people import ALICE, enroll, register
 from tests.presentation.clients import basic, with_secret
 from tests.presentation.payloads import WIRE, value
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import ask
-from tests.presentation.requests.test_pushed_requests import go, pushed
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import ask
+from tests.presentation.requests.pushing import go, pushed
 from wallet.models import Credential, RedirectTask, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")

@@ -23,11 +23,11 @@ from presentation.requests.interactions import path_of
 from presentation.requests.wire_formats.wire_format import WireFormat
 from presentation.transaction_data import entries
 from tests.presentation.clients import access_token, assertion, by_assertion, with_key
-from tests.presentation.dcql.test_dcql_flow import path, query
-from tests.presentation.requests.test_authorize import PATH, asked, encoded
-from tests.presentation.requests.test_flow import PAYMENT, address_of_page
-from tests.presentation.requests.test_pushed_requests import go, send
-from tests.presentation.requests.test_request_objects import bring, signed
+from tests.presentation.dcql.queries import path, query
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded
+from tests.presentation.requests.deciding import PAYMENT, address_of_page
+from tests.presentation.requests.pushing import go, send
+from tests.presentation.requests.signed_requests import bring, signed
 from wallet.credential import credentials
 from wallet.models import Wallet
 

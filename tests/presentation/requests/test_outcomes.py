@@ -19,7 +19,7 @@ from presentation.relying_parties.metadata.grants import PUSH, READ, VERIFY
 from presentation.requests.delivery.deliveries import Standing
 from tests.people import ALICE, BOB
 from tests.presentation.clients import access_token, registered
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from tests.receiver import listening
 from tests.wallet.statuses import SAID
 from wallet.credential import revocation

@@ -47,9 +47,9 @@ from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.presentation.clients import FORM, TOKEN, access_token, by_assertion, registered, with_key
 from tests.presentation.far_ends import answers, far_end
-from tests.presentation.requests.test_authorize import PATH, fragment
-from tests.presentation.requests.test_pushed_requests import PAR
-from tests.presentation.test_verification import VERIFY
+from tests.presentation.requests.authorization_requests import PATH, fragment
+from tests.presentation.requests.pushing import PAR
+from tests.presentation.verifying import VERIFY
 from tests.sandbox.test_self_service import make, signed_in
 from wallet.sd_jwt import verification
 from wallet.sd_jwt.issuance import SdJwtError, digest
@@ -170,7 +170,7 @@ def test_what_is_to_be_verified_is_refused_beyond_ascii(client: Client, text: st
 def test_transaction_data_beyond_ascii_is_reported_to_the_relying_party(
     client: Client, acme_bank: RelyingParty, text: str
 ) -> None:
-    from tests.presentation.requests.test_authorize import asked
+    from tests.presentation.requests.authorization_requests import asked
 
     for value in (text, f"e30{text}", json.dumps([text])):
         location = client.get(PATH, asked(acme_bank, transaction_data=value)).headers["Location"]

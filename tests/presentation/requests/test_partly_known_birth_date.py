@@ -11,9 +11,9 @@ from django.utils import timezone
 from consent.models import Consent
 from presentation.models import RelyingParty
 from tests.people import enroll
-from tests.presentation.dcql.test_dcql_flow import disclosed
-from tests.presentation.requests.test_ages_a_year import BASIC, ages, share
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
+from tests.presentation.dcql.queries import disclosed
+from tests.presentation.requests.asking_ages import ages, share
+from tests.presentation.requests.authorization_requests import BASIC, PATH, asked, fragment
 from wallet.credential import credentials, days
 from wallet.credential.birth_dates import PartialDate
 from wallet.credential.credentials import credential_type

@@ -16,9 +16,9 @@ from presentation.models import RelyingParty
 from presentation.requests.next_step import FRESH_FACTOR
 from tests.people import ALICE, BOB
 from tests.presentation.clients import basic, with_secret
-from tests.presentation.requests.test_authorize import encoded, fragment, session_data
-from tests.presentation.requests.test_flow import PAYMENT, SignIn, ask, url_of_interaction
-from tests.presentation.requests.test_pushed_requests import go, pushed
+from tests.presentation.requests.authorization_requests import encoded, fragment, session_data
+from tests.presentation.requests.deciding import PAYMENT, SignIn, ask, url_of_interaction
+from tests.presentation.requests.pushing import go, pushed
 from tests.wallet.authenticator import PRESENT, Authenticator
 from tests.wallet.conftest import code_in
 from wallet.models import HolderSession, Passkey, PasskeyChallenge, RedirectTask, Wallet

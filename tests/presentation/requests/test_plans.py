@@ -16,7 +16,7 @@ from django.test import Client
 from django.utils import timezone
 
 from presentation.models import Interaction, RelyingParty
-from tests.presentation.requests.test_flow import ask, url_of_interaction
+from tests.presentation.requests.deciding import ask, url_of_interaction
 from wallet.models import Wallet
 from wallet.status_lists import upkeep
 

@@ -31,20 +31,22 @@ from tests.presentation.clients import (
     with_key,
     with_secret,
 )
-from tests.presentation.dcql.test_dcql_flow import query, with_query
-from tests.presentation.requests.test_authorize import BASIC, PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import SignIn, address_of_page, another_browser, decide
+from tests.presentation.dcql.queries import query, with_query
+from tests.presentation.requests.authorization_requests import (
+    BASIC,
+    PATH,
+    asked,
+    encoded,
+    fragment,
+    session_data,
+)
+from tests.presentation.requests.deciding import SignIn, another_browser, decide
+from tests.presentation.requests.pushing import PAR, go, page_of, pushed, send
 from tests.wallet.conftest import together
 from wallet.models import Wallet
 from wallet.status_lists import upkeep
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
-PAR = "/verifiable-credentials/v1/presentation/par"
-
-
-def send(client: Client, form: Any, **headers: str) -> Any:
-    body = form if isinstance(form, str | bytes) else urlencode(form)
-    return client.post(PAR, data=body, content_type=FORM, headers=headers)
 
 
 @pytest.fixture
@@ -58,24 +60,6 @@ def bank() -> tuple[RelyingParty, dict[str, str]]:
 def handle(client: Client, bank: tuple[RelyingParty, dict[str, str]]) -> str:
     """A request of Acme Bank for Alice."""
     return pushed(client, bank)
-
-
-def pushed(client: Client, bank: tuple[RelyingParty, dict[str, str]], **changes: Any) -> str:
-    party, header = bank
-    answer = send(client, asked(party, **changes), **header)
-    assert answer.status_code == 201, answer.content
-    text: str = answer.json()["request_uri"]
-    return text
-
-
-def go(client: Client, handle: str, party: RelyingParty, **beside: str) -> Any:
-    """Opens the authorization endpoint with a handle."""
-    return client.get(PATH, {"client_id": party.client_id, "request_uri": handle} | beside)
-
-
-def page_of(client: Client, handle: str, party: RelyingParty, **beside: str) -> str:
-    """The address of the page that a handle leads to."""
-    return address_of_page(go(client, handle, party, **beside))
 
 
 def refused(response: Any, error: str, status: int = 400) -> str:

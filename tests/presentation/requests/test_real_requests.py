@@ -12,13 +12,12 @@ from joserfc.jwk import ECKey
 from presentation.models import RelyingParty
 from presentation.requests.delivery import posting
 from tests.fixtures import NODE_PACKAGES
-from tests.presentation.clients import registered, with_key
-from tests.presentation.dcql.test_dcql_flow import disclosed, path, query
+from tests.presentation.clients import private_jwk, registered, with_key
+from tests.presentation.dcql.queries import disclosed, path, query
 from tests.presentation.far_ends import answers as answers_with
 from tests.presentation.far_ends import far_end
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import SignIn, address_of_page, decide
-from tests.presentation.test_real_clients import private_jwk
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.deciding import SignIn, address_of_page, decide
 from tests.relying_party import take_apart
 from wallet.models import Wallet
 

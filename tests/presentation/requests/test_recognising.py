@@ -19,9 +19,9 @@ from presentation.requests import answers
 from presentation.scopes import catalogue
 from tests.consent.shown import claims_on, optional_on
 from tests.people import register
-from tests.presentation.dcql.test_dcql_flow import path, query, with_query
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_flow import SignIn, ask
+from tests.presentation.dcql.queries import path, query, with_query
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
+from tests.presentation.requests.deciding import SignIn, ask
 from wallet.account import subjects
 from wallet.models import Subject, Wallet
 

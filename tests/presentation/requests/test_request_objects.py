@@ -39,18 +39,17 @@ from tests.consent.shown import values_on
 from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text
 from tests.people import register
 from tests.presentation.clients import assertion, by_assertion, with_key
-from tests.presentation.dcql.test_dcql_flow import query
+from tests.presentation.dcql.queries import query
 from tests.presentation.far_ends import FarEnd, answers, far_end, says
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment, session_data
-from tests.presentation.requests.test_flow import SignIn, address_of_page, decide
-from tests.presentation.requests.test_pushed_requests import go, send
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment, session_data
+from tests.presentation.requests.deciding import SignIn, address_of_page, decide
+from tests.presentation.requests.pushing import go, send
+from tests.presentation.requests.signed_requests import TYPE, Bank, bring, signed
 from tests.receiver import listening
 from tests.relying_party import decode, encode, take_apart
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
-TYPE = "oauth-authz-req+jwt"
-Bank = tuple[RelyingParty, Key]
 Make = Callable[[RelyingParty, Key, str], str]
 
 
@@ -58,26 +57,6 @@ Make = Callable[[RelyingParty, Key, str], str]
 def bank() -> Bank:
     """Acme Bank with a key of kid `one`."""
     return with_key()
-
-
-def signed(bank: Bank, issuer: str, *, header: Any = None, key: Key | None = None, **changes: Any) -> str:
-    """The good request as a signed object; claims and header members that are None are left out."""
-    now = int(time.time())
-    claims = {
-        "iss": bank[0].client_id,
-        "aud": issuer,
-        "iat": now,
-        "exp": now + 60,
-        **asked(bank[0]),
-    } | changes
-    head = {"alg": "ES256", "typ": TYPE, "kid": "one"} | (header or {})
-    without = lambda members: {name: value for name, value in members.items() if value is not None}  # noqa: E731
-    return sign_jwt(without(head), without(claims), key or bank[1])
-
-
-def bring(client: Client, bank: Bank, text: str, **beside: str) -> Any:
-    """Opens the authorization endpoint with the object as `request`."""
-    return client.get(PATH, {"client_id": bank[0].client_id, "request": text} | beside)
 
 
 # --- Invalid objects --------------------------------------------------------------------------------------

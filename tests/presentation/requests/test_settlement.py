@@ -17,9 +17,9 @@ from keys.models import SigningKey
 from presentation.fast_path.reading import read_interaction
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.requests import answers
-from tests.presentation.dcql.test_dcql_flow import path, query, with_query
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import ask, url_of_interaction
+from tests.presentation.dcql.queries import path, query, with_query
+from tests.presentation.requests.authorization_requests import fragment
+from tests.presentation.requests.deciding import ask, url_of_interaction
 from tests.wallet.statuses import INVALID
 from wallet.credential import revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet

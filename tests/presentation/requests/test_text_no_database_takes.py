@@ -25,14 +25,14 @@ from tests.presentation.clients import (
     with_key,
     with_secret,
 )
-from tests.presentation.dcql.test_dcql_flow import path as claim_path
-from tests.presentation.dcql.test_dcql_flow import query, with_query
+from tests.presentation.dcql.queries import path as claim_path
+from tests.presentation.dcql.queries import query, with_query
 from tests.presentation.payloads import FULL, ITEMIZED
-from tests.presentation.requests.test_authorize import PATH, asked, encoded
-from tests.presentation.requests.test_flow import SignIn, address_of_page, decide
-from tests.presentation.requests.test_pushed_requests import PAR, send
-from tests.presentation.requests.test_request_objects import signed
-from tests.presentation.test_verification import VERIFY
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded
+from tests.presentation.requests.deciding import SignIn, address_of_page, decide
+from tests.presentation.requests.pushing import PAR, send
+from tests.presentation.requests.signed_requests import signed
+from tests.presentation.verifying import VERIFY
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]

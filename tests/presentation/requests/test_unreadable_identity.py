@@ -15,8 +15,8 @@ from django.utils import timezone
 
 from infra.sealing import marks
 from presentation.models import Interaction, RelyingParty
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
-from tests.presentation.requests.test_flow import SignIn, ask, decide
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
+from tests.presentation.requests.deciding import SignIn, ask, decide
 from wallet.credential import credentials
 from wallet.credential.claims import Identity
 from wallet.models import Credential, Wallet

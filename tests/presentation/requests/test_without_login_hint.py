@@ -16,8 +16,8 @@ from infra.counts import counting
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import UNAUTHENTICATED
 from tests.people import ALICE, BOB, NORA
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
-from tests.presentation.requests.test_flow import SignIn, address_of_page, url_of_interaction
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment
+from tests.presentation.requests.deciding import SignIn, address_of_page, url_of_interaction
 from tests.wallet.conftest import code_in, together
 from wallet import redirect_tasks
 from wallet.models import HolderSession, LoginCode, RedirectTask, Wallet
@@ -175,7 +175,7 @@ def test_an_answer_of_one_holder_is_never_used_for_another(
     holder: Client, acme_bank: RelyingParty, bob: Wallet, sign_in: SignIn
 ) -> None:
     """Alice agreed, and the process died before it answered. Then Bob signs in in the same browser."""
-    from tests.presentation.requests.test_flow import decide
+    from tests.presentation.requests.deciding import decide
 
     interaction_url = decide(holder, ask(holder, acme_bank))
     sign_in(bob)

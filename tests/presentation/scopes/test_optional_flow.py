@@ -17,14 +17,13 @@ from presentation.models import RelyingParty, Scope
 from presentation.scopes import catalogue
 from tests.consent.questions import last_shared
 from tests.consent.shown import claims_on, optional_on, withheld_on
-from tests.presentation.dcql.test_dcql_flow import path, query, with_query
-from tests.presentation.requests.test_authorize import fragment
-from tests.presentation.requests.test_flow import SignIn, ask, url_of_interaction
+from tests.presentation.dcql.queries import path, query, with_query
+from tests.presentation.requests.authorization_requests import IDENTITY, fragment
+from tests.presentation.requests.deciding import SignIn, ask, url_of_interaction
 from wallet.credential.claims import CLAIMS, NAMES
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
-IDENTITY = "urn:service:params:scope:verifiable-credentials:identity"
 CONTACT = "urn:service:params:scope:verifiable-credentials:contact"
 PERSON = "urn:example:scope:person"
 

@@ -17,7 +17,7 @@ from presentation.relying_parties.forms import RelyingPartyForm
 from presentation.scopes import catalogue
 from presentation.scopes.models import FixedScopeError
 from presentation.scopes.records import THE_BASIC_SCOPE, ScopeError
-from tests.presentation.requests.test_authorize import PATH, asked, fragment
+from tests.presentation.requests.authorization_requests import PATH, asked, fragment
 from wallet.credential.claims import CLAIMS
 
 pytestmark = pytest.mark.django_db

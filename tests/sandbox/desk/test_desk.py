@@ -21,8 +21,8 @@ from sandbox.self_service import self_registrations
 from tests.people import ALICE
 from tests.presentation.clients import ask, basic
 from tests.presentation.openid_connect.shop import ALL, Shop
-from tests.presentation.requests.test_authorize import PATH, asked
-from tests.presentation.requests.test_flow import SignIn, decide
+from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.presentation.requests.deciding import SignIn, decide
 from tests.presentation.webhooks import TLS, Receiver, deliver, opted_in, receiving
 from tests.receiver import listening
 from tests.sandbox.desk.conftest import desk_of, registered_by, steps, text

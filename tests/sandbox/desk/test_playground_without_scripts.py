@@ -12,7 +12,7 @@ from presentation.models import Interaction
 from presentation.transaction_data.types import SESSION_DATA
 from sandbox.playground.examples import example
 from tests.people import NORA, register
-from tests.presentation.requests.test_authorize import BASIC, PATH
+from tests.presentation.requests.authorization_requests import BASIC, PATH
 
 PLAYGROUND = "/playground/"
 

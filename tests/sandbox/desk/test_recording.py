@@ -19,8 +19,8 @@ from tests.forgery import new_key, public_jwk
 from tests.people import ALICE, NORA
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion
 from tests.presentation.openid_connect.shop import ALL, Shop, user_info
-from tests.presentation.requests.test_authorize import PATH, asked, encoded, fragment
-from tests.presentation.requests.test_flow import SignIn, decide
+from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment
+from tests.presentation.requests.deciding import SignIn, decide
 from tests.sandbox.desk.conftest import registered_by, steps
 from tests.test_personal_data_at_rest import stored
 from wallet.models import RedirectTask, Wallet
