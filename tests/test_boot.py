@@ -16,6 +16,7 @@ import pytest
 from tests.booted import Booted, NotBootedError, has_python_of_the_tests
 from tests.documented import authority, commands_of
 from tests.project_copy import ROOT, copy_project
+from tools.version import current
 
 pytestmark = [pytest.mark.systemd, pytest.mark.slow]
 # The host contains that of the shipped nginx.conf, and the port is not that of https.
@@ -170,7 +171,7 @@ echo not a key > /root/closed/audit.pem
 """)
 
     file_refused = machine.run(f"python3 {setup}")
-    release = "/srv/presentation/releases/0.3.0"
+    release = f"/srv/presentation/releases/{current()}"
     release_refused = machine.run(f"chmod 0700 {release}; python3 {setup} || (chmod 0755 {release}; false)")
 
     why = "the user presentation may not enter the folder /root."

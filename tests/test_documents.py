@@ -1,8 +1,6 @@
-"""The documents name only files, commands and anchors that exist, and the version is written in one place."""
+"""The documents name only files, commands and anchors that exist."""
 
 import re
-import subprocess
-import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +35,6 @@ DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 ABOUT = ["Context", "Decision", "Considered", "Consequences"]
 TOP = {path.name for path in ROOT.iterdir()}
 NOT_COMMITTED = (".venv", "var")  # made by `make`
-VERSION = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 
 def name_of(path: Path) -> str:
@@ -164,17 +161,3 @@ def test_every_command_of_make_that_a_document_names_exists() -> None:
 
     assert {"sandbox", "test"} <= named
     assert named - targets == set()
-
-
-def test_the_version_is_that_of_the_newest_section_of_the_changelog_and_nowhere_else() -> None:
-    sections = re.findall(r"^## (.+)$", (ROOT / "CHANGELOG.md").read_text(), re.M)
-    assert next(section for section in sections if section != "Unreleased") == VERSION
-
-    quoted = subprocess.run(
-        ["git", "grep", "-lF", f'"{VERSION}"', "--", "*.toml", "*.yaml", "*.html", "*.py", ":!tests"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
-    # The client libraries have the version of the service (`clients/tests/test_structure.py`).
-    assert quoted.stdout.split() == ["clients/python/pyproject.toml", "pyproject.toml"]

@@ -24,15 +24,16 @@ from tests.own_databases import own_database
 from tests.ports import free_port
 from tests.programs import kubectl
 from tests.project_copy import ROOT
-from tests.test_documents import VERSION
 from tests.test_nginx import HOST, Exchange, Server, Visitor, running
 from tests.test_setup import Setup, setup  # noqa: F401 (a fixture)
+from tools.version import current
 
 pytestmark = pytest.mark.kubectl
 BASE = ROOT / "deploy" / "kubernetes-base"
 DOCUMENT = (ROOT / "docs" / "kubernetes.md").read_text()
 MOUNTED = "/run/secrets/presentation"
 OURS = ("web", "worker", "audit", "migrate")
+VERSION = current()
 CONNECTIONS = 100 - 3  # PostgreSQL's default, without those that are kept for superusers
 Manifest = dict[str, Any]
 

@@ -4,7 +4,6 @@ import ast
 import json
 import re
 import sys
-import tomllib
 
 import pytest
 
@@ -27,14 +26,6 @@ def test_the_library_for_node_imports_node_and_itself_only() -> None:
     }
     assert {name for name in imported if not name.startswith(("node:", "./"))} == set()
     assert "dependencies" not in json.loads((NODE / "package.json").read_text())
-
-
-def test_service_and_libraries_have_one_version() -> None:
-    service, python = (
-        tomllib.loads((folder / "pyproject.toml").read_text())["project"]["version"]
-        for folder in (ROOT, PYTHON)
-    )
-    assert service == python == json.loads((NODE / "package.json").read_text())["version"]
 
 
 @pytest.mark.parametrize("name", ["callback.html", "callback.js"])

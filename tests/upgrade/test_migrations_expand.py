@@ -1,7 +1,6 @@
 """After version 0.2.0 migrations add first and remove one release later."""
 
 import sys
-import tomllib
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,8 +9,8 @@ from django.db import migrations, models
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.state import ModelState, ProjectState
 
-from tests.own_databases import ROOT
 from tests.upgrade.contractions import blocking_indexes, contractions
+from tools.version import current
 
 # The sandbox's own tables are not among them: a sandbox is not updated while it runs.
 APPS = {"infra", "keys", "wallet", "consent", "presentation"}
@@ -29,10 +28,6 @@ def version(text: str) -> tuple[int, ...]:
     return tuple(int(number) for number in text.split("."))
 
 
-def this_version() -> str:
-    return str(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"])
-
-
 def test_the_first_migration_of_each_app_replaces_those_of_version_0_2_0() -> None:
     squashed = {key: one for key, one in MigrationLoader(None).disk_migrations.items() if one.replaces}
 
@@ -45,7 +40,7 @@ def test_the_previous_version_runs_on_every_migration() -> None:
         released = getattr(sys.modules[type(migration).__module__], "contracts", "")
         found = contractions(migration, before)
         assert bool(found) == bool(released), (str(migration), found)
-        assert not released or version(released) < version(this_version()), str(migration)
+        assert not released or version(released) < version(current()), str(migration)
 
 
 def test_no_migration_blocks_writers_for_an_index() -> None:
