@@ -207,6 +207,18 @@ def look(list_id: int, *, later: timedelta = timedelta(0), monkeypatch: pytest.M
     return publication.current(list_id)
 
 
+def test_on_another_domain_a_list_is_signed_at_once(
+    alice: Wallet, monkeypatch: pytest.MonkeyPatch, settings: Any
+) -> None:
+    list_id = presented(alice).status_list_id
+    look(list_id, monkeypatch=monkeypatch)
+
+    settings.BASE_URL = "https://new.example"
+    moved = look(list_id, later=timedelta(seconds=10), monkeypatch=monkeypatch).decode()
+
+    assert decode_segment(moved.split(".")[1])["sub"] == f"https://new.example/status-lists/{list_id}"
+
+
 def test_an_unchanged_list_is_signed_anew_at_half_of_its_ttl_and_not_before(
     alice: Wallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:

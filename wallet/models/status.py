@@ -26,7 +26,7 @@ class StatusList(InternalRow):
     checked_at = models.DateTimeField(null=True, editable=False)  # when an instance last checked the list
     signed_at = models.DateTimeField(null=True, editable=False)
     kid = models.UUIDField(null=True, editable=False)  # of the key that signed the token
-    content = models.CharField(max_length=64, blank=True, editable=False)  # SHA-256 (hex) of its statuses
+    content = models.CharField(max_length=64, blank=True, editable=False)  # SHA-256 of address and statuses
     token = models.TextField(blank=True, editable=False)  # as published
 
     class Meta(InternalRow.Meta):

@@ -1,7 +1,7 @@
 """The published tokens of the status lists, signed by any instance and stored for all of them.
 
 Every few seconds, one instance checks a list; a conditional update decides which. It signs a new token if the
-content or the signing key has changed, or if the token is older than half of its `ttl`.
+content, the address or the signing key has changed, or if the token is older than half of its `ttl`.
 """
 
 import hashlib
@@ -87,7 +87,8 @@ def _claim(row: StatusList, now: datetime) -> bool:
 def _renewed(row: StatusList, now: datetime) -> str:
     """The stored token, or a new one if that is due."""
     packed = token.pack(standing.not_valid(row.pk, now=now), size=row.size, bits=token.BITS)
-    content = hashlib.sha256(packed).hexdigest()
+    # The token names the address: after a move to another domain a new one is signed at once.
+    content = hashlib.sha256(allocation.address(row.pk).encode() + b"\n" + packed).hexdigest()
     key = active_issuer_key(now=now, fresh=True)
     as_signed = (row.content, str(row.kid)) == (content, key.kid)
     if as_signed and _signed_after(row, now - SIGNED_EVERY):
