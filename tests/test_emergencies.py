@@ -33,7 +33,7 @@ EXPECTED = [
     *("SECRET_KEY", "database", "signing key", "laptop", "audit record", "not me", "court", "lied"),
     *("is away", "another domain", "ends"),
 ]
-COMMANDS = re.findall(r"^# (?:BASE_URL=\S+ )?(manage\.py .*)$", PAGE, re.M)
+COMMANDS = re.findall(r"^# (?:BASE_URL=\S+ )?(manage\.py .*?)(?: > \S+)?$", PAGE, re.M)
 NEW = "https://new.example"
 
 
