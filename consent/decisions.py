@@ -20,7 +20,7 @@ from consent.question import Requester, sought
 from consent.transactions import seal_in
 from wallet.credential import days
 from wallet.credential.claims import FAMILIES, ClaimPath
-from wallet.credential.together import Answer
+from wallet.credential.together import SharedClaim
 from wallet.models import Wallet
 from wallet.status_lists import changes
 
@@ -220,27 +220,27 @@ def told_by(consent: Consent) -> list[ClaimPath]:
     return list(dict.fromkeys([*shared_by(consent), *map(tuple, consent.told)]))
 
 
-def answers_by(consent: Consent) -> list[Answer]:
+def answers_by(consent: Consent) -> list[SharedClaim]:
     """What the yes to this question told, each with the day of its value."""
     return _answers(consent, shared_by(consent))
 
 
-def answers_asked(consent: Consent) -> list[Answer]:
+def answers_asked(consent: Consent) -> list[SharedClaim]:
     """What a yes to this question would tell at most, with all that is optional."""
     return _answers(consent, consent.claims)
 
 
-def _answers(consent: Consent, claims: Paths) -> list[Answer]:
+def _answers(consent: Consent, claims: Paths) -> list[SharedClaim]:
     """The answers that these claims give, and those that the consent tells without sharing the claim.
 
     Of the second kind only ages and nationalities count: with them, what is told is the whole answer.
     """
     day = days.as_asked(consent.asked_at, consent.minutes_ahead)
     questions = [path for path in consent.told if path[0] in FAMILIES]
-    return [Answer(path, day) for path in dict.fromkeys(map(tuple, [*claims, *questions]))]
+    return [SharedClaim(path, day) for path in dict.fromkeys(map(tuple, [*claims, *questions]))]
 
 
-def answers_to(requester_id: str, wallet: Wallet, *, now: datetime) -> list[Answer]:
+def answers_to(requester_id: str, wallet: Wallet, *, now: datetime) -> list[SharedClaim]:
     """What a requester was told by a wallet so far, and what it can still collect with a code."""
     records = shared_with(wallet=wallet, requester_id=requester_id, now=now)
     columns = ("asked_at", "minutes_ahead", "claims", "optional_claims", "switched_on", "told")

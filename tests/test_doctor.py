@@ -28,7 +28,7 @@ from infra.mail import outbox
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import Letter, content
 from infra.models import DatabaseMark, Diagnosis, LastRun
-from infra.outbound.calls import Answer, NotReachedError
+from infra.outbound.calls import NotReachedError, Response
 from keys import diagnosis as of_keys
 from keys import issuer_key
 from keys.endpoints import key_set
@@ -67,7 +67,7 @@ def _published(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def _publish(monkeypatch: pytest.MonkeyPatch, body: Any) -> None:
-    answered = lambda url, accept: Answer(200, "application/json", body())  # noqa: E731
+    answered = lambda url, accept: Response(200, "application/json", body())  # noqa: E731
     monkeypatch.setattr(of_presentation, "outbound", SimpleNamespace(get=answered))
 
 

@@ -14,7 +14,7 @@ from django.core.management import call_command, get_commands, load_command_clas
 from django.utils import timezone
 
 from infra.alarms.alarm import State
-from infra.outbound.calls import Answer
+from infra.outbound.calls import Response
 from keys import issuer_key
 from keys.endpoints import key_set
 from keys.models import SigningKey
@@ -56,7 +56,7 @@ def test_on_another_domain_a_key_signs_with_a_chain_that_names_the_domain(
     settings.SELF_CERTIFYING_AUTHORITY = False
     settings.BASE_URL = NEW
     issuer_key.forget()
-    answered = lambda url, accept: Answer(200, "application/json", key_set())  # noqa: E731
+    answered = lambda url, accept: Response(200, "application/json", key_set())  # noqa: E731
     monkeypatch.setattr(diagnosis, "outbound", SimpleNamespace(get=answered))
     with pytest.raises(StatementError):
         diagnosis.presentation(timezone.now())

@@ -39,7 +39,7 @@ class UnusableAnswerError(OutboundError):
 
 
 @dataclass(frozen=True)
-class Answer:
+class Response:
     """A complete response."""
 
     status: int
@@ -75,16 +75,16 @@ class Outbound:
         self._longest = longest
         self._tls = tls or ssl.create_default_context()
 
-    def get(self, url: str, *, accept: str, headers: Mapping[str, str] | None = None) -> Answer:
+    def get(self, url: str, *, accept: str, headers: Mapping[str, str] | None = None) -> Response:
         """Sends a GET request; raises OutboundError."""
         return self._exchange("GET", url, {"Accept": accept, **(headers or {})}, b"")
 
-    def post(self, url: str, body: bytes, *, content_type: str, headers: Mapping[str, str]) -> Answer:
+    def post(self, url: str, body: bytes, *, content_type: str, headers: Mapping[str, str]) -> Response:
         """Sends a POST request once; raises OutboundError, after which it may have arrived nevertheless."""
         described = {"Content-Type": content_type, "Content-Length": str(len(body)), **headers}
         return self._exchange("POST", url, described, body)
 
-    def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Answer:
+    def _exchange(self, method: str, url: str, headers: Mapping[str, str], body: bytes) -> Response:
         deadline = monotonic() + DONE_WITHIN
         with _failing_as(NotReachedError):
             target = parse(url, loopback=self._loopback)
@@ -188,7 +188,7 @@ class _Received:
         return BytesIO(self._received)
 
 
-def _answer(received: bytes, method: str, longest: int = LONGEST) -> Answer:
+def _answer(received: bytes, method: str, longest: int = LONGEST) -> Response:
     response = HTTPResponse(cast(socket.socket, _Received(received)), method=method)
     response.begin()
     if 300 <= response.status < 400:
@@ -205,4 +205,4 @@ def _answer(received: bytes, method: str, longest: int = LONGEST) -> Answer:
     if response.length:  # the number of missing bytes
         raise UnusableAnswerError("The answer is cut off.")
     retry_after = response.headers.get("Retry-After", "")
-    return Answer(response.status, response.headers.get_content_type(), body, retry_after)
+    return Response(response.status, response.headers.get_content_type(), body, retry_after)

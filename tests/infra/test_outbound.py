@@ -13,7 +13,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from infra.outbound import calls
-from infra.outbound.calls import LONGEST, Answer, Outbound, OutboundError
+from infra.outbound.calls import LONGEST, Outbound, OutboundError, Response
 from infra.outbound.targets import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
 from tests.presentation.webhooks import receiving
@@ -46,7 +46,7 @@ def test_a_good_answer_is_read_whole_and_asked_for_plainly() -> None:
     with far_end(answers(body, "Content-Type: Application/JSON; charset=utf-8")) as far:
         answer = far.outbound().get(far.url("/jwks?a=b"), accept="application/json")
 
-    assert answer == Answer(200, "application/json", body)
+    assert answer == Response(200, "application/json", body)
     (request,) = far.requests
     assert request.decode().split("\r\n") == [
         "GET /jwks?a=b HTTP/1.1",

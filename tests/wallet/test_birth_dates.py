@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from wallet.credential import birth_dates, claims
 from wallet.credential.birth_dates import BirthDate, PartialDate
 from wallet.credential.claims import Identity, IdentityError
-from wallet.credential.together import AGE, Answer, born, facts
+from wallet.credential.together import AGE, SharedClaim, born, facts
 
 YEARS = st.integers(1900, 2024)
 PARTIAL = st.builds(PartialDate, YEARS, st.none() | st.integers(1, 12))
@@ -20,10 +20,12 @@ AGES = st.integers(1, claims.HIGHEST_AGE)
 TODAY = date(2026, 11, 28)
 
 
-def answers_near_to(known: BirthDate) -> st.SearchStrategy[Answer]:
+def answers_near_to(known: BirthDate) -> st.SearchStrategy[SharedClaim]:
     """Questions about any age, on days about the birthday in question: that is where answers change."""
     return st.builds(
-        lambda years, days: Answer((AGE, str(years)), date(known.year + years, 7, 1) + timedelta(days=days)),
+        lambda years, days: SharedClaim(
+            (AGE, str(years)), date(known.year + years, 7, 1) + timedelta(days=days)
+        ),
         AGES,
         st.integers(-250, 250),
     )

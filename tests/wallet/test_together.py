@@ -15,8 +15,8 @@ from wallet.credential.countries import UNIONS, members
 from wallet.credential.together import (
     AGE,
     NATIONALITY,
-    Answer,
     Born,
+    SharedClaim,
     born,
     facts,
     last_birth,
@@ -37,19 +37,21 @@ CODES = st.sampled_from([*COUNTRIES, *UNIONS])
 TODAY = date(2027, 5, 3)
 
 
-def over(years: int, day: date = TODAY) -> Answer:
-    return Answer((AGE, str(years)), day)
+def over(years: int, day: date = TODAY) -> SharedClaim:
+    return SharedClaim((AGE, str(years)), day)
 
 
-def whether(code: str, day: date = TODAY) -> Answer:
-    return Answer((NATIONALITY, code), day)
+def whether(code: str, day: date = TODAY) -> SharedClaim:
+    return SharedClaim((NATIONALITY, code), day)
 
 
 def person(birth_date: date = date(1990, 2, 1), *nationalities: str) -> Identity:
     return Identity("Alice", "Archer", birth_date, nationalities)
 
 
-def said(identity: Identity, earlier: list[Answer], asked: list[Answer], today: date = TODAY) -> list[str]:
+def said(
+    identity: Identity, earlier: list[SharedClaim], asked: list[SharedClaim], today: date = TODAY
+) -> list[str]:
     """As people read it."""
     with override("en-gb"):
         page = render_to_string(
@@ -75,7 +77,7 @@ def test_whether_an_age_is_reached_depends_on_the_last_birth_date(
 @given(BIRTHS, ANSWERS)
 @example(date(1990, 2, 1), [over(37, date(2027, 2, 1))])
 def test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same(
-    born_on: date, answers: list[Answer]
+    born_on: date, answers: list[SharedClaim]
 ) -> None:
     found, said = born(born_on, answers), {age(born_on, one.day) >= int(one.path[1]) for one in answers}
     assert (found.first is not None, found.last is not None) == (False in said, True in said)
@@ -94,7 +96,9 @@ def test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same(
 
 
 @given(BIRTHS, ANSWERS, ANSWERS)
-def test_more_answers_never_say_less(born_on: date, earlier: list[Answer], asked: list[Answer]) -> None:
+def test_more_answers_never_say_less(
+    born_on: date, earlier: list[SharedClaim], asked: list[SharedClaim]
+) -> None:
     before, after = born(born_on, earlier), born(born_on, [*earlier, *asked])
     assert before.first is None or (after.first is not None and after.first >= before.first)
     assert before.last is None or (after.last is not None and after.last <= before.last)
@@ -102,7 +106,7 @@ def test_more_answers_never_say_less(born_on: date, earlier: list[Answer], asked
 
 @given(BIRTHS, ANSWERS, ANSWERS, DAYS)
 def test_there_is_a_sentence_only_for_something_new_that_has_two_ends(
-    born_on: date, earlier: list[Answer], asked: list[Answer], today: date
+    born_on: date, earlier: list[SharedClaim], asked: list[SharedClaim], today: date
 ) -> None:
     before, after = born(born_on, earlier), born(born_on, [*earlier, *asked])
     new = after != before and after.first is not None and after.last is not None
@@ -119,9 +123,9 @@ def test_two_ages_next_to_each_other_say_how_old_somebody_is(born_on: date, toda
 
 @given(BIRTHS, ANSWERS, DAYS)
 def test_nothing_is_added_for_those_who_know_the_birth_date(
-    born_on: date, answers: list[Answer], today: date
+    born_on: date, answers: list[SharedClaim], today: date
 ) -> None:
-    known = Answer(("birth_date",), today)
+    known = SharedClaim(("birth_date",), today)
     assert said(person(born_on), [known], answers, today) == []
     assert said(person(born_on), answers, [known, over(18)], today) == []
 
@@ -154,7 +158,7 @@ def test_nothing_is_added_for_those_who_know_the_birth_date(
     ],
 )
 def test_sentences_about_an_age(
-    earlier: list[Answer], asked: list[Answer], since: str, sentence: str
+    earlier: list[SharedClaim], asked: list[SharedClaim], since: str, sentence: str
 ) -> None:
     lead = f"Together with what you shared on {since}, this says" if since else "Together, these answers say"
     assert said(person(), earlier, asked) == [f"{lead} that {sentence}"]
@@ -168,10 +172,12 @@ def test_sentences_about_an_age(
         ([over(18, date(2026, 1, 1))], [over(18)]),
         ([over(18, date(2026, 1, 1)), over(65, date(2026, 1, 1))], [over(18)]),
         ([over(37)], [over(37)]),
-        ([], [Answer(("given_name",), TODAY)]),
+        ([], [SharedClaim(("given_name",), TODAY)]),
     ],
 )
-def test_no_sentence_where_together_they_say_no_more(earlier: list[Answer], asked: list[Answer]) -> None:
+def test_no_sentence_where_together_they_say_no_more(
+    earlier: list[SharedClaim], asked: list[SharedClaim]
+) -> None:
     assert said(person(), earlier, asked) == []
 
 
@@ -198,7 +204,7 @@ def test_a_union_and_what_is_no_single_out_a_nationality() -> None:
     assert said(heidi, [whether("US", day)], asked) == [f"Together, these answers say that {swiss}"]
     assert said(heidi, asked, asked) == []
     assert said(heidi, [whether("CH")], asked) == []
-    assert said(heidi, [], [*asked, Answer(("nationalities",), TODAY)]) == []
+    assert said(heidi, [], [*asked, SharedClaim(("nationalities",), TODAY)]) == []
     assert said(person(date(1990, 2, 1), "DE"), [], asked) == []
     assert said(person(), [], asked) == []
 

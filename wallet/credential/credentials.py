@@ -22,7 +22,7 @@ from keys.private_keys.signer import SoftwareSigner
 from wallet.credential import claims, days, together
 from wallet.credential.claims import ClaimPath, Identity
 from wallet.credential.evidence import Assurance
-from wallet.credential.together import Answer, Fact
+from wallet.credential.together import Fact, SharedClaim
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
 from wallet.status_lists import allocation
@@ -152,7 +152,7 @@ def own_values(credential: Credential, *, today: date) -> list[claims.ClaimPrevi
 
 
 def adds_up(
-    credential: Credential, earlier: Collection[Answer], asked: Collection[Answer], *, today: date
+    credential: Credential, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], *, today: date
 ) -> list[Fact]:
     """What the answers of the holder say together, see `together`; raises SealError."""
     return together.facts(_identity(credential), earlier, asked, today=today)

@@ -19,7 +19,7 @@ ONE_AGE = timedelta(days=366)  # dates of birth that differ by less can be those
 
 
 @dataclass(frozen=True)
-class Answer:
+class SharedClaim:
     """A claim that was shared, or may be, and the day for which it was computed."""
 
     path: ClaimPath
@@ -63,7 +63,7 @@ def questions_of(path: ClaimPath, values: Collection[object]) -> list[ClaimPath]
 
 
 def facts(
-    identity: Identity, earlier: Collection[Answer], asked: Collection[Answer], *, today: date
+    identity: Identity, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], *, today: date
 ) -> list[Fact]:
     """What `asked` adds to what `earlier` said, as far as only several answers together say it."""
     shared = {answer.path[0] for answer in (*earlier, *asked)}
@@ -71,7 +71,7 @@ def facts(
     return found if "nationalities" in shared else [*found, *_of_nationality(identity, earlier, asked)]
 
 
-def born(birth_date: BirthDate, answers: Collection[Answer]) -> Born:
+def born(birth_date: BirthDate, answers: Collection[SharedClaim]) -> Born:
     """What these answers say about the birth date of a person who was born on `birth_date`.
 
     A question that a partly known date does not answer was not answered, so it says nothing.
@@ -83,7 +83,7 @@ def born(birth_date: BirthDate, answers: Collection[Answer]) -> Born:
     )
 
 
-def turning(answer: Answer) -> date:
+def turning(answer: SharedClaim) -> date:
     """The last date of birth of those for whom the answer about an age is yes."""
     return last_birth(int(answer.path[1]), answer.day)
 
@@ -93,7 +93,7 @@ def last_birth(years: int, today: date) -> date:
     return years_before(today, years)
 
 
-def singled_out(identity: Identity, answers: Collection[Answer]) -> set[str]:
+def singled_out(identity: Identity, answers: Collection[SharedClaim]) -> set[str]:
     """The countries whose nationality follows from a yes for a union and what was answered with no."""
     own = set(identity.nationalities)
     asked = [members(answer.path[1]) for answer in answers if answer.path[0] == NATIONALITY]
@@ -104,7 +104,7 @@ def singled_out(identity: Identity, answers: Collection[Answer]) -> set[str]:
 
 
 def _of_birth(
-    birth_date: BirthDate, earlier: Collection[Answer], asked: Collection[Answer], today: date
+    birth_date: BirthDate, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], today: date
 ) -> Iterator[Fact]:
     found = born(birth_date, [*earlier, *asked])
     first, last = found.first, found.last
@@ -125,7 +125,7 @@ def _of_birth(
 
 
 def _of_nationality(
-    identity: Identity, earlier: Collection[Answer], asked: Collection[Answer]
+    identity: Identity, earlier: Collection[SharedClaim], asked: Collection[SharedClaim]
 ) -> Iterator[Fact]:
     alone = singled_out(identity, asked)
     days = [each.day for each in earlier if each.path[0] == NATIONALITY]

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
 from infra.limits import Limit, LimitReachedError
-from infra.outbound.calls import Answer, Outbound, OutboundError
+from infra.outbound.calls import Outbound, OutboundError, Response
 from infra.waiting import NoThreadFreeError, waiting_for
 from keys.certificates.path import PathError
 from keys.jws import take_apart
@@ -77,7 +77,7 @@ def _not_fetched(error: LimitReachedError | OutboundError, now: datetime) -> Unt
     return UntrustedRequestError(reason, hint)
 
 
-def _fetch(uri: str, wallet_nonce: str | None) -> Answer:
+def _fetch(uri: str, wallet_nonce: str | None) -> Response:
     if wallet_nonce is None:
         return outbound.get(uri, accept=request_object.MEDIA_TYPE)
     fields = {

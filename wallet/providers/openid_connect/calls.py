@@ -15,7 +15,7 @@ from urllib.parse import quote_plus, urlencode
 from jwcrypto.jws import JWS
 
 from infra import strict_json
-from infra.outbound.calls import Answer, Outbound, OutboundError
+from infra.outbound.calls import Outbound, OutboundError, Response
 from infra.strict_json import StrictJsonError
 from infra.waiting import waiting_for
 from wallet.providers.contract import ProviderError
@@ -77,7 +77,7 @@ class Calls:
             raise ProviderError(f"UserInfo has the status {answer.status}.")
         return answer.content_type, answer.body
 
-    def _send(self, call: Callable[[], Answer]) -> Answer:
+    def _send(self, call: Callable[[], Response]) -> Response:
         try:
             with waiting_for(self._party):
                 return call()
