@@ -18,7 +18,7 @@ from presentation.machine_errors import MachineError
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.delivery import deliveries
-from presentation.requests.delivery.deliveries import Standing
+from presentation.requests.delivery.deliveries import DeliveryState
 from wallet.credential.credentials import TOKEN_LIFETIME
 from wallet.status_lists import standing
 
@@ -39,11 +39,11 @@ class State(StrEnum):
 
 # What the relying party reads about an answer that is posted.
 DELIVERIES = {
-    Standing.WAITING: "waiting",
-    Standing.HELD: "waiting",
-    Standing.UNDER_WAY: "waiting",
-    Standing.DELIVERED: "delivered",
-    Standing.ENDED: "undelivered",  # erased without a confirmed delivery
+    DeliveryState.WAITING: "waiting",
+    DeliveryState.HELD: "waiting",
+    DeliveryState.UNDER_WAY: "waiting",
+    DeliveryState.DELIVERED: "delivered",
+    DeliveryState.ENDED: "undelivered",  # erased without a confirmed delivery
 }
 
 

@@ -25,7 +25,7 @@ HEAD_START = timedelta(seconds=2)  # of a process that sends an e-mail itself, b
 _on_commit = transaction.on_commit
 
 
-class Standing(Enum):
+class SendingState(Enum):
     """The state of an e-mail, for the person who waits for it."""
 
     SENDING = "sending"
@@ -73,14 +73,14 @@ def digest(address: str) -> str:
     return salted_hmac("infra.mail.recipient", address, algorithm="sha256").hexdigest()
 
 
-def standing(email: uuid.UUID | None, *, now: datetime) -> Standing:
+def standing(email: uuid.UUID | None, *, now: datetime) -> SendingState:
     """The state of this e-mail. One that is no longer in the queue counts as sent."""
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
     if found is None or found.state == State.SENT:
-        return Standing.SENT
+        return SendingState.SENT
     if found.state != State.WAITING or found.expires_at <= now:
-        return Standing.FAILED
-    return Standing.DELAYED if found.reason else Standing.SENDING
+        return SendingState.FAILED
+    return SendingState.DELAYED if found.reason else SendingState.SENDING
 
 
 def is_done(email: uuid.UUID | None) -> bool | None:

@@ -12,7 +12,7 @@ from infra.admin.read_only import FilteredOnly, ReadOnly
 from infra.admin.row_ids import as_id, short_id
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.delivery import deliveries
-from presentation.requests.delivery.deliveries import Standing
+from presentation.requests.delivery.deliveries import DeliveryState
 
 
 @admin.register(Interaction)
@@ -61,7 +61,7 @@ class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
             return "-"
         if kept.delivered_at is not None:
             return _t("arrived at %(at)s") % {"at": date_format(kept.delivered_at, "DATETIME_FORMAT")}
-        if deliveries.standing(kept, now=timezone.now()) is Standing.ENDED:
+        if deliveries.standing(kept, now=timezone.now()) is DeliveryState.ENDED:
             return _t("has not arrived and is gone; tried %(tries)s times") % {"tries": kept.tries}
         return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
 

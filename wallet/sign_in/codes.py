@@ -22,7 +22,7 @@ from django.utils.translation import ngettext
 
 from infra.limits import take
 from infra.mail import outbox
-from infra.mail.outbox import Standing
+from infra.mail.outbox import SendingState
 from wallet.account.address import reserved
 from wallet.letters import letters
 from wallet.models import LoginCode, RedirectTask, Wallet
@@ -135,7 +135,7 @@ def link_pending(redirect_task: RedirectTask, *, now: datetime) -> bool:
     return redirect_task.link_until is not None and redirect_task.link_until > now
 
 
-def standing(redirect_task: RedirectTask, *, now: datetime) -> Standing:
+def standing(redirect_task: RedirectTask, *, now: datetime) -> SendingState:
     """The state of the e-mail that this redirect task waits for."""
     if link_pending(redirect_task, now=now):
         link = links.newest(redirect_task.email, now=now)

@@ -34,7 +34,7 @@ MOST_TRIES = 10
 TAKEN_FOR = timedelta(seconds=20)  # longer than posting may take, so the process has died
 
 
-class Standing(Enum):
+class DeliveryState(Enum):
     """The state of an answer that is posted."""
 
     WAITING = auto()  # it may be posted
@@ -96,17 +96,17 @@ def of(interaction: Interaction) -> Delivery | None:
     return found.first()
 
 
-def standing(delivery: Delivery, *, now: datetime) -> Standing:
+def standing(delivery: Delivery, *, now: datetime) -> DeliveryState:
     """The state of the delivery at this moment."""
     if delivery.delivered_at is not None:
-        return Standing.DELIVERED
+        return DeliveryState.DELIVERED
     if not delivery.sealed_body or delivery.expires_at <= now:
-        return Standing.ENDED
+        return DeliveryState.ENDED
     if delivery.taken_until is not None and delivery.taken_until > now:
-        return Standing.UNDER_WAY
+        return DeliveryState.UNDER_WAY
     if delivery.tries >= MOST_TRIES:
-        return Standing.ENDED
-    return Standing.HELD if held_for(delivery, now=now) else Standing.WAITING
+        return DeliveryState.ENDED
+    return DeliveryState.HELD if held_for(delivery, now=now) else DeliveryState.WAITING
 
 
 def held_for(delivery: Delivery, *, now: datetime) -> int:

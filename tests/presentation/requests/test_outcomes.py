@@ -16,7 +16,7 @@ from presentation.models import Interaction, RelyingParty, ResponseURI
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import PUSH, READ, VERIFY
-from presentation.requests.delivery.deliveries import Standing
+from presentation.requests.delivery.deliveries import DeliveryState
 from tests.people import ALICE, BOB
 from tests.presentation.clients import access_token, registered
 from tests.presentation.requests.deciding import SignIn, ask, decide
@@ -174,7 +174,7 @@ def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
 
 
 def test_there_is_a_word_for_every_standing_of_an_answer() -> None:
-    assert set(outcomes.DELIVERIES) == set(Standing)
+    assert set(outcomes.DELIVERIES) == set(DeliveryState)
 
 
 def test_of_several_browsers_the_one_with_a_token_counts_else_what_happened_last(
