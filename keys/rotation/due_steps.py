@@ -13,7 +13,7 @@ from keys.models import Key, SigningKey
 from keys.private_keys.key_stores import destroy, forgotten_unless_saved
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.moves import activate, certify, new_key, save_staged
-from keys.rotation.plan import Step, What, outlook, plan
+from keys.rotation.plan import PlannedTransition, What, outlook, plan
 from keys.rotation.report import Entry, Report
 from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to
 
@@ -28,7 +28,7 @@ def rotate(*, now: datetime, actor: str = SERVICE, kind: type[Key] = SigningKey)
     """
     done: list[Entry] = []
     failed: list[Entry] = []
-    tried: set[Step] = set()
+    tried: set[PlannedTransition] = set()
     while step := next((s for s in plan(now=now, kind=kind) if s.due(now) and s not in tried), None):
         tried.add(step)
         try:
@@ -43,13 +43,13 @@ def rotate(*, now: datetime, actor: str = SERVICE, kind: type[Key] = SigningKey)
     return replace(ahead, done=tuple(done), problems=(*failed, *ahead.problems))
 
 
-def _certify_due(step: Step, now: datetime, actor: str) -> list[Entry]:
+def _certify_due(step: PlannedTransition, now: datetime, actor: str) -> list[Entry]:
     key = find(str(step.kid))
     certify(key.pk, authority.certify(key.public_key, now=now), now=now, actor=actor, reason=_due())
     return [Entry(Action.CERTIFIED, key.pk, now, _("Certified key %(kid)s.") % {"kid": key})]
 
 
-def _stage_due(step: Step, now: datetime, actor: str) -> list[Entry]:
+def _stage_due(step: PlannedTransition, now: datetime, actor: str) -> list[Entry]:
     key = new_key(now, kind=step.kind)
     with forgotten_unless_saved(key), transaction.atomic():
         save_staged(key, now=now, actor=actor, reason=_due())
@@ -59,7 +59,7 @@ def _stage_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     return [Entry(Action.STAGED, key.pk, now, _("Staged key %(kid)s.") % {"kid": key})]
 
 
-def _activate_due(step: Step, now: datetime, actor: str) -> list[Entry]:
+def _activate_due(step: PlannedTransition, now: datetime, actor: str) -> list[Entry]:
     key = activate(str(step.kid), now=now, actor=actor, reason=_due())
     if key.activated_at != now:  # another instance did it
         return []
@@ -68,14 +68,14 @@ def _activate_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     return [done, retired] if step.after else [done]
 
 
-def _withdraw_due(step: Step, now: datetime, actor: str) -> list[Entry]:
+def _withdraw_due(step: PlannedTransition, now: datetime, actor: str) -> list[Entry]:
     ended = _("The last token it signed has ended.")
     key = move_to(find(str(step.kid)), State.WITHDRAWN, now=now, actor=actor, reason=ended)
     text = _("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key}
     return [Entry(Action.WITHDRAWN, key.pk, now, text)]
 
 
-def _destroy_due(step: Step, now: datetime, actor: str) -> list[Entry]:
+def _destroy_due(step: PlannedTransition, now: datetime, actor: str) -> list[Entry]:
     key = find(str(step.kid))
     if not destroy(key, now=now, actor=actor):
         return []
@@ -83,7 +83,7 @@ def _destroy_due(step: Step, now: datetime, actor: str) -> list[Entry]:
     return [Entry(Action.DESTROYED, key.pk, now, text)]
 
 
-_STEPS: dict[What, Callable[[Step, datetime, str], list[Entry]]] = {
+_STEPS: dict[What, Callable[[PlannedTransition, datetime, str], list[Entry]]] = {
     What.CERTIFY: _certify_due,
     What.STAGE: _stage_due,
     What.ACTIVATE: _activate_due,

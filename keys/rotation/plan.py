@@ -31,7 +31,7 @@ class What(StrEnum):
 
 
 @dataclass(frozen=True)
-class Step:
+class PlannedTransition:
     """A future move. `kid` is the key that it moves (None if it makes one), `after` the active key."""
 
     what: What
@@ -84,17 +84,21 @@ class Step:
                 )
 
 
-def plan(*, now: datetime, kind: type[Key] = SigningKey) -> list[Step]:
+def plan(*, now: datetime, kind: type[Key] = SigningKey) -> list[PlannedTransition]:
     """The next steps of all keys of this kind, in the order in which they have to be taken."""
     living = list(kind._default_manager.exclude(state=State.WITHDRAWN))
     active = next((key for key in living if key.state == State.ACTIVE), None)
     staged = next((key for key in living if key.state == State.STAGED), None)
     retired = [key for key in living if key.state == State.RETIRED]
     return [
-        *[Step(What.CERTIFY, now, key.pk) for key in (active, staged) if key and _to_renew(key, now)],
+        *[
+            PlannedTransition(What.CERTIFY, now, key.pk)
+            for key in (active, staged)
+            if key and _to_renew(key, now)
+        ],
         *_succession(kind, active, staged, now),
-        *[Step(What.WITHDRAW, ended_at(key), key.pk) for key in retired],
-        *[Step(What.DESTROY, destroyed_from(key), key.pk) for key in to_destroy(kind)],
+        *[PlannedTransition(What.WITHDRAW, ended_at(key), key.pk) for key in retired],
+        *[PlannedTransition(What.DESTROY, destroyed_from(key), key.pk) for key in to_destroy(kind)],
     ]
 
 
@@ -130,17 +134,21 @@ def _to_renew(key: Key, now: datetime) -> bool:
     return not (fits(key, now + CERTIFICATE_RESERVE) and authority.names_this_issuer(key.chain_pem))
 
 
-def _succession(kind: type[Key], active: Key | None, staged: Key | None, now: datetime) -> list[Step]:
+def _succession(
+    kind: type[Key], active: Key | None, staged: Key | None, now: datetime
+) -> list[PlannedTransition]:
     """The step that makes the next key sign. If no key is active, it is due at once."""
     after = active.pk if active else None
     if staged is None:
-        return [Step(What.STAGE, next_staged_at(active) if active else now, after=after, kind=kind)]
+        return [
+            PlannedTransition(What.STAGE, next_staged_at(active) if active else now, after=after, kind=kind)
+        ]
     if staged.chain_pem:
         at = takes_over_at(active, staged) if active else now
-        return [Step(What.ACTIVATE, at, staged.pk, after)]
+        return [PlannedTransition(What.ACTIVATE, at, staged.pk, after)]
     if settings.SELF_CERTIFYING_AUTHORITY:
         return []  # `_to_renew` has the step that certifies it; then this is planned again
-    return [Step(What.CERTIFY, staged.staged_at, staged.pk, after, by_operator=True)]
+    return [PlannedTransition(What.CERTIFY, staged.staged_at, staged.pk, after, by_operator=True)]
 
 
 def spare(*, now: datetime, kind: type[Key] = SigningKey) -> Key | None:

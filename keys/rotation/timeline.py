@@ -12,7 +12,7 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from keys.models import Key
-from keys.rotation.plan import Step, What
+from keys.rotation.plan import PlannedTransition, What
 
 State = Key.State
 SHOWN_FOR = timedelta(days=200)  # after its withdrawal
@@ -83,7 +83,9 @@ class Timeline:
         return (moment - self._begins) / whole * (100 - LEAST)
 
 
-def lives(keys: Iterable[Key], steps: Sequence[Step], *, staged_for: timedelta, now: datetime) -> list[Life]:
+def lives(
+    keys: Iterable[Key], steps: Sequence[PlannedTransition], *, staged_for: timedelta, now: datetime
+) -> list[Life]:
     """The keys except those withdrawn long ago, and the next key if one is planned; the newest first."""
     newest_first = sorted(keys, key=lambda key: key.staged_at, reverse=True)
     gone = [key for key in newest_first if key.withdrawn_at]
@@ -97,7 +99,7 @@ def lives(keys: Iterable[Key], steps: Sequence[Step], *, staged_for: timedelta, 
     return found
 
 
-def _life(key: Key, steps: Sequence[Step], staged_for: timedelta, now: datetime) -> Life:
+def _life(key: Key, steps: Sequence[PlannedTransition], staged_for: timedelta, now: datetime) -> Life:
     times = (
         (State.STAGED, key.staged_at),
         (State.ACTIVE, key.activated_at),
@@ -114,7 +116,7 @@ def _life(key: Key, steps: Sequence[Step], staged_for: timedelta, now: datetime)
     return Life(key.pk, key.state, tuple(spans), ahead)
 
 
-def _until(key: Key, steps: Sequence[Step], staged_for: timedelta) -> datetime | None:
+def _until(key: Key, steps: Sequence[PlannedTransition], staged_for: timedelta) -> datetime | None:
     """When the key's present state ends, if that is planned."""
     at = {step.what: step.at for step in steps if step.kid in (key.pk, None) or step.after == key.pk}
     if key.state == State.RETIRED:
