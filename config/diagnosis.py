@@ -4,7 +4,7 @@ from datetime import datetime
 
 from config import health
 from infra.alarms.alarm import State
-from infra.doctor import Check
+from infra.doctor import Examination
 
 
 def migrations(now: datetime) -> tuple[State, str]:
@@ -12,4 +12,4 @@ def migrations(now: datetime) -> tuple[State, str]:
     return State.OK, "All migrations of this release are applied."
 
 
-CHECKS: dict[str, Check] = {"migrations": migrations}
+CHECKS: dict[str, Examination] = {"migrations": migrations}

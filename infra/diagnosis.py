@@ -13,7 +13,7 @@ from infra import named_files, retention, runs
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
 from infra.database import diagnosis as of_database
-from infra.doctor import Check
+from infra.doctor import Examination
 from infra.mail import sending
 from infra.mail.metrics import ended_emails, waiting_emails
 from infra.outbound.targets import parse
@@ -105,7 +105,7 @@ def clearing(now: datetime) -> tuple[State, str]:
     return state, f"{data} is kept {hours:.0f} hours too long." if state else "Nothing is kept too long."
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: dict[str, Examination] = {
     "database": database,
     "disk": disk,
     "files": files,

@@ -34,7 +34,7 @@ LATE = 3 * EVERY  # after which the findings are too old
 
 
 # A function that takes the time and returns the state and what it saw.
-Check = Callable[[datetime], tuple[State, str]]
+Examination = Callable[[datetime], tuple[State, str]]
 
 
 def examine(*, now: datetime) -> list[Diagnosis]:
@@ -64,7 +64,7 @@ def examine(*, now: datetime) -> list[Diagnosis]:
     return found
 
 
-def _asked(check: Check, now: datetime) -> tuple[State, str]:
+def _asked(check: Examination, now: datetime) -> tuple[State, str]:
     """What the check says; a database that does not answer is given up, and is the finding."""
     with bounded(PATIENCE):
         return check(now)

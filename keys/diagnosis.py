@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
-from infra.doctor import Check
+from infra.doctor import Examination
 from keys.certificates.watch import ending_certificates
 from keys.rotation.plan import NO_ACTIVE_KEY, What, in_use, outlook, overdue, plan
 from keys.rotation.report import together
@@ -43,7 +43,7 @@ def rotation(now: datetime) -> tuple[State, str]:
     return ALARMS["rotation"].state(hours), f"The step that waits longest has been due for {hours:.0f} hours."
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: dict[str, Examination] = {
     "signing_keys": signing_keys,
     "certificates": certificates,
     "certificate_request": certificate_request,

@@ -12,7 +12,7 @@ from django.conf import settings
 from infra import runs
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
-from infra.doctor import Check
+from infra.doctor import Examination
 from infra.outbound.calls import Outbound
 from infra.outbound.targets import is_unicast
 from keys.issuer_key import IssuerKey, active_issuer_key
@@ -142,7 +142,7 @@ def jobs(now: datetime) -> tuple[State, str]:
     return max(states.values()), f"Late, or failed when they last ran: {meaning}."
 
 
-CHECKS: dict[str, Check] = {
+CHECKS: dict[str, Examination] = {
     "presentation": presentation,
     "client_secrets": client_secrets,
     "addresses": addresses,

@@ -4,7 +4,7 @@ from datetime import datetime, timedelta
 
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
-from infra.doctor import Check
+from infra.doctor import Examination
 from wallet.metrics import promised_by, waiting_reviews
 
 HOUR = timedelta(hours=1)
@@ -19,4 +19,4 @@ def reviews(now: datetime) -> tuple[State, str]:
     return state, f"Identity checks that wait: {count}, the oldest {waited:.0f} hours."
 
 
-CHECKS: dict[str, Check] = {"reviews": reviews}
+CHECKS: dict[str, Examination] = {"reviews": reviews}

@@ -247,7 +247,7 @@ def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
         if step is Step.SIGN_IN:
             redirect_tasks.demand_sign_in(row.redirect_task.id, fresh_since=fresh_since)
         return
-    check = reachable(opened.request, party) or Check()
+    check = reachable(opened.request, party) or IdentityNeeded()
     asked = _possible(opened.request)
     row.redirect_task = redirect_tasks.open_redirect_task(
         browser=row.browser,
@@ -395,14 +395,14 @@ def suffices(request: AuthorizationRequest, party: RelyingParty, found: Assuranc
 
 
 @dataclass(frozen=True)
-class Check:
+class IdentityNeeded:
     """What an identity check has to bring: one of these assurances, if there are any, and all the details."""
 
     assurances: tuple[Assurance, ...] = ()
     details: tuple[str, ...] = ()
 
 
-def reachable(request: AuthorizationRequest, party: RelyingParty) -> Check | None:
+def reachable(request: AuthorizationRequest, party: RelyingParty) -> IdentityNeeded | None:
     """The check that a configured provider can make and the request accepts; None if there is none."""
     demanded = is_demanded(request, party)
     for details in _details_needed(request):
@@ -410,7 +410,7 @@ def reachable(request: AuthorizationRequest, party: RelyingParty) -> Check | Non
         offered = dict.fromkeys(each for provider in able for each in provider.assurances)
         assurances = tuple(each for each in offered if demanded and suffices(request, party, each))
         if assurances or (not demanded and (able or not details)):
-            return Check(assurances, details)
+            return IdentityNeeded(assurances, details)
     return None
 
 
