@@ -45,7 +45,7 @@ class Asked:
 
 
 @dataclass(frozen=True, repr=False)
-class Verified:
+class VerifiedClaimsRequest:
     """One element of `verified_claims`. verification: as received, by the names of claims that there are.
 
     can_fit: whether nothing is demanded of a member of `verification` that there is not.
@@ -72,7 +72,7 @@ class Place:
     """What is asked for in one place, the ID token or UserInfo."""
 
     claims: tuple[Asked, ...] = ()
-    verified: tuple[Verified, ...] = ()
+    verified: tuple[VerifiedClaimsRequest, ...] = ()
     verified_in_array: bool = False
     presentation: bool = False
     auth_time: bool = False  # essential; as a voluntary claim it is left out (Core 1.0 §2)
@@ -104,14 +104,14 @@ def _place(where: str, asked: Any, path_of: PathOf) -> Place:
     )
 
 
-def _verified(element: Any, path_of: PathOf) -> Verified:
+def _verified(element: Any, path_of: PathOf) -> VerifiedClaimsRequest:
     members = _members("verified_claims", element)
     asked = {TRUST_FRAMEWORK: None, **_members("verification", members.get("verification", {}))}
     for name in asked:
         list(_demanded(asked[name], (name,)))  # checks the values
     known = {name: how for name, how in asked.items() if path_of(f"verification.{name}")}
     ignored = asked.keys() - known
-    return Verified(
+    return VerifiedClaimsRequest(
         known,
         _claims(_members("claims of verified_claims", members.get("claims", {})), path_of),
         TRUST_FRAMEWORK in known and not any(list(_demanded(asked[name], (name,))) for name in ignored),

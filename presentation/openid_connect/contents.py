@@ -9,7 +9,12 @@ from typing import Any
 
 from keys.jws import decode_segment
 from presentation.dcql.queries import ClaimPath
-from presentation.openid_connect.claims_parameter import PRESENTATION, TRUST_FRAMEWORK, Asked, Verified
+from presentation.openid_connect.claims_parameter import (
+    PRESENTATION,
+    TRUST_FRAMEWORK,
+    Asked,
+    VerifiedClaimsRequest,
+)
 from presentation.openid_connect.translation import OpenIDRequest
 from wallet.credential.claims import OPENID_PROVEN, openid_name, openid_value
 from wallet.sd_jwt.parsing import parse
@@ -32,7 +37,9 @@ def of_places(request: OpenIDRequest, presentation: str, *, now: datetime) -> di
     return found
 
 
-def _verified(one: Verified, shared: Mapping[str, Any], *, now: datetime) -> dict[str, Any] | None:
+def _verified(
+    one: VerifiedClaimsRequest, shared: Mapping[str, Any], *, now: datetime
+) -> dict[str, Any] | None:
     """The element of `verified_claims`; None if it cannot be met, or all its claims were withheld."""
     known = shared.get("verification", {})
     found = _claims(one.claims, shared)

@@ -14,7 +14,13 @@ from datetime import timedelta
 from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, CredentialSet, Query
 from presentation.errors import InvalidRequestError, InvalidScopeError
 from presentation.openid_connect import claims_parameter
-from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION, Asked, Place, Verified
+from presentation.openid_connect.claims_parameter import (
+    OF_THE_ANSWER,
+    PRESENTATION,
+    Asked,
+    Place,
+    VerifiedClaimsRequest,
+)
 from presentation.scopes.records import Scopes
 from wallet.credential.claims import (
     OPENID_PROVEN,
@@ -155,7 +161,7 @@ def _queries(asked: Collection[Asked], *, essential: bool) -> list[ClaimsQuery]:
     return [each.query for each in asked if each.essential is essential]
 
 
-def _query(first: CredentialQuery, verified: Collection[Verified]) -> Query:
+def _query(first: CredentialQuery, verified: Collection[VerifiedClaimsRequest]) -> Query:
     """One presentation for all; the queries of `verified_claims` are answered if they can be."""
     further = tuple(
         CredentialQuery(

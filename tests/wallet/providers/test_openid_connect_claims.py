@@ -70,7 +70,7 @@ def element(**verification: Any) -> dict[str, Any]:
     return made
 
 
-def chosen(value: Any, accepted: Any = (SUBSTANTIAL, HIGH)) -> verified_claims.Verified:
+def chosen(value: Any, accepted: Any = (SUBSTANTIAL, HIGH)) -> verified_claims.VerifiedClaims:
     return verified_claims.choose(verified_claims.parse(value), accepted, REQUIRED, now=NOW)
 
 

@@ -53,7 +53,7 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
         return NeedsReview("unreadable", identity, evidence)
 
 
-def _counting(told: Told, settings: Settings, *, now: datetime) -> verified_claims.Verified:
+def _counting(told: Told, settings: Settings, *, now: datetime) -> verified_claims.VerifiedClaims:
     """The claims that count, as the settings say. Raises `TooLowError` or `ClaimsMissingError`."""
     level = _level_by_acr(told.id_token.get("acr"), settings)
     required, names = ([settings.claims[name] for name in each] for each in (REQUIRED, NAMES))
@@ -66,7 +66,7 @@ def _counting(told: Told, settings: Settings, *, now: datetime) -> verified_clai
         raise ClaimsMissingError
     configured = settings.accepted[0]
     assurance = configured if level is None else Assurance(configured.trust_framework, level)
-    return verified_claims.Verified(assurance, now, (), values)
+    return verified_claims.VerifiedClaims(assurance, now, (), values)
 
 
 def _level_by_acr(acr: Any, settings: Settings) -> str | None:
@@ -78,7 +78,9 @@ def _level_by_acr(acr: Any, settings: Settings) -> str | None:
     return settings.acr_levels[acr]
 
 
-def _evidence(claims: verified_claims.Verified, settings: Settings, told: Told, now: datetime) -> Evidence:
+def _evidence(
+    claims: verified_claims.VerifiedClaims, settings: Settings, told: Told, now: datetime
+) -> Evidence:
     return Evidence(
         method="electronic",
         assurance=claims.assurance,

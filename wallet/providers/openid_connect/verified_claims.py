@@ -18,7 +18,7 @@ Path = tuple[str, ...]
 
 
 @dataclass(frozen=True, repr=False)
-class Verified:
+class VerifiedClaims:
     """One element: claims that were verified together, and how. verified_at: None if that was not given."""
 
     assurance: Assurance
@@ -35,20 +35,20 @@ class ClaimsMissingError(Exception):
     """What is needed is not all there."""
 
 
-def parse(value: Any) -> tuple[Verified, ...]:
+def parse(value: Any) -> tuple[VerifiedClaims, ...]:
     """The elements that make sense, of one object or of an array. What makes no sense is left out."""
     elements = value[:MOST] if isinstance(value, list) else [value]
     return tuple(found for element in elements if (found := _element(element)) is not None)
 
 
 def choose(
-    found: Sequence[Verified],
+    found: Sequence[VerifiedClaims],
     accepted: Sequence[Assurance],
     required: Collection[Path],
     names: Collection[Path] = (),
     *,
     now: datetime,
-) -> Verified:
+) -> VerifiedClaims:
     """The element that has all required claims, with the highest assurance among the accepted ones.
 
     accepted: the lowest first. names: one of these is enough; of two elements with the same assurance the one
@@ -94,7 +94,7 @@ def _rank(assurance: Assurance, accepted: Sequence[Assurance]) -> int | None:
     return accepted.index(whole_framework) if whole_framework in accepted else None
 
 
-def _element(value: Any) -> Verified | None:
+def _element(value: Any) -> VerifiedClaims | None:
     if not isinstance(value, Mapping):
         return None
     verification, claims = value.get("verification"), value.get("claims")
@@ -108,7 +108,7 @@ def _element(value: Any) -> Verified | None:
     except (EvidenceError, ValueError):
         return None
     listed = evidence[:MOST] if isinstance(evidence, list) else []
-    return Verified(assurance, verified_at, tuple(e for e in listed if isinstance(e, Mapping)), claims)
+    return VerifiedClaims(assurance, verified_at, tuple(e for e in listed if isinstance(e, Mapping)), claims)
 
 
 def _time(value: Any) -> datetime | None:
