@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods
 from consent import decisions, receipts, statements
 from consent.forms import SearchForm
 from consent.models import Consent
-from consent.receipts import Place, Receipt
+from consent.receipts import Cursor, Receipt
 from infra.reading import only_read
 from keys.statements import StatementError
 from wallet.account import subjects
@@ -29,7 +29,7 @@ def history(request: HttpRequest, session: HolderSession, now: datetime) -> Http
     form = SearchForm(request.GET)
     if not form.is_valid():
         return _page(request, "history", _of(session.wallet) | {"form": form}, status=422)
-    older, newer = (Place.parse(request.GET.get(name, "")) for name in ("older", "newer"))
+    older, newer = (Cursor.parse(request.GET.get(name, "")) for name in ("older", "newer"))
     found = receipts.page(session.wallet, form.search, older=older, newer=newer)
     context = {
         "form": form,

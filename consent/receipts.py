@@ -37,7 +37,7 @@ class Search:
 
 
 @dataclass(frozen=True)
-class Place:
+class Cursor:
     """The place of a receipt in the list. As text it is part of an address, and tells nothing else."""
 
     decided_at: datetime
@@ -65,11 +65,11 @@ class Page:
     """Receipts, and the places at which the older and the newer ones begin; None if there are none."""
 
     rows: list[Consent]
-    older: Place | None
-    newer: Place | None
+    older: Cursor | None
+    newer: Cursor | None
 
 
-def page(wallet: Wallet, search: Search, *, older: Place | None = None, newer: Place | None = None) -> Page:
+def page(wallet: Wallet, search: Search, *, older: Cursor | None = None, newer: Cursor | None = None) -> Page:
     """The receipts after the place `older`, or before the place `newer`; otherwise the newest. One query,
     and a second where fewer than a page are newer: then these are the first page."""
     rows = found(wallet, search)
@@ -77,14 +77,14 @@ def page(wallet: Wallet, search: Search, *, older: Place | None = None, newer: P
         first = list(rows.filter(_newer(newer)).order_by("decided_at", "id")[: PAGE_SIZE + 1])
         if len(first) >= PAGE_SIZE:
             shown = first[:PAGE_SIZE][::-1]
-            return Page(shown, Place.of(shown[-1]), Place.of(shown[0]) if len(first) > PAGE_SIZE else None)
+            return Page(shown, Cursor.of(shown[-1]), Cursor.of(shown[0]) if len(first) > PAGE_SIZE else None)
     after = rows.filter(_older(older)) if older else rows
     first = list(after.order_by("-decided_at", "-id")[: PAGE_SIZE + 1])
     shown = first[:PAGE_SIZE]
     return Page(
         shown,
-        Place.of(shown[-1]) if len(first) > PAGE_SIZE else None,
-        Place.of(shown[0]) if older and shown else None,
+        Cursor.of(shown[-1]) if len(first) > PAGE_SIZE else None,
+        Cursor.of(shown[0]) if older and shown else None,
     )
 
 
@@ -100,13 +100,13 @@ def found(wallet: Wallet, search: Search) -> QuerySet[Consent]:
     return rows
 
 
-def _older(place: Place) -> Q:
+def _older(place: Cursor) -> Q:
     # The first condition alone limits what the index reads.
     same = Q(decided_at=place.decided_at, id__lt=place.id)
     return Q(decided_at__lte=place.decided_at) & (Q(decided_at__lt=place.decided_at) | same)
 
 
-def _newer(place: Place) -> Q:
+def _newer(place: Cursor) -> Q:
     same = Q(decided_at=place.decided_at, id__gt=place.id)
     return Q(decided_at__gte=place.decided_at) & (Q(decided_at__gt=place.decided_at) | same)
 

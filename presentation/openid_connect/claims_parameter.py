@@ -68,7 +68,7 @@ class VerifiedClaimsRequest:
 
 
 @dataclass(frozen=True, repr=False)
-class Place:
+class RequestedClaims:
     """What is asked for in one place, the ID token or UserInfo."""
 
     claims: tuple[Asked, ...] = ()
@@ -78,7 +78,7 @@ class Place:
     auth_time: bool = False  # essential; as a voluntary claim it is left out (Core 1.0 §2)
 
 
-def parse(text: str, path_of: PathOf) -> dict[str, Place]:
+def parse(text: str, path_of: PathOf) -> dict[str, RequestedClaims]:
     """What is asked for in each of PLACES; raises InvalidRequestError."""
     try:
         asked = strict_json.loads(text, deepest=DEEPEST)
@@ -89,13 +89,13 @@ def parse(text: str, path_of: PathOf) -> dict[str, Place]:
     return {name: _place(name, asked.get(name), path_of) for name in PLACES}
 
 
-def _place(where: str, asked: Any, path_of: PathOf) -> Place:
+def _place(where: str, asked: Any, path_of: PathOf) -> RequestedClaims:
     members = _members(where, {} if asked is None else asked)
     verified = members.pop("verified_claims", None)
     elements = verified if isinstance(verified, list) else [] if verified is None else [verified]
     if len(elements) > MOST_VERIFIED:
         raise InvalidRequestError(f"claims must have at most {MOST_VERIFIED} elements of verified_claims")
-    return Place(
+    return RequestedClaims(
         _claims(members, path_of),
         tuple(_verified(element, path_of) for element in elements),
         isinstance(verified, list),

@@ -18,7 +18,7 @@ from presentation.openid_connect.claims_parameter import (
     OF_THE_ANSWER,
     PRESENTATION,
     Asked,
-    Place,
+    RequestedClaims,
     VerifiedClaimsRequest,
 )
 from presentation.scopes.records import Scopes
@@ -50,7 +50,7 @@ class OpenIDRequest:
     prompt: frozenset[str] = frozenset()
     max_age: int | None = None
     of_scopes: tuple[ClaimPath, ...] = ()
-    places: Mapping[str, Place] = field(default_factory=dict)
+    places: Mapping[str, RequestedClaims] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
 
     @property
@@ -61,7 +61,7 @@ class OpenIDRequest:
     @property
     def wants_auth_time(self) -> bool:
         """Whether the ID token has to say when the holder signed in (Core 1.0 §2)."""
-        asked = self.places.get("id_token", Place()).auth_time
+        asked = self.places.get("id_token", RequestedClaims()).auth_time
         return asked or self.max_age is not None
 
     @property

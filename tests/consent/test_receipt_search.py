@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from consent import decisions, receipts
 from consent.forms import SearchForm
 from consent.models import Consent
-from consent.receipts import PAGE_SIZE, Place, Search
+from consent.receipts import PAGE_SIZE, Cursor, Search
 from tests.consent.questions import ACME, put
 from wallet.models import Wallet
 
@@ -58,7 +58,7 @@ def test_words_are_searched_as_they_are(holder, alice, words):
 
 def test_a_search_finds_nothing_of_other_wallets(holder, alice, bob):
     mine, his = answered(alice), answered(bob)
-    place = Place.of(Consent.objects.get(id=his))
+    place = Cursor.of(Consent.objects.get(id=his))
     assert shown(holder, requester="acme") == [mine]
     for name in ("older", "newer"):
         assert his not in shown(holder, **{name: str(place)})
@@ -171,14 +171,14 @@ def test_going_back_leads_to_the_same_pages(alice, db):
 
 @given(st.text(max_size=60) | st.from_regex(r"[0-9]{1,20}\.[0-9a-f]{30,34}", fullmatch=True))
 def test_a_place_is_read_from_any_text_or_is_none(text):
-    place = Place.parse(text)
-    assert place is None or Place.parse(str(place)) == place
+    place = Cursor.parse(text)
+    assert place is None or Cursor.parse(str(place)) == place
 
 
 @given(st.datetimes(datetime(1971, 1, 1), datetime(3000, 1, 1), timezones=st.just(UTC)))
 def test_a_place_says_the_moment_to_the_microsecond(at):
-    place = Place(at, uuid4())
-    assert Place.parse(str(place)) == place
+    place = Cursor(at, uuid4())
+    assert Cursor.parse(str(place)) == place
 
 
 @given(st.dictionaries(st.sampled_from(["requester", "since", "until", "zone"]), st.text(max_size=120)))
@@ -228,7 +228,7 @@ def ten_thousand(alice, bob):
 def test_each_page_of_ten_thousand_takes_four_statements_and_none_that_counts_or_skips(
     holder, ten_thousand, statements
 ):
-    last = Place(timezone.now() - timedelta(minutes=9_000), uuid4())
+    last = Cursor(timezone.now() - timedelta(minutes=9_000), uuid4())
     for query in (
         {},
         {"older": str(last)},
@@ -248,7 +248,7 @@ def test_the_pages_of_ten_thousand_are_found_by_the_index_of_their_order(ten_tho
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE consent_consent")
     now = timezone.now()
-    place = Place(now - timedelta(minutes=9_000), uuid4())
+    place = Cursor(now - timedelta(minutes=9_000), uuid4())
     days = Search(since=now - 3 * DAY, until=now - 2 * DAY)
     rows = [receipts.found(ten_thousand, search) for search in (Search(), days)]
     for query in (*rows, rows[0].filter(receipts._older(place))):

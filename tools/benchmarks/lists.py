@@ -117,15 +117,15 @@ def _orders(own: Any) -> Iterator[str]:
 
 def of_holders(client_id: str, email: str) -> Iterator[str]:
     """The receipts from the newest to the oldest, with searches; what requesters know; the downloads."""
-    from consent.receipts import Place
+    from consent.receipts import Cursor
     from wallet.models import Wallet
 
     decided = Wallet.objects.get(email=email).consents.filter(decided_at__isnull=False)
     middle, oldest = decided.order_by("decided_at")[decided.count() // 2], decided.earliest("decided_at")
     yield "/wallet/history/"
     for query in (
-        {"older": Place.of(middle)},
-        {"newer": Place.of(oldest)},
+        {"older": Cursor.of(middle)},
+        {"newer": Cursor.of(oldest)},
         {"requester": "acme"},
         {"requester": "nobody"},
         {"since": "2026-01-01", "until": "2026-06-30"},

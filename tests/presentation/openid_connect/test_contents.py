@@ -17,7 +17,7 @@ from presentation.openid_connect.claims_parameter import (
     MOST_VERIFIED,
     PLACES,
     Asked,
-    Place,
+    RequestedClaims,
 )
 from presentation.requests.authorization_request import offered
 from presentation.requests.parameters import LIMITS
@@ -43,7 +43,7 @@ def path_of(name: str) -> ClaimPath | None:
         return None
 
 
-def parsed(claims: Any) -> dict[str, Place]:
+def parsed(claims: Any) -> dict[str, RequestedClaims]:
     return claims_parameter.parse(json.dumps(claims), path_of)
 
 
@@ -53,7 +53,7 @@ def test_any_json_is_read_within_limits_or_refused_as_an_invalid_request(claims:
         keeps_to_the_limits(parsed(claims))
 
 
-def keeps_to_the_limits(places: dict[str, Place]) -> None:
+def keeps_to_the_limits(places: dict[str, RequestedClaims]) -> None:
     assert places.keys() == set(PLACES)
     for place in places.values():
         assert len(place.claims) <= MOST_CLAIMS
