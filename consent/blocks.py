@@ -118,7 +118,7 @@ class Number(Stored):
         return localised.separated(f"{self.number:,}")
 
 
-Value = str | Phrase | Number | Money  # what `str` turns into the text of a cell
+CellValue = str | Phrase | Number | Money  # what `str` turns into the text of a cell
 _PLACE = re.compile(r"%\((\w+)\)s")
 
 
@@ -132,7 +132,7 @@ def tuple_of(read: Callable[[Any], Any]) -> Callable[[Any], tuple[Any, ...]]:
     return lambda value: tuple(map(read, entries_of(value)))
 
 
-def pair_of(value: object) -> tuple[str, Value]:
+def pair_of(value: object) -> tuple[str, CellValue]:
     """A label and a value."""
     pair = entries_of(value)
     if len(pair) != 2:
@@ -140,7 +140,7 @@ def pair_of(value: object) -> tuple[str, Value]:
     return text_of(pair[0]), value_of(pair[1])
 
 
-def value_of(value: object) -> Value:
+def value_of(value: object) -> CellValue:
     """A text, phrase, number or amount of money."""
     if not isinstance(value, Mapping):
         return text_of(value)
@@ -166,7 +166,7 @@ class Rows(Stored):
     READ: ClassVar[Readers] = {"heading": text_of, "rows": tuple_of(pair_of), "introduction": text_of}
     block: ClassVar = "rows"
     heading: str
-    rows: tuple[tuple[str, Value], ...]
+    rows: tuple[tuple[str, CellValue], ...]
     introduction: str = ""
 
 
@@ -192,8 +192,8 @@ class Items(Stored):
     block: ClassVar = "items"
     heading: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Value, ...], ...]
-    total: tuple[str, Value]
+    rows: tuple[tuple[CellValue, ...], ...]
+    total: tuple[str, CellValue]
 
     def __post_init__(self) -> None:
         if not self.columns or any(len(row) != len(self.columns) for row in self.rows):
@@ -212,7 +212,7 @@ class Amount(Stored):
     READ: ClassVar[Readers] = {"label": text_of, "value": value_of}
     block: ClassVar = "amount"
     label: str
-    value: Value
+    value: CellValue
 
 
 Block = Rows | Quote | Items | Amount

@@ -14,13 +14,13 @@ from keys.private_keys.key_stores import destroy, forgotten_unless_saved
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.moves import activate, certify, new_key, save_staged
 from keys.rotation.plan import PlannedTransition, What, outlook, plan
-from keys.rotation.report import Entry, Report
+from keys.rotation.report import Entry, RotationReport
 from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to
 
 log = structlog.get_logger(__name__)
 
 
-def rotate(*, now: datetime, actor: str = SERVICE, kind: type[Key] = SigningKey) -> Report:
+def rotate(*, now: datetime, actor: str = SERVICE, kind: type[Key] = SigningKey) -> RotationReport:
     """Takes every step that is due for this kind of keys, and reports what was done, comes next and is wrong.
 
     Any number of instances may run this at once: each step is a move in a transaction of its own, and the

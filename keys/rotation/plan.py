@@ -15,7 +15,7 @@ from infra.moments import moment
 from keys.certificates import authority
 from keys.models import KINDS, Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import to_destroy
-from keys.rotation.report import Entry, Report
+from keys.rotation.report import Entry, RotationReport
 from keys.rotation.states import State, destroyed_from, ended_at, fits, next_staged_at, takes_over_at
 
 NO_ACTIVE_KEY = "no_active_key"
@@ -113,18 +113,18 @@ def overdue(*, now: datetime) -> timedelta:
     return max((now - step.at for step in steps if step.due(now)), default=timedelta(0))
 
 
-def outlook(*, now: datetime, kind: type[Key] = SigningKey) -> Report:
+def outlook(*, now: datetime, kind: type[Key] = SigningKey) -> RotationReport:
     """Reports what comes next and what is wrong; changes nothing."""
     steps = plan(now=now, kind=kind)
-    return Report(now, next=tuple(step.entry() for step in steps), problems=_problems(now, kind))
+    return RotationReport(now, next=tuple(step.entry() for step in steps), problems=_problems(now, kind))
 
 
-def rehearsal(*, now: datetime, kind: type[Key] = SigningKey) -> Report:
+def rehearsal(*, now: datetime, kind: type[Key] = SigningKey) -> RotationReport:
     """Reports what `due_steps.rotate` would do now, except steps that become due only by its other steps."""
     steps = plan(now=now, kind=kind)
     done = tuple(step.entry(rehearsed=True) for step in steps if step.due(now))
     later = tuple(step.entry() for step in steps if not step.due(now))
-    return Report(now, done, later, _problems(now, kind), dry_run=True)
+    return RotationReport(now, done, later, _problems(now, kind), dry_run=True)
 
 
 def _to_renew(key: Key, now: datetime) -> bool:

@@ -25,7 +25,7 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Report:
+class RotationReport:
     """All entries at one moment. In a dry run `done` lists what would be done."""
 
     at: datetime
@@ -45,7 +45,7 @@ class Report:
         return {"at": iso(self.at), "dry_run": self.dry_run, **entries}
 
 
-def together(reports: Sequence[Report]) -> Report:
+def together(reports: Sequence[RotationReport]) -> RotationReport:
     """One report of all entries, at the moment of the last."""
     done, ahead, problems = (
         tuple(entry for report in reports for entry in getattr(report, name))

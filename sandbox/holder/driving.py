@@ -32,7 +32,7 @@ from presentation.machine_errors import UnavailableError
 from presentation.models import Interaction
 from sandbox.appearance import appear
 from sandbox.holder.call import HolderCall
-from sandbox.holder.inner_browser import InnerBrowser, Words
+from sandbox.holder.inner_browser import InnerBrowser, PageText
 from wallet import redirect_tasks
 from wallet.models import RedirectTask
 
@@ -178,5 +178,5 @@ def _way_back(response: HttpResponseBase) -> str | None:
     return None
 
 
-def _words(response: HttpResponseBase) -> Words:
-    return Words(response.content.decode() if isinstance(response, HttpResponse) else "")
+def _words(response: HttpResponseBase) -> PageText:
+    return PageText(response.content.decode() if isinstance(response, HttpResponse) else "")

@@ -69,7 +69,7 @@ class InnerBrowser:
         return response
 
 
-class Words(HTMLParser):
+class PageText(HTMLParser):
     """The main part of a page: its `heading`, the other `text`, and the targets of its `links`."""
 
     def __init__(self, html: str) -> None:

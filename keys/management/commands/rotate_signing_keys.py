@@ -16,7 +16,7 @@ from keys.rotation.due_steps import rotate
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import rehearsal
 from keys.rotation.renewal import renew
-from keys.rotation.report import Entry, Report, together
+from keys.rotation.report import Entry, RotationReport, together
 
 FAILURES = ("step_failed", "certificate_not_obtained")
 
@@ -46,12 +46,12 @@ class Command(KeyCommand):
             raise CommandError(" ".join(dict.fromkeys(failed)))
 
 
-def _rotated(moment: datetime) -> list[Report]:
+def _rotated(moment: datetime) -> list[RotationReport]:
     """Rotates, and again if CERTIFICATE_COMMAND has certified a key, which may have to sign at once."""
     first = [rotate(now=moment, actor=shell_user(), kind=kind) for kind in KINDS]
     certified, failed = renew(now=now())
-    renewed = Report(moment, done=tuple(certified), problems=tuple(failed))
+    renewed = RotationReport(moment, done=tuple(certified), problems=tuple(failed))
     if not certified:
         return [renewed, *first]
-    before = [Report(moment, done=report.done) for report in first]
+    before = [RotationReport(moment, done=report.done) for report in first]
     return [*before, renewed, *(rotate(now=now(), actor=shell_user(), kind=kind) for kind in KINDS)]

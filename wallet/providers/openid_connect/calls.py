@@ -19,7 +19,7 @@ from infra.outbound.calls import Outbound, OutboundError, Response
 from infra.strict_json import StrictJsonError
 from infra.waiting import waiting_for
 from wallet.providers.contract import ProviderError
-from wallet.providers.openid_connect.client import Client
+from wallet.providers.openid_connect.client import ClientRegistration
 
 ASSERTION_LIFETIME = 60  # seconds; some providers refuse more than two minutes
 _ASSERTION = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
@@ -37,7 +37,7 @@ class RefusedError(Exception):
 class Calls:
     """Makes the calls to one provider. party: what threads that wait for it are counted under."""
 
-    def __init__(self, party: str, client: Client, outbound: Outbound) -> None:
+    def __init__(self, party: str, client: ClientRegistration, outbound: Outbound) -> None:
         self._party, self._client, self._outbound = party, client, outbound
 
     def document(self, url: str) -> Any:
@@ -101,7 +101,7 @@ class Calls:
         return {}, {"Authorization": f"Basic {base64.b64encode(text.encode()).decode()}"}
 
 
-def _assertion(client: Client, audience: str) -> str:
+def _assertion(client: ClientRegistration, audience: str) -> str:
     now, key = int(time.time()), client.key
     assert key is not None
     claims = {

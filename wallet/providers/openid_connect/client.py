@@ -28,7 +28,7 @@ class ClientKey:
 
 
 @dataclass(frozen=True)
-class Client:
+class ClientRegistration:
     """What the provider knows this service by."""
 
     id: str
@@ -53,7 +53,7 @@ class Registration:
     """
 
     issuer: str
-    client: Client
+    client: ClientRegistration
     scope: str
     acr_values: str
     algorithms: tuple[str, ...]
@@ -61,7 +61,7 @@ class Registration:
     loopback: bool
 
 
-def read(options: Options) -> Client:
+def read(options: Options) -> ClientRegistration:
     """The client as the settings describe it. Raises `OptionError`."""
     has_key = bool(options.text("client_key", ""))
     method = options.choice("client_auth", METHODS, "private_key_jwt" if has_key else "client_secret_basic")
@@ -72,10 +72,10 @@ def read(options: Options) -> Client:
     if options.text(unused, ""):
         raise options.error(unused, f"must not be set with {method}")
     if method != "private_key_jwt":
-        return Client(client_id, method, options.text("client_secret"))
+        return ClientRegistration(client_id, method, options.text("client_secret"))
     key = _key(options, "client_key", algorithm)
     next_key = _key(options, "next_client_key", algorithm) if options.text("next_client_key", "") else None
-    return Client(client_id, method, key=key, next_key=next_key, audience=audience)
+    return ClientRegistration(client_id, method, key=key, next_key=next_key, audience=audience)
 
 
 def _key(options: Options, name: str, rsa_algorithm: str) -> ClientKey:
