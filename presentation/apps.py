@@ -9,10 +9,8 @@ class PresentationConfig(AppConfig):
     def ready(self) -> None:
         """Has every `migrate` bring the basic scope back, and connects relying parties with lower layers."""
         from consent import requesters
-        from keys.rotation import states
         from presentation.models import RelyingParty
         from presentation.scopes.models import restore_basic
 
-        states.count_relying_parties = RelyingParty.objects.filter(state=RelyingParty.State.ACTIVE).count
         requesters.contact_of = RelyingParty.contact_of
         post_migrate.connect(restore_basic, sender=self, dispatch_uid="presentation.basic_scope")

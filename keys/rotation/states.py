@@ -1,6 +1,5 @@
 """The states of a signing key and the moves between them; `moves` decides when a move is allowed."""
 
-from collections.abc import Callable
 from contextlib import suppress
 from datetime import datetime, timedelta
 from typing import Any, cast
@@ -88,15 +87,6 @@ def require_move(key: Key, state: State) -> None:
             _("Key %(kid)s cannot become “%(to)s”; it is “%(from)s”.")
             % {"kid": key, "to": state.label, "from": key.get_state_display()}
         )
-
-
-# Apps above put their own functions in the place of these two (`AppConfig.ready`).
-count_relying_parties: Callable[[], int] = int
-
-
-def count_credentials(kid: UUID, now: datetime) -> int:
-    """How many unexpired credentials this key signed."""
-    return 0
 
 
 JWKS_MAX_AGE = timedelta(hours=1)  # how long relying parties may keep the key set

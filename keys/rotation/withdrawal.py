@@ -7,7 +7,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from keys.models import Key, StatementKey
-from keys.rotation import states
+from keys.rotation import usage
 from keys.rotation.states import State, fits, in_state
 
 
@@ -33,12 +33,12 @@ def cost_of_withdrawal(key: Key, *, now: datetime) -> str:
         sentences.append(_succession(now))
     if stops_signing(key, now=now):
         said = _("This stops the service for everybody. Active relying parties: %(count)d.")
-        sentences.append(said % {"count": states.count_relying_parties()})
+        sentences.append(said % {"count": usage.count_relying_parties()})
     return " ".join(sentences)
 
 
 def _lost_credentials(key: Key, now: datetime) -> str:
-    count = states.count_credentials(key.pk, now)
+    count = usage.count_credentials(key.pk, now)
     counted = ngettext(
         "%(count)d unexpired credential that it signed becomes invalid:",
         "%(count)d unexpired credentials that it signed become invalid:",

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from keys.certificates.chain import BrokenChainError
 from keys.jws import verify_signature
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves, states
+from keys.rotation import due_steps, moves, usage
 from keys.rotation.states import (
     JWKS_MAX_AGE,
     MOVES,
@@ -331,7 +331,7 @@ def test_what_a_withdrawal_costs_is_said_before(active: SigningKey, now: datetim
 def test_how_many_unexpired_credentials_a_withdrawal_hits_is_said_before(
     active: SigningKey, now: datetime, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(states, "count_credentials", lambda kid, at: 1234 * ((kid, at) == (active.pk, now)))
+    monkeypatch.setattr(usage, "count_credentials", lambda kid, at: 1234 * ((kid, at) == (active.pk, now)))
     assert cost_of_withdrawal(active, now=now).startswith("1234 unexpired credentials")
 
 

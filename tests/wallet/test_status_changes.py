@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from infra.database.append_only import AppendOnlyError
 from keys.models import SigningKey
-from keys.rotation import states
+from keys.rotation import usage
 from tests.wallet.conftest import together
 from tests.wallet.statuses import INVALID, SAID, SUSPENDED, VALID, presented, status_of
 from wallet.credential import credentials
@@ -215,9 +215,9 @@ def test_an_operator_sees_how_many_credentials_a_key_has_signed(
     presented(bob)
     now = timezone.now()
 
-    assert states.count_credentials(signing_key.pk, now) == 2
-    assert states.count_credentials(signing_key.pk, now + timedelta(hours=25)) == 0
-    assert states.count_credentials(uuid4(), now) == 0
+    assert usage.count_credentials(signing_key.pk, now) == 2
+    assert usage.count_credentials(signing_key.pk, now + timedelta(hours=25)) == 0
+    assert usage.count_credentials(uuid4(), now) == 0
 
 
 def test_the_record_is_written_once(alice: Wallet) -> None:

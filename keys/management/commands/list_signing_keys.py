@@ -8,7 +8,7 @@ from django.utils.timezone import now
 
 from infra.moments import moment
 from keys.models import KINDS, Key, SigningKey
-from keys.rotation import states
+from keys.rotation import usage
 from keys.rotation.states import State
 
 
@@ -28,7 +28,7 @@ class Command(BaseCommand):
 
 def _line(key: Key, at: datetime) -> str:
     chain = key.certified_chain
-    signed = f"unexpired credentials: {states.count_credentials(key.pk, at)}"
+    signed = f"unexpired credentials: {usage.count_credentials(key.pk, at)}"
     facts = [
         f"{key}  {key.state:<9}",
         f"certificates end {moment(chain.not_after)}" if chain else "not certified yet",
