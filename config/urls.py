@@ -18,6 +18,7 @@ from config.metrics import metrics
 from consent import requester_pages
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
+from presentation.models import RelyingParty
 from presentation.relying_parties import views as relying_party_pages
 
 # Public documents. `config.wsgi` answers them without Django; the routes are for other servers and tests.
@@ -71,7 +72,12 @@ urlpatterns = [
     path("receipt-check/", consent.history.check, name="receipt_check"),
     path("wallet/requesters/", requester_pages.listed, name="consent_requesters"),
     path("wallet/requesters/<str:requester_id>/", requester_pages.one, name="consent_requester"),
-    path("wallet/requesters/<str:requester_id>/deletion/", requester_pages.deletion, name="consent_deletion"),
+    path(
+        "wallet/requesters/<str:requester_id>/deletion/",
+        requester_pages.deletion,
+        {"contact_of": RelyingParty.contact_of},
+        name="consent_deletion",
+    ),
     path("wallet/requesters/<str:requester_id>/report/", requester_pages.report, name="consent_report"),
     path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),
     path("wallet/", include("wallet.urls")),

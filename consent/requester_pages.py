@@ -1,5 +1,6 @@
 """The pages about one requester in the wallet: what it knows, asking it to delete that, reporting it."""
 
+from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
@@ -36,16 +37,25 @@ def one(request: HttpRequest, session: HolderSession, now: datetime, requester_i
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
-def deletion(request: HttpRequest, session: HolderSession, now: datetime, requester_id: str) -> HttpResponse:
-    """The e-mail that asks it to delete what it received; on POST, remembers that it was sent."""
+def deletion(
+    request: HttpRequest,
+    session: HolderSession,
+    now: datetime,
+    requester_id: str,
+    contact_of: Callable[[str], str],
+) -> HttpResponse:
+    """The e-mail that asks it to delete what it received; on POST, remembers that it was sent.
+
+    contact_of: gives the requester's e-mail address for holders, or an empty text (`config.urls`).
+    """
     found = _known(session, requester_id, now=now)
     if not found["received"]:
         raise Http404
     if request.method == "POST":
         requesters.note_deletion_asked(session.wallet, requester_id, now=now)
         return see_other("consent_requester", requester_id)
-    texts, address = requesters.deletion_email(session.wallet, requester_id, now=now)
-    contact = requesters.contact_of(requester_id)
+    contact = contact_of(requester_id)
+    texts, address = requesters.deletion_email(session.wallet, requester_id, contact=contact, now=now)
     return _page(request, session, "deletion", knowledge=found, texts=texts, address=address, contact=contact)
 
 

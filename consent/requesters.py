@@ -1,6 +1,6 @@
 """What each requester received from a wallet, and what its holder does about it: ask to delete, report."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 from typing import Any
@@ -28,13 +28,6 @@ from wallet.status_lists.standing import standings
 REFERENCES = 10  # of receipts in an e-mail, because not every program opens a long address
 REPORTS = Limit.from_settings("reports-per-wallet")
 REPORTS_OF_ONE = RollingLimit("reports-per-wallet-and-requester", most=1, window=timedelta(days=30))
-
-
-def _nobody(requester_id: str) -> str:
-    return ""
-
-
-contact_of: Callable[[str], str] = _nobody  # for holders; the app that registers requesters replaces it
 
 
 def requesters(wallet: Wallet) -> QuerySet[Consent]:
@@ -101,10 +94,13 @@ def _adds_up(wallet: Wallet, records: Sequence[Consent], *, now: datetime) -> li
         return []
 
 
-def deletion_email(wallet: Wallet, requester_id: str, *, now: datetime) -> tuple[dict[str, str], str]:
+def deletion_email(
+    wallet: Wallet, requester_id: str, *, contact: str, now: datetime
+) -> tuple[dict[str, str], str]:
     """An e-mail that asks to delete what was shared, and the address that opens it in a program.
 
     It is a text for each language, that of the page first, and names nothing of the wallet but its receipts.
+    contact: the e-mail address that it is for, or empty.
     """
     records = shared(wallet, requester_id, now=now)
     context = {
@@ -119,7 +115,7 @@ def deletion_email(wallet: Wallet, requester_id: str, *, now: datetime) -> tuple
             titles.append(gettext("Please delete my details"))
             texts[language] = render_to_string("consent/deletion.txt", context).strip()
     facts = {"subject": " / ".join(titles), "body": "\n\n\n".join(texts.values())}
-    to = quote(contact_of(requester_id), safe="@")
+    to = quote(contact, safe="@")
     return texts, f"mailto:{to}?{urlencode(facts, quote_via=quote)}"
 
 

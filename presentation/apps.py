@@ -7,10 +7,7 @@ class PresentationConfig(AppConfig):
     verbose_name = "Presentation"
 
     def ready(self) -> None:
-        """Has every `migrate` bring the basic scope back, and connects relying parties with lower layers."""
-        from consent import requesters
-        from presentation.models import RelyingParty
+        """Has every `migrate` bring the basic scope back."""
         from presentation.scopes.models import restore_basic
 
-        requesters.contact_of = RelyingParty.contact_of
         post_migrate.connect(restore_basic, sender=self, dispatch_uid="presentation.basic_scope")
