@@ -15,11 +15,10 @@ from hypothesis import strategies as st
 from tests.wallet import mail_server
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import code_in
-from wallet.account import user_agents
-from wallet.account.user_agents import UserAgent, parse
 from wallet.models import HolderSession, Wallet
-from wallet.sign_in import sessions
+from wallet.sign_in import sessions, user_agents
 from wallet.sign_in.known_browsers import NOTICES
+from wallet.sign_in.user_agents import UserAgent, parse
 
 SECURITY = "/wallet/security/"
 FIREFOX = "Mozilla/5.0 (X11; Linux x86_64; rv:128.0) Gecko/20100101 Firefox/128.0"

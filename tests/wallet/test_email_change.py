@@ -18,9 +18,8 @@ from tests.people import ALICE, BOB
 from tests.wallet import mail_server
 from tests.wallet.browser_redirect_tasks import SECRET, make_redirect_task
 from tests.wallet.conftest import code_in, masked, passkey_of, together
-from wallet.account.address import changes, reserved, undoing
+from wallet.account.address import changes, undoing
 from wallet.account.address.changes import UNDO_FOR, AddressTakenError
-from wallet.account.address.reserved import AddressReservedError
 from wallet.account.address.undoing import UndoGoneError
 from wallet.account.closing import closures, sweeping
 from wallet.models import (
@@ -35,9 +34,10 @@ from wallet.models import (
     WalletClosure,
 )
 from wallet.sign_in import codes as sign_in
-from wallet.sign_in import known_browsers
+from wallet.sign_in import known_browsers, reserved_addresses
 from wallet.sign_in.allowances import CODES_PER_CLIENT, TRIES_PER_CLIENT
 from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError
+from wallet.sign_in.reserved_addresses import AddressReservedError
 
 pytestmark = pytest.mark.slow
 
@@ -483,7 +483,7 @@ def test_nothing_brings_back_the_address_of_a_closed_wallet(client, alice, now):
     with pytest.raises(NoCodeError):
         confirm(alice, code, now)
     assert Wallet.objects.get().email == f"closed:{alice.id}"
-    reserved.check(ALICE, now=now)  # the address it had before is free as well
+    reserved_addresses.check(ALICE, now=now)  # the address it had before is free as well
 
 
 def test_the_browsers_that_signed_in_with_the_old_address_are_forgotten(alice, now):

@@ -165,7 +165,7 @@ class HolderSession(InternalRow):
     wallet = models.ForeignKey(Wallet, on_delete=models.CASCADE, related_name="sessions", editable=False)
     # By which the holder signs it out.
     public_id = models.UUIDField(null=True, default=uuid.uuid4, editable=False)
-    # From its `User-Agent`, see `account.user_agents`.
+    # From its `User-Agent`, see `sign_in.user_agents`.
     browser_name = models.CharField(max_length=20, default="", db_default="", editable=False)
     system_name = models.CharField(max_length=20, default="", db_default="", editable=False)
     # Its time zone, for times in e-mails; empty if it did not say.

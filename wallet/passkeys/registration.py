@@ -19,13 +19,13 @@ from webauthn.helpers import (
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from infra import base64url
-from wallet.account import user_agents
 from wallet.letters import letters
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
 from wallet.passkeys.assertion import Purpose
 from wallet.passkeys.errors import INVALID, PasskeyError
 from wallet.passkeys.reading import PostedKey
+from wallet.sign_in import user_agents
 
 log = structlog.get_logger(__name__)
 

@@ -23,10 +23,9 @@ from django.utils.translation import ngettext
 from infra.limits import take
 from infra.mail import outbox
 from infra.mail.outbox import SendingState
-from wallet.account.address import reserved
 from wallet.letters import letters
 from wallet.models import LoginCode, RedirectTask, Wallet
-from wallet.sign_in import known_browsers, links
+from wallet.sign_in import known_browsers, links, reserved_addresses
 from wallet.sign_in.allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take_code
 
 log = structlog.get_logger(__name__)
@@ -78,7 +77,8 @@ def redeem(redirect_task: RedirectTask, code: str, *, client: str, now: datetime
 
     A try is counted before it is said whether the code is right, and the code is used up by a conditional
     update, so that concurrent requests have no additional tries or uses. Raises `NoCodeError`,
-    `WrongCodeError`, `WalletSuspendedError`, `reserved.AddressReservedError` or `limits.LimitReachedError`.
+    `WrongCodeError`, `WalletSuspendedError`, `reserved_addresses.AddressReservedError` or
+    `limits.LimitReachedError`.
     """
     usable = LoginCode.objects.filter(redirect_task=redirect_task, used_at=None, expires_at__gt=now)
     sent = usable.first()
@@ -114,7 +114,7 @@ def redeem_link(redirect_task: RedirectTask, secret: str, *, now: datetime) -> W
     """Use the link, and return the wallet of the redirect task's address; see `links.redirect_task_for`.
 
     Raises `links.LinkGoneError`, `WalletSuspendedError` or
-    `reserved.AddressReservedError`.
+    `reserved_addresses.AddressReservedError`.
     """
     with transaction.atomic():
         links.use(secret, now=now)
@@ -196,7 +196,7 @@ def _wait_for_link(redirect_task: RedirectTask, until: datetime | None) -> None:
 def _wallet_of(redirect_task: RedirectTask, *, now: datetime) -> Wallet:
     wallet, new = Wallet.objects.get_or_create(email=redirect_task.email, defaults={"created_at": now})
     if new:
-        reserved.check(redirect_task.email, now=now)
+        reserved_addresses.check(redirect_task.email, now=now)
     return wallet
 
 

@@ -15,9 +15,9 @@ from django.utils.crypto import salted_hmac
 
 from infra import browser as browsers
 from infra.limits import LimitReachedError, RollingLimit
-from wallet.account import user_agents
 from wallet.letters import letters
 from wallet.models import KnownBrowser, Wallet
+from wallet.sign_in import user_agents
 
 HOLDER, DEVELOPER, OPERATOR = "holder", "developer", "operator"  # what the browser signed in as
 KNOWN_FOR = browsers.KEPT  # after its last sign-in; the lifetime of its cookie

@@ -19,8 +19,8 @@ from django.utils.translation import get_language
 from infra import browser, zones
 from infra.sealing import sha256_hex
 from infra.served import noting
-from wallet.account import user_agents
 from wallet.models import HolderSession, Wallet
+from wallet.sign_in import user_agents
 
 IDLE = timedelta(minutes=30)
 ABSOLUTE = timedelta(hours=12)

@@ -19,7 +19,6 @@ from infra.counts.counting import Counter
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import redirect_tasks
-from wallet.account.address.reserved import AddressReservedError
 from wallet.decorators import NOT_ME, on_own_redirect_task, on_redirect_task, see_other, show
 from wallet.models import HolderSession, RedirectTask, Wallet
 from wallet.redirect_tasks import RedirectTaskGoneError
@@ -27,6 +26,7 @@ from wallet.sign_in import allowances, known_browsers, links, sending, sessions
 from wallet.sign_in import codes as signing_in
 from wallet.sign_in.codes import wrong_code
 from wallet.sign_in.forms import CodeForm, EmailForm
+from wallet.sign_in.reserved_addresses import AddressReservedError
 
 HOME = "wallet_home"  # the page after a sign-in that no relying party requested
 SIGN_INS = Counter("sign_ins", "Sign-ins of holders, for a request or to look at the wallet.", "purpose")

@@ -23,13 +23,13 @@ MUTANTS = (
     mutant(
         "change of address: another wallet gets an address that can be put back",
         _CHANGES,
-        "            reserved.check(email, but_for=wallet, now=now)\n",
+        "            reserved_addresses.check(email, but_for=wallet, now=now)\n",
         "",
         f"{_TESTS}::test_nobody_else_gets_the_old_address_while_the_change_can_be_undone",
     ),
     mutant(
         "change of address: undone at the instant at which the link expires",
-        "wallet/account/address/reserved.py",
+        "wallet/sign_in/reserved_addresses.py",
         "closed_at=None, expires_at__gt=now",
         "closed_at=None, expires_at__gte=now",
         f"{_TESTS}::test_a_link_undoes_once_and_for_seven_days",

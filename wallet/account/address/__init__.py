@@ -1,1 +1,1 @@
-"""The e-mail address of a wallet: changing it, undoing that, and who may have it meanwhile."""
+"""The e-mail address of a wallet: changing it, and undoing that."""

@@ -17,13 +17,12 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit, LimitReachedError, RollingLimit, take
 from infra.sealing import sha256_hex
-from wallet.account.address import reserved
-from wallet.account.address.reserved import AddressReservedError
 from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
-from wallet.sign_in import known_browsers
+from wallet.sign_in import known_browsers, reserved_addresses
 from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, take_code
 from wallet.sign_in.codes import RESEND_AFTER, NoCodeError, WalletSuspendedError, count_try
+from wallet.sign_in.reserved_addresses import AddressReservedError
 
 log = structlog.get_logger(__name__)
 
@@ -107,7 +106,7 @@ def set_address(wallet: Wallet, email: str, *, now: datetime) -> None:
     try:
         with transaction.atomic():
             wallet.save(update_fields=["email"])
-            reserved.check(email, but_for=wallet, now=now)
+            reserved_addresses.check(email, but_for=wallet, now=now)
     except (IntegrityError, AddressReservedError) as error:
         wallet.email = before
         raise AddressTakenError from error
@@ -136,7 +135,7 @@ def _change(wallet: Wallet, email: str, *, now: datetime) -> None:
 
 def _is_free(email: str, wallet: Wallet, *, now: datetime) -> bool:
     try:
-        reserved.check(email, but_for=wallet, now=now)
+        reserved_addresses.check(email, but_for=wallet, now=now)
     except AddressReservedError:
         return False
     return not Wallet.objects.filter(email=email).exists()

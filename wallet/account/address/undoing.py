@@ -9,11 +9,11 @@ from django.db.models import F, QuerySet
 from infra.sealing import sha256_hex
 from wallet.account import ways_in
 from wallet.account.address.changes import set_address
-from wallet.account.address.reserved import undoable
 from wallet.account.closing import closures
 from wallet.letters import letters
 from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 from wallet.sign_in import sessions
+from wallet.sign_in.reserved_addresses import undoable
 
 log = structlog.get_logger(__name__)
 

@@ -21,7 +21,6 @@ from infra.email_addresses import EmailAddressError
 from infra.operations import WrongStateError
 from infra.sealing import seal_column, unseal_column
 from wallet.account import ways_in
-from wallet.account.address.reserved import undoable
 from wallet.account.recovery import recoveries
 from wallet.credential import revocation
 from wallet.letters import letters
@@ -36,6 +35,7 @@ from wallet.models import (
     Wallet,
     WalletClosure,
 )
+from wallet.sign_in.reserved_addresses import undoable
 from wallet.status_lists.changes import HOLDER
 
 log = structlog.get_logger(__name__)

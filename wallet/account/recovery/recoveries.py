@@ -17,11 +17,11 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 from infra.limits import Limit
 from infra.operations import WrongStateError
 from infra.sealing import SealError
-from wallet.account.address.reserved import undoable
 from wallet.credential import credentials
 from wallet.credential.evidence import Assurance, Evidence, at_least
 from wallet.identity import duplicates
 from wallet.models import Credential, IdentityVerification, Recovery, Wallet
+from wallet.sign_in.reserved_addresses import undoable
 
 log = structlog.get_logger(__name__)
 
