@@ -29,8 +29,8 @@ from infra.database.outages import means_away
 from infra.reading import only_read
 from infra.served import reference_of
 from presentation.machine_errors import MachineError, OurFaultError, UnavailableError, is_for_machines
-from wallet.decorators import see_other
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import see_other
 from wallet.sign_in.views import HOME
 
 WELL_KNOWN = "/.well-known/"

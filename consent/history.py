@@ -18,8 +18,8 @@ from consent.receipts import Cursor, Receipt
 from infra.reading import only_read
 from keys.statements import StatementError
 from wallet.account import subjects
-from wallet.decorators import for_signed_in_302, see_other
 from wallet.models import HolderSession, Wallet
+from wallet.sign_in.decorators import for_signed_in_302, see_other
 
 
 @only_read

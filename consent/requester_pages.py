@@ -15,8 +15,8 @@ from consent.models import Consent
 from consent.question import Requester
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet.decorators import for_signed_in, see_other
 from wallet.models import HolderSession
+from wallet.sign_in.decorators import for_signed_in, see_other
 
 
 @only_read

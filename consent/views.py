@@ -20,12 +20,12 @@ from infra.paths import path_with_id
 from infra.reading import only_read
 from infra.sealing import SealError
 from wallet.credential import credentials
-from wallet.decorators import NOT_ME  # as a decision: leaves it unanswered, and signs the browser out
 from wallet.models import Credential, HolderSession
 from wallet.passkeys import assertion
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED, problem
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import NOT_ME  # as a decision: leaves it unanswered, and signs the browser out
 
 PAGE = "page"  # the field of every form that has the address of its page
 MORE_TIME = "more_time"  # leaves the question unanswered; the view at `return_to` extends it

@@ -11,8 +11,8 @@ from presentation.entrances.sending import redirect_to
 from presentation.fast_path.reading import read_interaction
 from presentation.requests import answers, interactions, more_time
 from presentation.requests.interactions import InteractionGoneError
-from wallet.decorators import NOT_ME, page_of
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import NOT_ME, page_of
 
 
 def read_rows(context: ResumeContext) -> None:

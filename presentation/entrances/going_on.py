@@ -12,8 +12,8 @@ from presentation.entrances.sending import send
 from presentation.errors import AccessDeniedError
 from presentation.requests import answers, counters, interactions
 from presentation.requests.next_step import Step, next_step, prepare
-from wallet.decorators import NOT_ME
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import NOT_ME
 
 
 def find_session(context: Context) -> None:

@@ -13,7 +13,7 @@ from sandbox.desk.requests import requests_of
 from sandbox.desk.webhook import send_test
 from sandbox.self_service import self_registrations
 from sandbox.self_service.views import active_or_404, for_developer, how_long, own_or_404
-from wallet.decorators import see_other
+from wallet.sign_in.decorators import see_other
 
 
 @require_http_methods(["GET", "HEAD", "POST"])

@@ -20,9 +20,9 @@ from sandbox import mailbox as mailboxes
 from sandbox.identity_provider.personas import OUTCOMES
 from sandbox.identity_provider.provider import NAME, SIGNATURE, signature
 from sandbox.models import PickedOutcome
-from wallet.decorators import see_other
 from wallet.models import IdentityVerification
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import see_other
 
 State = IdentityVerification.State
 

@@ -27,7 +27,7 @@ from presentation.relying_parties.authentication import client_secrets
 from presentation.webhooks import signing_secrets
 from sandbox.self_service import developer_sign_in, self_registrations
 from sandbox.self_service.forms import DeveloperEmailForm, SelfRegistrationForm
-from wallet.decorators import see_other
+from wallet.sign_in.decorators import see_other
 
 HOME = "self_service"
 

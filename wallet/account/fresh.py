@@ -12,8 +12,8 @@ from typing import Any
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase
 
-from wallet.decorators import Page, on_own_redirect_task, see_other
 from wallet.models import HolderSession
+from wallet.sign_in.decorators import Page, on_own_redirect_task, see_other
 
 FRESH_FOR = timedelta(minutes=5)
 

@@ -13,9 +13,9 @@ from infra.reading import only_read
 from wallet.credential import credentials, days
 from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
-from wallet.decorators import for_signed_in, for_signed_in_302, see_other
 from wallet.identity import attempts, state_machine
 from wallet.models import Credential, Evidence, HolderSession, Wallet
+from wallet.sign_in.decorators import for_signed_in, for_signed_in_302, see_other
 
 ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
 ENDING = "ending"  # valid, but only for less than ENDS_SOON

@@ -9,9 +9,9 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
-from wallet.decorators import for_signed_in, for_signed_in_302, see_other, show_to
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import for_signed_in, for_signed_in_302, see_other, show_to
 from wallet.sign_in.user_agents import UserAgent
 
 MOST_SHOWN = 50

@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods
 
 from infra import browser
 from infra.reading import only_read
-from wallet.decorators import see_other
 from wallet.identity import progress
 from wallet.identity.progress import OtherBrowserError
 from wallet.models import IdentityVerification, RedirectTask
 from wallet.providers.contract import Message, MessageRefusedError
+from wallet.sign_in.decorators import see_other
 
 log = structlog.get_logger(__name__)
 

@@ -15,13 +15,13 @@ from django.views.decorators.http import require_http_methods
 from infra.again import SHORTLY, again_after
 from infra.limits import Limit, LimitReachedError
 from infra.waiting import NoThreadFreeError
-from wallet.decorators import for_holder_who_uploads, refuse_form_of_another, see_other
 from wallet.identity import page, pictures, progress, state_machine
 from wallet.identity import picture_encoding as picture_files
 from wallet.identity.arriving_bodies import BodyNotWholeError, arriving, may_leave_the_body_unread
 from wallet.identity.forms import UploadForm
 from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.providers.from_afar import FromAfar
+from wallet.sign_in.decorators import for_holder_who_uploads, refuse_form_of_another, see_other
 
 State = IdentityVerification.State
 MOST = 3 * picture_files.LONGEST  # bytes of all files of a form together

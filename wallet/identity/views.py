@@ -19,7 +19,6 @@ from infra.reading import only_read
 from wallet import redirect_tasks
 from wallet.credential import claims, credentials
 from wallet.credential.validity import validity
-from wallet.decorators import for_holder, for_signed_in, on_own_redirect_task, see_other
 from wallet.identity import attempts, notices, page, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
@@ -29,6 +28,7 @@ from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import PICTURE_REASONS, REASONS
 from wallet.providers.in_person import InPerson, qr_code
+from wallet.sign_in.decorators import for_holder, for_signed_in, on_own_redirect_task, see_other
 
 State = IdentityVerification.State
 

@@ -12,11 +12,11 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from infra.reasons import VisibleField
 from wallet.account import fresh
-from wallet.decorators import Page, for_signed_in, see_other, show_to
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import problem_page, registration
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED
+from wallet.sign_in.decorators import Page, for_signed_in, see_other, show_to
 
 SECURITY = "wallet_security"
 

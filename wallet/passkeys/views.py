@@ -22,13 +22,13 @@ from infra.again import again_after
 from infra.limits import Limit, LimitReachedError
 from wallet import redirect_tasks
 from wallet.account import fresh
-from wallet.decorators import on_own_redirect_task, on_redirect_task, see_other, show
 from wallet.models import Passkey, RedirectTask, Wallet
 from wallet.passkeys import assertion, options, problem_page
 from wallet.passkeys.assertion import Purpose
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED
 from wallet.sign_in import known_browsers, sessions
+from wallet.sign_in.decorators import on_own_redirect_task, on_redirect_task, see_other, show
 from wallet.sign_in.views import HOME, signed_in
 
 log = structlog.get_logger(__name__)

@@ -13,9 +13,9 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.templatetags import moments
-from wallet.decorators import see_other, show
 from wallet.models import RedirectTask
 from wallet.sign_in import codes as signing_in
+from wallet.sign_in.decorators import see_other, show
 
 FAR = timedelta(hours=12)  # a time of day alone would be ambiguous
 

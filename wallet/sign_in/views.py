@@ -19,12 +19,12 @@ from infra.counts.counting import Counter
 from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet import redirect_tasks
-from wallet.decorators import NOT_ME, on_own_redirect_task, on_redirect_task, see_other, show
 from wallet.models import HolderSession, RedirectTask, Wallet
 from wallet.redirect_tasks import RedirectTaskGoneError
 from wallet.sign_in import allowances, known_browsers, links, sending, sessions
 from wallet.sign_in import codes as signing_in
 from wallet.sign_in.codes import wrong_code
+from wallet.sign_in.decorators import NOT_ME, on_own_redirect_task, on_redirect_task, see_other, show
 from wallet.sign_in.forms import CodeForm, EmailForm
 from wallet.sign_in.reserved_addresses import AddressReservedError
 

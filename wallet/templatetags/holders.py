@@ -7,9 +7,9 @@ from django.utils import timezone
 from django.utils.html import format_html
 
 from wallet.account.recovery import recoveries
-from wallet.decorators import HOLDER
 from wallet.models import Wallet
 from wallet.sign_in import sessions
+from wallet.sign_in.decorators import HOLDER
 
 register = template.Library()
 
@@ -27,7 +27,7 @@ def passkey_offer(context: Any) -> dict[str, Any]:
 
 @register.simple_tag(takes_context=True)
 def of_holder(context: Any) -> str:
-    """The field that says to whom a form is shown (`wallet.decorators.refuse_form_of_another`)."""
+    """The field that says to whom a form is shown (`wallet.sign_in.decorators.refuse_form_of_another`)."""
     wallet = _wallet(context)
     return format_html('<input type="hidden" name="{}" value="{}">', HOLDER, wallet.id) if wallet else ""
 

@@ -100,7 +100,7 @@ MUTANTS = (
     ),
     mutant(
         "session: a form that was shown to another holder",
-        "wallet/decorators.py",
+        "wallet/sign_in/decorators.py",
         "request.POST.get(HOLDER, str(wallet.id)) == str(wallet.id)",
         "request.POST",
         "wallet/test_forms_of_another.py::test_a_form_that_was_shown_to_alice_does_nothing_for_bob",

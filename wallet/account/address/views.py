@@ -20,10 +20,10 @@ from wallet.account import fresh
 from wallet.account.address import changes, undoing
 from wallet.account.address.changes import AddressTakenError
 from wallet.account.address.undoing import UndoGoneError
-from wallet.decorators import for_signed_in, see_other, show_to
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
 from wallet.sign_in.codes import NoCodeError, WalletSuspendedError, WrongCodeError, wrong_code
+from wallet.sign_in.decorators import for_signed_in, see_other, show_to
 from wallet.sign_in.forms import CodeForm, EmailForm
 
 

@@ -15,9 +15,9 @@ from infra.operations import WrongStateError
 from wallet import redirect_tasks
 from wallet.account import fresh
 from wallet.account.closing import closures
-from wallet.decorators import for_signed_in, see_other, show_to
 from wallet.models import HolderSession
 from wallet.redirect_tasks import RedirectTaskGoneError
+from wallet.sign_in.decorators import for_signed_in, see_other, show_to
 
 # Each makes an e-mail and a row that stays.
 CLOSINGS = Limit.from_settings("closings-per-wallet")

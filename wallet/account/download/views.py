@@ -14,8 +14,8 @@ from infra.personal_data import Person
 from infra.reading import only_read
 from wallet.account import fresh
 from wallet.account.download import formats
-from wallet.decorators import for_signed_in, show_to
 from wallet.models import HolderSession
+from wallet.sign_in.decorators import for_signed_in, show_to
 
 DOWNLOADS = Limit.from_settings("wallet-downloads")  # per wallet
 # Format → media type, and the function that writes it.

@@ -17,9 +17,9 @@ from infra.limits import LimitReachedError
 from infra.reading import only_read
 from wallet.account.recovery import recoveries, stopping
 from wallet.account.recovery.recoveries import RecoveryOverError
-from wallet.decorators import for_signed_in, on_own_redirect_task, see_other, show_to
 from wallet.models import HolderSession, Recovery
 from wallet.sign_in import allowances, sessions
+from wallet.sign_in.decorators import for_signed_in, on_own_redirect_task, see_other, show_to
 from wallet.sign_in.forms import EmailForm
 
 

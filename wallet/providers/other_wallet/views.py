@@ -12,7 +12,6 @@ from django.views.decorators.http import require_http_methods
 
 from wallet.credential.claims import MAX_NAME, details_in_words
 from wallet.credential.names import name
-from wallet.decorators import for_holder, see_other
 from wallet.identity import attempts, progress
 from wallet.identity import page as pages
 from wallet.identity.day_field import BirthDateField, BirthDateInput
@@ -24,6 +23,7 @@ from wallet.providers.contract import ProviderError
 from wallet.providers.in_person import qr_code
 from wallet.providers.other_wallet.provider import OtherWallet
 from wallet.providers.other_wallet.transactions import CODE, Transaction
+from wallet.sign_in.decorators import for_holder, see_other
 
 
 class AboutYouForm(forms.Form):
