@@ -8,11 +8,11 @@ from wallet.account.closing import views as closing_pages
 from wallet.account.download import views as download_pages
 from wallet.account.recovery import views as recovery_pages
 from wallet.identity import messages as identity_messages
+from wallet.identity import other_wallet
 from wallet.identity import upload as identity_upload
 from wallet.identity import views as identity_views
 from wallet.passkeys import own as own_passkeys
 from wallet.passkeys import views as passkeys
-from wallet.providers.other_wallet import views as other_wallet_views
 from wallet.sign_in import views
 
 REDIRECT_TASK = "errands/<uuid:redirect_task_id>"
@@ -73,7 +73,7 @@ urlpatterns = [
     path(f"{REDIRECT_TASK}/identity/upload/", identity_upload.upload, name="wallet_identity_upload"),
     path(
         f"{REDIRECT_TASK}/identity/other-wallet/",
-        other_wallet_views.page,
+        other_wallet.page,
         name="wallet_identity_other_wallet",
     ),
     path("identity/", identity_views.own_identity, name="wallet_own_identity"),
