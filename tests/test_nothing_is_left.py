@@ -43,9 +43,8 @@ from tests.wallet.conftest import code_in
 from tests.wallet.operators import reviewer
 from wallet.account.address import changes
 from wallet.account.closing import closures, sweeping
-from wallet.account.recovery import recoveries
 from wallet.credential.claims import Identity
-from wallet.identity import duplicates, pictures, state_machine
+from wallet.identity import duplicates, pictures, recoveries, state_machine
 from wallet.models import (
     HolderSession,
     IdentityVerification,

@@ -10,9 +10,8 @@ from infra.moments import in_words
 from infra.retention import Clearing, ForPeople, Kept, expired
 from wallet import models
 from wallet.account.address import changes
-from wallet.account.recovery import recoveries
 from wallet.account.recovery import sweeping as recovery_sweeping
-from wallet.identity import erasure, pictures
+from wallet.identity import erasure, pictures, recoveries
 from wallet.passkeys import assertion
 from wallet.sign_in import known_browsers, sessions
 from wallet.status_lists import upkeep

@@ -5,9 +5,10 @@ from datetime import date, timedelta
 
 from tests.people import ALICE, evidence_of
 from tests.wallet.attempts import attempt_in
-from wallet.account.recovery import recoveries, sweeping
+from wallet.account.recovery import sweeping
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
+from wallet.identity import recoveries
 from wallet.identity.settling import settle
 from wallet.models import Credential
 from wallet.providers.findings import Verified

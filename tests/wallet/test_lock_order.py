@@ -27,9 +27,9 @@ from tests.wallet.recovering import DAY, PASSPORT, PERSON, recover, wait
 from wallet.account.address import undoing
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing
-from wallet.account.recovery import moving, recoveries
+from wallet.account.recovery import moving
 from wallet.credential import revocation
-from wallet.identity import review
+from wallet.identity import recoveries, review
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import to_review
 from wallet.models import Credential, HolderSession, Recovery, StatusEntry, Wallet

@@ -26,14 +26,14 @@ from tests.wallet.statuses import presented
 from wallet.account.address import changes
 from wallet.account.closing import closures
 from wallet.account.closing import sweeping as closing
-from wallet.account.recovery import moving, recoveries, stopping, sweeping
+from wallet.account.recovery import moving, stopping, sweeping
 from wallet.account.recovery.moving import NotNowError
-from wallet.account.recovery.recoveries import RecoveryOverError
 from wallet.credential import credentials, revocation
 from wallet.credential.details import of_evidence
 from wallet.credential.evidence import Assurance
-from wallet.identity import duplicates, review
+from wallet.identity import duplicates, recoveries, review
 from wallet.identity.erasure import ATTEMPTS_KEPT
+from wallet.identity.recoveries import RecoveryOverError
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import to_review
 from wallet.models import (

@@ -23,7 +23,7 @@ from keys.models import SigningKey
 from keys.rotation import moves
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented, status_of
 from wallet.account.closing import closures, sweeping
-from wallet.account.recovery import recoveries
+from wallet.identity import recoveries
 from wallet.models import Credential, Passkey, Recovery, StatusEntry, StatusList, Wallet, WalletClosure
 from wallet.operations import suspension
 from wallet.passkeys import registration

@@ -101,7 +101,7 @@ P14 | Only those whom the page named recognise a holder by the number that it as
 P15 | Nobody signs in to a wallet without access to its mailbox or one of its passkeys, nobody can keep its
      holder out, and nobody can find out whether a wallet exists.
    | wallet/sign_in/allowances.py:take_code wallet/sign_in/sessions.py:current wallet/passkeys/assertion.py
-     wallet/account/recovery/recoveries.py wallet/account/address/undoing.py
+     wallet/identity/recoveries.py wallet/account/address/undoing.py
    | sign-in; redirect task:; session:; challenge:; passkey:; change of address:; recovery:; limits:
      strangers; limit: wrong sign-in; client address:; cookies:; e-mails: a code
    | sign_in

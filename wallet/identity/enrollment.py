@@ -6,11 +6,10 @@ from typing import Any
 
 from django.db import transaction
 
-from wallet.account.recovery import recoveries
 from wallet.credential import credentials, details
 from wallet.credential import evidence as evidences
 from wallet.credential.claims import Identity
-from wallet.identity import duplicates
+from wallet.identity import duplicates, recoveries
 from wallet.models import Credential, Evidence, IdentityVerification, Wallet
 from wallet.providers import registry
 

@@ -6,7 +6,7 @@ from django import template
 from django.utils import timezone
 from django.utils.html import format_html
 
-from wallet.account.recovery import recoveries
+from wallet.identity import recoveries
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 from wallet.sign_in.decorators import HOLDER

@@ -2,7 +2,7 @@
 
 from tools.mutants.mutant import mutant
 
-_RECOVERIES, _MOVING = "wallet/account/recovery/recoveries.py", "wallet/account/recovery/moving.py"
+_RECOVERIES, _MOVING = "wallet/identity/recoveries.py", "wallet/account/recovery/moving.py"
 _SWEEPING = "wallet/account/recovery/sweeping.py"
 _REPEATED = "wallet/management/commands/repeat_changes.py"
 _NOT_BACK = (

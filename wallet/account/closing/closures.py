@@ -21,8 +21,8 @@ from infra.email_addresses import EmailAddressError
 from infra.operations import WrongStateError
 from infra.sealing import seal_column, unseal_column
 from wallet.account import ways_in
-from wallet.account.recovery import recoveries
 from wallet.credential import revocation
+from wallet.identity import recoveries
 from wallet.letters import letters
 from wallet.models import (
     Credential,

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
 from wallet.account.download.entries import BATCH, Members, at, described, labels, time
-from wallet.account.recovery.recoveries import STOPPERS
+from wallet.identity.recoveries import STOPPERS
 from wallet.models import EmailChange, FormerAddress, HolderSession, Passkey, Recovery
 from wallet.sign_in.user_agents import UserAgent
 

@@ -14,9 +14,8 @@ from infra import personal_data
 from infra.sealing import seal_column, unseal_column
 from wallet.account import subjects, ways_in
 from wallet.account.address.changes import set_address
-from wallet.account.recovery import recoveries
 from wallet.credential import credentials
-from wallet.identity import state_machine
+from wallet.identity import recoveries, state_machine
 from wallet.identity.state_machine import MOVES, OPEN, move_to
 from wallet.models import (
     Credential,

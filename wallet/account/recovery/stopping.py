@@ -6,7 +6,7 @@ from django.contrib.auth.models import AbstractUser
 from django.db.models import QuerySet
 
 from infra.sealing import sha256_hex
-from wallet.account.recovery.recoveries import RecoveryOverError, State, latest, stop, waiting_for
+from wallet.identity.recoveries import RecoveryOverError, State, latest, stop, waiting_for
 from wallet.letters import letters
 from wallet.models import Recovery, StopLink, Wallet
 

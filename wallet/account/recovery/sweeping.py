@@ -21,9 +21,9 @@ from infra.retention import Due, delete
 from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
 from wallet.account.recovery.moving import NotNowError
-from wallet.account.recovery.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
+from wallet.identity.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.letters import letters
 from wallet.models import Recovery, StopLink
 

@@ -15,8 +15,9 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from infra.reading import only_read
-from wallet.account.recovery import recoveries, stopping
-from wallet.account.recovery.recoveries import RecoveryOverError
+from wallet.account.recovery import stopping
+from wallet.identity import recoveries
+from wallet.identity.recoveries import RecoveryOverError
 from wallet.models import HolderSession, Recovery
 from wallet.sign_in import allowances, sessions
 from wallet.sign_in.decorators import for_signed_in, on_own_redirect_task, see_other, show_to

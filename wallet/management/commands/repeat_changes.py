@@ -20,7 +20,7 @@ from django.utils import timezone
 from infra.audit.commands import RecordedCommand
 from infra.operations import WrongStateError
 from wallet.account.closing import closures
-from wallet.account.recovery import recoveries
+from wallet.identity import recoveries
 from wallet.models import Passkey, Recovery, StatusList, Wallet
 from wallet.passkeys import registration
 from wallet.status_lists import upkeep

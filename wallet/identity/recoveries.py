@@ -3,7 +3,7 @@
 The person opens a new wallet, names the old address, and is verified again. The wallet of that address moves
 if it holds an identity with the same document or provider's subject, verified no better than now. Name and
 birth date never suffice. Nothing is said about the old wallet before the check. The old mailbox and signed-in
-holders can stop the move for WAITING_TIME. The move itself is in `moving`.
+holders can stop the move for WAITING_TIME. The move itself is in `account.recovery.moving`.
 """
 
 from collections.abc import Sequence
