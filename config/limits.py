@@ -77,7 +77,7 @@ SETTINGS = (
             "Everybody who signs in with a new browser counts once. Beyond it they get a link in place of a "
             "code, and beyond the links “You’ve asked for too many codes”. Known browsers do not count."
         ),
-        also=("links-per-client", "errands-per-client"),
+        also=("links-per-client", "redirect-tasks-per-client"),
     ),
     Setting(
         "passkey-challenges-per-client",

@@ -43,7 +43,7 @@ CODES_TO_STRANGERS = RollingLimit.from_settings("codes-to-strangers")
 LINKS_PER_EMAIL = RollingLimit("links-per-email", most=1, window=_SHORT)
 CODES_PER_CLIENT = Limit.from_settings("codes-per-client")
 LINKS_PER_CLIENT = Limit.from_settings("links-per-client")
-REDIRECT_TASKS_PER_CLIENT = Limit.from_settings("errands-per-client")
+REDIRECT_TASKS_PER_CLIENT = Limit.from_settings("redirect-tasks-per-client")
 TRIES_PER_CLIENT = Limit.from_settings("tries-per-client")
 
 
