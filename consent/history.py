@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import get_object_or_404, render
 from django.urls import reverse
+from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods
 
 from consent import decisions, receipts, statements
@@ -19,11 +20,11 @@ from infra.reading import only_read
 from keys.statements import StatementError
 from wallet.account import subjects
 from wallet.models import HolderSession, Wallet
-from wallet.sign_in.decorators import for_signed_in_302, see_other
+from wallet.sign_in.decorators import for_signed_in, see_other
 
 
 @only_read
-@for_signed_in_302
+@for_signed_in
 def history(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The holder's receipts, newest first: requests that were granted or declined, and match the search."""
     form = SearchForm(request.GET)
@@ -41,7 +42,7 @@ def history(request: HttpRequest, session: HolderSession, now: datetime) -> Http
 
 
 @only_read
-@for_signed_in_302
+@for_signed_in
 def receipt(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """One receipt of the holder with all its details, to read and to print."""
     found = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
@@ -54,7 +55,7 @@ def receipt(request: HttpRequest, session: HolderSession, now: datetime, consent
 
 
 @only_read
-@for_signed_in_302
+@for_signed_in
 def statement(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """One receipt as a signed statement, to save."""
     found = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
@@ -62,9 +63,10 @@ def statement(request: HttpRequest, session: HolderSession, now: datetime, conse
     if not stated:
         raise Http404
     file = {"Content-Disposition": f'attachment; filename="receipt-{consent_id}.jwt"'}
-    return HttpResponse(stated, content_type="application/jwt", headers={"Cache-Control": "no-store", **file})
+    return HttpResponse(stated, content_type="application/jwt", headers=file)
 
 
+@never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def check(request: HttpRequest) -> HttpResponse:
     """Whether a receipt that somebody shows is genuine: for everybody, and nothing is stored."""
@@ -82,7 +84,7 @@ def check(request: HttpRequest) -> HttpResponse:
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_signed_in_302
+@for_signed_in
 def invalidate(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """Ask for confirmation; on POST, invalidate what was presented with this consent, and end its code."""
     found = _receipt(session.wallet, now=now, id=consent_id)
@@ -96,7 +98,7 @@ def invalidate(request: HttpRequest, session: HolderSession, now: datetime, cons
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
-@for_signed_in_302
+@for_signed_in
 def new_number(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """Ask for confirmation; on POST, forget the number by which the requester of this receipt recognises."""
     requester = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False).requester
@@ -136,6 +138,4 @@ def _of(wallet: Wallet) -> dict[str, Any]:
 
 
 def _page(request: HttpRequest, name: str, context: dict[str, Any], status: int = 200) -> HttpResponse:
-    response = render(request, f"consent/{name}.html", context, status=status)
-    response.headers["Cache-Control"] = "no-store"
-    return response
+    return render(request, f"consent/{name}.html", context, status=status)

@@ -45,7 +45,7 @@ def saved(client: Client, consent: Consent) -> str:
     response = client.get(f"{HISTORY}{consent.id}/statement/")
     assert response.status_code == 200
     assert response.headers["Content-Type"] == "application/jwt"
-    assert response.headers["Cache-Control"] == "no-store"
+    assert "no-store" in response.headers["Cache-Control"]
     assert response.headers["Content-Disposition"] == f'attachment; filename="receipt-{consent.id}.jwt"'
     return response.content.decode()
 
@@ -92,7 +92,7 @@ def test_anybody_sees_that_a_statement_is_genuine_and_what_it_says(
 
     page = response.content.decode()
     assert response.status_code == 200
-    assert response.headers["Cache-Control"] == "no-store"
+    assert "no-store" in response.headers["Cache-Control"]
     assert re.search("Genuine, from <bdi>.+</bdi>", page)
     for text in ("Acme Bank", "bank.example", "Given name", said, HASH, str(consent.id)):
         assert text in page
@@ -144,7 +144,7 @@ def test_strangers_and_others_get_no_statement(
     client: Client, alice: Wallet, bob: Wallet, sign_in: Any, statement_key: StatementKey
 ) -> None:
     mine, open_one = answered(alice, "shared"), put(bob)
-    assert client.get(f"{HISTORY}{mine.id}/statement/").status_code == 302
+    assert client.get(f"{HISTORY}{mine.id}/statement/").status_code == 303
     sign_in(bob)
     for consent in (mine, open_one):
         assert client.get(f"{HISTORY}{consent.id}/statement/").status_code == 404

@@ -294,7 +294,7 @@ def test_all_other_browsers_are_signed_out(client, alice, at_home, sign_in):
     client.post(CONFIRM, {"code": code_in(mail.outbox[-1].body)})
     assert HolderSession.objects.count() == 1
     assert client.get(reverse("wallet_security")).status_code == 200
-    assert other.get(reverse("wallet_security")).status_code == 302
+    assert other.get(reverse("wallet_security")).status_code == 303
 
 
 def test_codes_and_links_for_the_old_address_stop_working(client, alice, now):

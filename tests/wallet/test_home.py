@@ -160,12 +160,12 @@ def test_after_a_decline_it_says_from_when_on_one_may_try_again(client, nora, si
 def test_a_suspended_wallet_is_signed_out_and_reads_it_at_the_sign_in(holder, alice, now):
     suspension.suspend(alice, now=now, **SAID)
     response = holder.get(HOME)
-    assert (response.status_code, response.url) == (302, reverse("wallet_front_door"))
+    assert (response.status_code, response.url) == (303, reverse("wallet_front_door"))
 
 
 def test_nobody_sees_a_home_without_signing_in(client, db):
     response = client.get(HOME)
-    assert (response.status_code, response.url) == (302, reverse("wallet_front_door"))
+    assert (response.status_code, response.url) == (303, reverse("wallet_front_door"))
     assert client.post(HOME).status_code == 405
 
 

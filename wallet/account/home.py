@@ -6,7 +6,6 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
@@ -15,15 +14,14 @@ from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
 from wallet.identity import attempts, state_machine
 from wallet.models import Credential, Evidence, HolderSession, Wallet
-from wallet.sign_in.decorators import for_signed_in, for_signed_in_302, see_other
+from wallet.sign_in.decorators import for_signed_in, see_other
 
 ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
 ENDING = "ending"  # valid, but only for less than ENDS_SOON
 
 
-@never_cache
 @only_read
-@for_signed_in_302
+@for_signed_in
 def home(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """The card of the signed-in holder. The wallet of a suspended holder has no session: they sign in anew,
     and that page says that it is suspended."""

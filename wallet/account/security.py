@@ -5,21 +5,19 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpRequest, HttpResponse
-from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_POST
 
 from infra.reading import only_read
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
-from wallet.sign_in.decorators import for_signed_in, for_signed_in_302, see_other, show_to
+from wallet.sign_in.decorators import for_signed_in, see_other, show_to
 from wallet.sign_in.user_agents import UserAgent
 
 MOST_SHOWN = 50
 
 
-@never_cache
 @only_read
-@for_signed_in_302
+@for_signed_in
 def security(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Passkeys, signed-in browsers and the e-mail address of the signed-in holder."""
     shown = signed_in(session, now=now)

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.http import HttpRequest, HttpResponse, HttpResponseBase, HttpResponseRedirect
-from django.shortcuts import redirect, render, resolve_url
+from django.shortcuts import render, resolve_url
 from django.urls import Resolver404, resolve, reverse
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -127,21 +127,14 @@ def for_signed_in(view: Page) -> Page:
 
     No browser keeps it, and no form that was shown to another holder is accepted.
     """
-    return never_cache(_for_signed_in(view, see_other))
 
-
-def for_signed_in_302(view: Page) -> Page:
-    """The same for the pages of the menu, which send others to the sign-in with the status 302."""
-    return _for_signed_in(view, redirect)
-
-
-def _for_signed_in(view: Page, lead_to: Callable[[str], HttpResponse]) -> Page:
+    @never_cache
     @wraps(view)
     def page(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         now = timezone.now()
         session = sessions.current(request, now=now)
         if session is None:
-            return lead_to("wallet_front_door")
+            return see_other("wallet_front_door")
         refused = refuse_form_of_another(request, session.wallet)
         return refused or view(request, session, now, *args, **kwargs)
 
