@@ -20,7 +20,7 @@ from consent.question import Requester, sought
 from consent.transactions import seal_in
 from wallet.credential import days
 from wallet.credential.claims import FAMILIES, ClaimPath
-from wallet.credential.together import SharedClaim
+from wallet.credential.inference import SharedClaim
 from wallet.models import Wallet
 from wallet.status_lists import changes
 

@@ -23,7 +23,7 @@ from consent.question import Requester
 from infra.paths import path_with_id
 from wallet.credential import claims, credentials, days
 from wallet.credential.claims import ClaimPath, ClaimPreview
-from wallet.credential.together import Fact
+from wallet.credential.inference import Fact
 from wallet.deadlines import Deadline
 from wallet.models import Credential
 

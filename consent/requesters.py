@@ -21,7 +21,7 @@ from infra.sealing import SealError, seal_column
 from wallet.account import subjects
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
-from wallet.credential.together import Fact
+from wallet.credential.inference import Fact
 from wallet.models import Credential, Wallet
 from wallet.status_lists.standing import standings
 

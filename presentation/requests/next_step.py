@@ -39,7 +39,7 @@ from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
-from wallet.credential.together import questions_of
+from wallet.credential.inference import questions_of
 from wallet.models import Credential, HolderSession
 from wallet.providers import registry
 from wallet.sign_in import sessions

@@ -34,7 +34,7 @@ from tests.people import DETAILS
 from wallet.credential import claims
 from wallet.credential.claims import CLAIMS, Identity
 from wallet.credential.evidence import Assurance, Verification
-from wallet.credential.together import Fact
+from wallet.credential.inference import Fact
 from wallet.deadlines import Deadline
 from wallet.models import Wallet
 

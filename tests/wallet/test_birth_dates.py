@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from wallet.credential import birth_dates, claims
 from wallet.credential.birth_dates import BirthDate, PartialDate
 from wallet.credential.claims import Identity, IdentityError
-from wallet.credential.together import AGE, SharedClaim, born, facts
+from wallet.credential.inference import AGE, SharedClaim, born, facts
 
 YEARS = st.integers(1900, 2024)
 PARTIAL = st.builds(PartialDate, YEARS, st.none() | st.integers(1, 12))

@@ -19,10 +19,10 @@ from infra.sealing import SealError, seal_column, unseal_column
 from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_jwk
 from keys.private_keys.signer import SoftwareSigner
-from wallet.credential import claims, days, together
+from wallet.credential import claims, days, inference
 from wallet.credential.claims import ClaimPath, Identity
 from wallet.credential.evidence import Assurance
-from wallet.credential.together import Fact, SharedClaim
+from wallet.credential.inference import Fact, SharedClaim
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.sd_jwt import issuance
 from wallet.status_lists import allocation
@@ -155,7 +155,7 @@ def adds_up(
     credential: Credential, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], *, today: date
 ) -> list[Fact]:
     """What the answers of the holder say together, see `together`; raises SealError."""
-    return together.facts(_identity(credential), earlier, asked, today=today)
+    return inference.facts(_identity(credential), earlier, asked, today=today)
 
 
 def says_again(credential: Credential, path: ClaimPath, before: date) -> bool:
@@ -163,7 +163,7 @@ def says_again(credential: Credential, path: ClaimPath, before: date) -> bool:
 
     Raises SealError.
     """
-    return path[0] != together.AGE or claims.claim(path).value(_identity(credential), before) is True
+    return path[0] != inference.AGE or claims.claim(path).value(_identity(credential), before) is True
 
 
 def plain_claims() -> dict[str, Any]:

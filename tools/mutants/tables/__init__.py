@@ -12,6 +12,7 @@ from tools.mutants.tables import (
     details,
     emails,
     identities,
+    inference,
     keys,
     libraries,
     openid_connect,
@@ -30,7 +31,6 @@ from tools.mutants.tables import (
     statements,
     statuses,
     stripe_identity,
-    together,
     tokens,
 )
 
@@ -50,7 +50,7 @@ _PARTS = (
     questions,
     recognition,
     details,
-    together,
+    inference,
     statuses,
     keys,
     libraries,

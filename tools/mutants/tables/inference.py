@@ -2,7 +2,7 @@
 
 from tools.mutants.mutant import mutant
 
-_TOGETHER, _TESTS = "wallet/credential/together.py", "wallet/test_together.py"
+_INFERENCE, _TESTS = "wallet/credential/inference.py", "wallet/test_inference.py"
 _PAGE_TESTS = "consent/test_adds_up.py"
 _KNOWN, _KNOWN_TESTS = "consent/requesters.py", "consent/test_requesters.py"
 _CONDITIONS = "presentation/dcql/test_conditions.py"
@@ -18,56 +18,56 @@ MUTANTS = (
     ),
     mutant(
         "together: the day of the birthday itself",
-        _TOGETHER,
+        _INFERENCE,
         "day for day in turned if latest(birth_date) <= day",
         "day for day in turned if latest(birth_date) < day",
         f"{_TESTS}::test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same",
     ),
     mutant(
         "together: the day after a no",
-        _TOGETHER,
+        _INFERENCE,
         "max((day + ONE_DAY for day in turned",
         "max((day for day in turned",
         f"{_TESTS}::test_what_answers_say_is_true_of_exactly_those_who_would_answer_the_same",
     ),
     mutant(
         "together: what was known before is told again",
-        _TOGETHER,
+        _INFERENCE,
         "or last is None or found == born(birth_date, earlier):",
         "or last is None:",
         f"{_TESTS}::test_there_is_a_sentence_only_for_something_new_that_has_two_ends",
     ),
     mutant(
         "together: an age that is known only nearly",
-        _TOGETHER,
+        _INFERENCE,
         "    elif years == oldest:",
         "    elif years <= oldest:",
         f"{_TESTS}::test_sentences_about_an_age",
     ),
     mutant(
         "together: the birth date is shared anyway",
-        _TOGETHER,
+        _INFERENCE,
         'found = [] if "birth_date" in shared else ',
         "found = ",
         f"{_TESTS}::test_nothing_is_added_for_those_who_know_the_birth_date",
     ),
     mutant(
         "together: a country that a no rules out",
-        _TOGETHER,
+        _INFERENCE,
         "left = [each - ruled_out for each",
         "left = [each for each",
         f"{_TESTS}::test_a_union_and_what_is_no_single_out_a_nationality",
     ),
     mutant(
         "together: a country that a yes is told of",
-        _TOGETHER,
+        _INFERENCE,
         "ruled_out = {code for each in asked if not each & own for code in each}",
         "ruled_out = {code for each in asked for code in each}",
         f"{_TESTS}::test_a_union_and_what_is_no_single_out_a_nationality",
     ),
     mutant(
         "together: a nationality that was asked by itself",
-        _TOGETHER,
+        _INFERENCE,
         "for code in each} - known",
         "for code in each}",
         f"{_TESTS}::test_whoever_is_singled_out_has_that_nationality_as_all_have_who_would_answer_the_same",
@@ -144,14 +144,14 @@ MUTANTS = (
     ),
     mutant(
         "together: a no says that nobody is older than the youngest possible",
-        _TOGETHER,
+        _INFERENCE,
         "for day in turned if earliest(birth_date) > day",
         "for day in turned if latest(birth_date) > day",
         "wallet/test_birth_dates.py::test_what_answers_say_together_is_what_those_say_that_were_given",
     ),
     mutant(
         "together: a yes says that nobody is younger than the eldest possible",
-        _TOGETHER,
+        _INFERENCE,
         "for day in turned if latest(birth_date) <= day",
         "for day in turned if earliest(birth_date) <= day",
         "wallet/test_birth_dates.py::test_what_answers_say_together_is_what_those_say_that_were_given",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from wallet.credential.claims import Identity, age, claim
 from wallet.credential.countries import UNIONS, members
-from wallet.credential.together import (
+from wallet.credential.inference import (
     AGE,
     NATIONALITY,
     Born,
