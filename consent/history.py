@@ -18,7 +18,7 @@ from consent.models import Consent
 from consent.receipts import Cursor, Receipt
 from infra.reading import only_read
 from keys.statements import StatementError
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.models import HolderSession, Wallet
 from wallet.sign_in.decorators import for_signed_in, see_other
 
@@ -50,7 +50,7 @@ def receipt(request: HttpRequest, session: HolderSession, now: datetime, consent
     context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc, "stated": stated}
     context["qr_code"] = statements.qr_code(stated) if stated else ""
     if found.requester.sector and found.recognition:
-        context["has_number"] = subjects.is_used(found.requester.sector, wallet=session.wallet)
+        context["has_number"] = pairwise.is_used(found.requester.sector, wallet=session.wallet)
     return _page(request, "receipt", _of(session.wallet) | context)
 
 
@@ -102,11 +102,11 @@ def invalidate(request: HttpRequest, session: HolderSession, now: datetime, cons
 def new_number(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """Ask for confirmation; on POST, forget the number by which the requester of this receipt recognises."""
     requester = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False).requester
-    if request.method != "POST" and subjects.is_used(requester.sector, wallet=session.wallet):
+    if request.method != "POST" and pairwise.is_used(requester.sector, wallet=session.wallet):
         context = {"requester": requester, "receipt_id": consent_id}
         return _page(request, "new_number", _of(session.wallet) | context)
     if request.method == "POST":
-        subjects.reset(session.wallet, requester.sector)
+        pairwise.reset(session.wallet, requester.sector)
     return see_other("consent_receipt", consent_id)
 
 

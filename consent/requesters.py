@@ -18,7 +18,7 @@ from consent.question import Requester
 from consent.receipts import label
 from infra.limits import Limit, RollingLimit, take
 from infra.sealing import SealError, seal_column
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.credential.inference import Fact
@@ -75,7 +75,7 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
         "adds_up": _adds_up(wallet, records, now=now),
         "number": number,
         "recognised": recognised,
-        "has_number": recognised and subjects.is_used(recognised.sector, wallet=wallet),
+        "has_number": recognised and pairwise.is_used(recognised.sector, wallet=wallet),
         "asked_to_delete_at": max(filter(None, (each.deletion_asked_at for each in records)), default=None),
         "question": newest if is_open else None,
         "new": [label(path) for path in paths if path not in last],

@@ -44,7 +44,7 @@ from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.requests.wire_formats.wire_format import Presented
 from presentation.transaction_data import entries
 from presentation.webhooks import telling
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.models import HolderSession
@@ -208,7 +208,7 @@ def what_to_present(
     """
     subject = ""
     if SUBJECT in shared:
-        subject = subjects.of(match.credential.wallet, consent.requester["sector"], now=now)
+        subject = pairwise.of(match.credential.wallet, consent.requester["sector"], now=now)
     wanted, answered = [], match.selection.query_ids
     for query_ids, claims in match.selection.parts.items():
         binding = credentials.Binding(

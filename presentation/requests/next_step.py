@@ -34,7 +34,7 @@ from presentation.requests.more_time import longest_end
 from presentation.requests.sign_in_time import CODE_LIVES
 from presentation.transaction_data import entries
 from wallet import redirect_tasks
-from wallet.account import fresh, subjects
+from wallet.account import fresh, pairwise
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
 from wallet.credential.details import MEMBERS
@@ -324,7 +324,7 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
         told: tuple[ClaimPath, ...] = ()
         if not same_for_everyone:
             if evaluation.demands_value(query, SUBJECT):
-                subject = subjects.known(credential.wallet, opened.relying_party.recognises_in)
+                subject = pairwise.known(credential.wallet, opened.relying_party.recognises_in)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
             found = evaluation.select(query, offer, whole)
             told = _told_beside(query, offer, whole, found) if found else ()

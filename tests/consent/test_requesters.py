@@ -23,7 +23,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from tests.consent.questions import ACME, BASIC, put
 from tests.presentation.requests.deciding import ask
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.models import Wallet
 
 LIST = "/wallet/requesters/"
@@ -175,7 +175,7 @@ def test_the_number_to_recognise_the_holder_by_is_shown_and_can_be_forgotten(
     assert "Number to recognise you by" not in text(holder.get(PAGE))
     requester = replace(ACME, sector="acme", recognised_by="Acme Bank")
     consent = share(alice, ("pairwise_subject",), requester=requester)
-    subjects.of(alice, "acme", now=timezone.now())
+    pairwise.of(alice, "acme", now=timezone.now())
     page = holder.get(PAGE)
     assert "A number that only Acme Bank gets." in text(page)
     forget = f"/wallet/history/{consent.id}/number/"

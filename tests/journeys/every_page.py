@@ -19,7 +19,7 @@ from tests.people import NORA, register
 from tests.presentation.payloads import FULL, value
 from tests.relying_party import RelyingParty
 from tests.wallet.statuses import presented
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.credential.claims import SUBJECT
 from wallet.models import IdentityVerification, Wallet
 
@@ -86,7 +86,7 @@ def the_question_and_what_comes_after_it(page: Any, look: Look, alice: Wallet, s
     shown = [display(each) for each in parse(parameter, credential_ids=["basic"], allowed_types=list(FULL))]
     bank = replace(ACME, sector="acme", recognised_by="Acme Bank\nAcme Loans")
     consent = put(alice, transactions=shown, claims=[*BASIC, SUBJECT], requester=bank)
-    subjects.of(alice, bank.sector, now=now)
+    pairwise.of(alice, bank.sector, now=now)
     page.goto(f"{service.url}/consent/{consent.id}/")
     look()
     decisions.grant(consent.id, alice, now=now)

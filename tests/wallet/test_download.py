@@ -21,7 +21,7 @@ from tests.people import ALICE, BOB, DETAILS, enroll
 from tests.presentation.requests.deciding import SignIn, ask, decide
 from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.conftest import passkey_of
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.account.closing import closures
 from wallet.credential.birth_dates import PartialDate
 from wallet.models import EmailChange, FormerAddress, HolderSession, IdentityVerification, Recovery, Wallet
@@ -240,7 +240,7 @@ def test_the_document_lists_the_members_of_every_section(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
 ) -> None:
     share(client, alice, acme_bank, sign_in, transaction_data=TRANSACTION_DATA)
-    number = subjects.of(alice, "acme-bank", now=timezone.now())
+    number = pairwise.of(alice, "acme-bank", now=timezone.now())
     _ways_in(alice)
     text = (ROOT / "docs" / "data-protection.md").read_text()
     described = dict(re.findall(r"^\| `(\w+)` \| (.*?) \|$", text, re.M))

@@ -95,7 +95,7 @@ P13 | Two relying parties that compare tokens learn only the values that they re
      recognition: the number is the same; recognition: all seeds; time of the sign-in:
    | compared_tokens compared_clients
 P14 | Only those whom the page named recognise a holder by the number that it asked for.
-   | wallet/account/subjects.py:of consent/question.py
+   | wallet/account/pairwise.py:of consent/question.py
    | recognition:; OpenID Connect: a number for; before a click:
    | recognition silent_requests
 P15 | Nobody signs in to a wallet without access to its mailbox or one of its passkeys, nobody can keep its

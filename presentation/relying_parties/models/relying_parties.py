@@ -24,7 +24,7 @@ from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.credential.claims import SUBJECT, WHOLE_FAMILIES, is_named, named
 from wallet.credential.evidence import Assurance, EvidenceError
 
@@ -291,7 +291,7 @@ class RelyingParty(models.Model):
         before = RelyingParty.objects.filter(pk=self.pk).first()
         if before is None or before.recognises_in == self.recognises_in:
             return None
-        fixed = subjects.is_used(before.recognises_in)
+        fixed = pairwise.is_used(before.recognises_in)
         return _("People are recognised by the sector before, so it stays.") if fixed else None
 
     @property

@@ -2,10 +2,10 @@
 
 from tools.mutants.mutant import mutant
 
-_SUBJECTS, _ANSWERS = "wallet/account/subjects.py", "presentation/requests/answers.py"
+_SUBJECTS, _ANSWERS = "wallet/account/pairwise.py", "presentation/requests/answers.py"
 _PARTIES = "presentation/relying_parties/models/relying_parties.py"
 _REQUEST, _STEP = "presentation/requests/wire_formats/openid4vp.py", "presentation/requests/next_step.py"
-_NUMBERS, _FLOW = "wallet/test_subjects.py", "presentation/requests/test_recognising.py"
+_NUMBERS, _FLOW = "wallet/test_pairwise.py", "presentation/requests/test_recognising.py"
 
 MUTANTS = (
     mutant(

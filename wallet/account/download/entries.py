@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.personal_data import Entry, Person, Section, in_batches
 from infra.sealing import SealError
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.credential import credentials, days
 from wallet.credential.claims import CLAIMS, GROUPS
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS
@@ -129,7 +129,7 @@ def subject_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The numbers by which requesters recognise the holder."""
     for row in in_batches(Subject.objects.filter(wallet=person.id), "created_at", "pk", batch=BATCH):
         try:
-            number: str | None = subjects.number(row)
+            number: str | None = pairwise.number(row)
         except SealError:
             number = None
         yield {**described(row, SUBJECT), "value": number}

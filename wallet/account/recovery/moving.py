@@ -12,7 +12,7 @@ from django.db import transaction
 
 from infra import personal_data
 from infra.sealing import seal_column, unseal_column
-from wallet.account import subjects, ways_in
+from wallet.account import pairwise, ways_in
 from wallet.account.address.changes import set_address
 from wallet.credential import credentials
 from wallet.identity import recoveries, state_machine
@@ -87,7 +87,7 @@ def _merge(source: Wallet, into: Wallet, *, now: datetime) -> None:
     _end_open_attempts(into, now=now)
     _give_identity(source, into, now=now)
     personal_data.merge(source, into)
-    subjects.bring(source, into)
+    pairwise.bring(source, into)
     for wallet in (source, into):
         ways_in.remove_all(wallet)
     FormerAddress.objects.filter(wallet=into).update(closed_at=now)

@@ -16,7 +16,7 @@ from infra.sealing import SealError, seal_column, unseal_column
 from tests.people import ALICE, enroll
 from tests.wallet.conftest import together
 from tests.wallet.recovering import recover, verify, wait
-from wallet.account import subjects
+from wallet.account import pairwise
 from wallet.account.address import changes
 from wallet.account.closing import closures
 from wallet.credential.credentials import CredentialNotUsableError
@@ -29,7 +29,7 @@ def test_one_wallet_and_one_sector_have_one_number_and_others_have_others(
     alice: Wallet, bob: Wallet, now: datetime
 ) -> None:
     found = {
-        (wallet, sector): subjects.of(wallet, sector, now=now)
+        (wallet, sector): pairwise.of(wallet, sector, now=now)
         for wallet in (alice, bob)
         for sector in (ACME, SHOP)
     }
@@ -37,7 +37,7 @@ def test_one_wallet_and_one_sector_have_one_number_and_others_have_others(
     assert len(set(found.values())) == 4
     assert all(len(number) == 43 for number in found.values())
     again = Wallet.objects.get(id=alice.id)
-    assert subjects.of(again, ACME, now=now + timedelta(days=900)) == found[alice, ACME]
+    assert pairwise.of(again, ACME, now=now + timedelta(days=900)) == found[alice, ACME]
 
 
 def test_it_is_the_hash_of_the_sector_under_a_seed_that_nobody_else_has(
@@ -45,7 +45,7 @@ def test_it_is_the_hash_of_the_sector_under_a_seed_that_nobody_else_has(
 ) -> None:
     seeds = set()
     for wallet, sector in ((alice, ACME), (alice, SHOP), (bob, ACME)):
-        number = subjects.of(wallet, sector, now=now)
+        number = pairwise.of(wallet, sector, now=now)
         seed = unseal_column(Subject.objects.get(wallet=wallet, sector=sector), "sealed_seed")
         digest = hmac.new(seed, sector.encode(), hashlib.sha256).digest()
         assert number == base64.urlsafe_b64encode(digest).decode().rstrip("=")
@@ -62,72 +62,72 @@ def test_no_two_sectors_share_a_number_even_if_they_shared_a_seed(seed: bytes, o
     for sector in (one, two):
         row = Subject(sector=sector)
         row.sealed_seed = seal_column(row, "sealed_seed", seed)
-        numbers.append(subjects.number(row))
+        numbers.append(pairwise.number(row))
     assert (numbers[0] == numbers[1]) is (one == two)
 
 
 def test_asking_for_what_is_known_makes_nothing(alice: Wallet, now: datetime) -> None:
-    assert subjects.known(alice, ACME) == ""
-    assert not subjects.is_used(ACME)
+    assert pairwise.known(alice, ACME) == ""
+    assert not pairwise.is_used(ACME)
 
-    number = subjects.of(alice, ACME, now=now)
+    number = pairwise.of(alice, ACME, now=now)
 
-    assert subjects.known(alice, ACME) == number
-    assert subjects.is_used(ACME)
-    assert not subjects.is_used(SHOP)
-    assert subjects.known(alice, SHOP) == ""
+    assert pairwise.known(alice, ACME) == number
+    assert pairwise.is_used(ACME)
+    assert not pairwise.is_used(SHOP)
+    assert pairwise.known(alice, SHOP) == ""
 
 
 def test_who_has_it_forgotten_is_somebody_new_to_that_sector_alone(
     alice: Wallet, bob: Wallet, now: datetime
 ) -> None:
     before = {
-        (wallet, sector): subjects.of(wallet, sector, now=now)
+        (wallet, sector): pairwise.of(wallet, sector, now=now)
         for wallet in (alice, bob)
         for sector in (ACME, SHOP)
     }
 
-    subjects.reset(alice, ACME)
+    pairwise.reset(alice, ACME)
 
-    assert not subjects.is_used(ACME, wallet=alice)
-    after = {each: subjects.of(*each, now=now) for each in before}
+    assert not pairwise.is_used(ACME, wallet=alice)
+    after = {each: pairwise.of(*each, now=now) for each in before}
     assert {each for each in before if before[each] != after[each]} == {(alice, ACME)}
 
 
 def test_a_seed_whose_key_is_lost_is_made_anew_once_an_operator_gave_it_up(
     alice: Wallet, now: datetime
 ) -> None:
-    before = subjects.of(alice, ACME, now=now)
+    before = pairwise.of(alice, ACME, now=now)
     Subject.objects.update(sealed_seed=b"\x01" + bytes(60))
     with pytest.raises(SealError):
-        subjects.of(alice, ACME, now=now)
+        pairwise.of(alice, ACME, now=now)
 
     Subject.objects.update(sealed_seed=b"")  # as `manage.py reseal` does
 
-    assert subjects.known(alice, ACME) == ""
-    assert subjects.of(alice, ACME, now=now) not in ("", before)
+    assert pairwise.known(alice, ACME) == ""
+    assert pairwise.of(alice, ACME, now=now) not in ("", before)
     assert Subject.objects.count() == 1
 
 
 def test_a_sealed_seed_opens_in_no_other_row(alice: Wallet, bob: Wallet, now: datetime) -> None:
     for wallet in (alice, bob):
-        subjects.of(wallet, ACME, now=now)
+        pairwise.of(wallet, ACME, now=now)
     Subject.objects.filter(wallet=bob).update(sealed_seed=Subject.objects.get(wallet=alice).sealed_seed)
 
     with pytest.raises(SealError):
-        subjects.of(bob, ACME, now=now)
+        pairwise.of(bob, ACME, now=now)
 
 
 # --- What becomes of it -----------------------------------------------------------------------------------
 
 
 def test_it_stays_when_the_address_changes_and_the_identity_is_renewed(alice: Wallet, now: datetime) -> None:
-    before = subjects.of(alice, ACME, now=now)
+    before = pairwise.of(alice, ACME, now=now)
 
     changes.set_address(alice, "alice@elsewhere.example", now=now)
     verify(alice, now)
 
-    assert subjects.of(Wallet.objects.get(email="alice@elsewhere.example"), ACME, now=now) == before
+    assert pairwise.of(Wallet.objects.get(email="alice@elsewhere.example"), ACME, now=now) == before
 
 
 def test_a_wallet_that_moves_takes_both_along_and_where_both_have_one_that_of_the_old_wallet_stays(
@@ -135,15 +135,15 @@ def test_a_wallet_that_moves_takes_both_along_and_where_both_have_one_that_of_th
     new: Wallet,
     now: datetime,
 ) -> None:
-    kept, only_old = (subjects.of(old, sector, now=now) for sector in (ACME, SHOP))
-    lost, only_new = (subjects.of(new, sector, now=now) for sector in (ACME, "library"))
+    kept, only_old = (pairwise.of(old, sector, now=now) for sector in (ACME, SHOP))
+    lost, only_new = (pairwise.of(new, sector, now=now) for sector in (ACME, "library"))
     assert recover(new, now).state == "waiting"
 
     wait(now)
 
     moved = Wallet.objects.get()
     assert moved.id == old.id
-    assert [subjects.known(moved, sector) for sector in (ACME, SHOP, "library")] == [kept, only_old, only_new]
+    assert [pairwise.known(moved, sector) for sector in (ACME, SHOP, "library")] == [kept, only_old, only_new]
     assert lost not in (kept, only_new)
     assert Subject.objects.count() == 3
 
@@ -151,25 +151,25 @@ def test_a_wallet_that_moves_takes_both_along_and_where_both_have_one_that_of_th
 def test_a_wallet_that_was_closed_has_none_and_the_next_wallet_of_the_person_is_somebody_new(
     alice: Wallet, bob: Wallet, now: datetime
 ) -> None:
-    before, of_bob = (subjects.of(wallet, ACME, now=now) for wallet in (alice, bob))
+    before, of_bob = (pairwise.of(wallet, ACME, now=now) for wallet in (alice, bob))
     closures.ask(alice, now=now)
-    assert subjects.known(alice, ACME) == before
+    assert pairwise.known(alice, ACME) == before
 
     assert closures.close(WalletClosure.objects.get(), now=now + timedelta(days=2))
 
     assert Subject.objects.filter(wallet=alice).count() == 0
     with pytest.raises(CredentialNotUsableError):
-        subjects.of(alice, ACME, now=now)
+        pairwise.of(alice, ACME, now=now)
     again = enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=date(1990, 4, 1))
-    assert subjects.of(again, ACME, now=now) != before
-    assert subjects.known(bob, ACME) == of_bob
+    assert pairwise.of(again, ACME, now=now) != before
+    assert pairwise.known(bob, ACME) == of_bob
 
 
 def test_a_wallet_that_is_gone_gets_none(alice: Wallet, now: datetime) -> None:
     gone = Wallet(email="gone@example.org", created_at=now)
 
     with pytest.raises(CredentialNotUsableError):
-        subjects.of(gone, ACME, now=now)
+        pairwise.of(gone, ACME, now=now)
     assert not Subject.objects.exists()
 
 
@@ -177,7 +177,7 @@ def test_a_wallet_that_is_gone_gets_none(alice: Wallet, now: datetime) -> None:
 
 
 def _first(wallet: Wallet, sector: str, now: datetime, _number: int) -> str:
-    return subjects.of(Wallet.objects.get(id=wallet.id), sector, now=now)
+    return pairwise.of(Wallet.objects.get(id=wallet.id), sector, now=now)
 
 
 @pytest.mark.postgresql
@@ -187,7 +187,7 @@ def test_all_that_ask_for_the_first_time_at_once_get_the_same(alice: Wallet, now
         sector = f"{ACME}-{turn}"
         found = together(partial(_first, alice, sector, now), 8)
         assert len(set(found)) == 1
-        assert found[0] == subjects.known(alice, sector)
+        assert found[0] == pairwise.known(alice, sector)
     assert Subject.objects.count() == 5
 
 
@@ -196,8 +196,8 @@ def test_all_that_ask_for_the_first_time_at_once_get_the_same(alice: Wallet, now
 def test_who_asks_while_it_is_forgotten_gets_a_number_and_no_error(alice: Wallet, now: datetime) -> None:
     def act(number: int) -> Any:
         if number % 2:
-            return subjects.reset(alice, ACME)
-        return subjects.of(alice, ACME, now=now)
+            return pairwise.reset(alice, ACME)
+        return pairwise.of(alice, ACME, now=now)
 
     for _ in range(10):
         found = together(act, 6)
@@ -213,7 +213,7 @@ def test_a_wallet_that_closes_at_the_same_time_keeps_none(alice: Wallet, now: da
 
     def act(number: int) -> Any:
         if number:
-            return subjects.of(alice, ACME, now=now)
+            return pairwise.of(alice, ACME, now=now)
         return closures.close(WalletClosure.objects.get(), now=now + timedelta(days=2))
 
     together(act, 6)
