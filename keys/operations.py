@@ -15,7 +15,7 @@ from infra.sealing import SealError
 from keys.certificates.chain import MAX_PEM, BrokenChainError
 from keys.models import Key, SigningKey
 from keys.private_keys.signer import SignerUnavailableError
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.plan import outlook
 from keys.rotation.states import RotationRefusedError
 from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
@@ -103,7 +103,7 @@ Values = dict[str, Any]
 
 def _stage(kind: type[Key], values: Values, actor: str, now: datetime) -> Done:
     where = values.get("store", "")
-    staged = moves.stage(now=now, actor=actor, reason=values["reason"], store=where, kind=kind)
+    staged = transitions.stage(now=now, actor=actor, reason=values["reason"], store=where, kind=kind)
     return Done(gettext("Staged key %(kid)s.") % {"kid": staged}, added=staged)
 
 
@@ -112,7 +112,7 @@ def _rotate(kind: type[Key], values: Values, actor: str, now: datetime) -> Done:
 
 
 def _certify(key: Key, values: Values, actor: str, now: datetime) -> Done:
-    moves.certify(key.pk, *values["received"], now=now, actor=actor, reason=values["reason"])
+    transitions.certify(key.pk, *values["received"], now=now, actor=actor, reason=values["reason"])
     return Done(gettext("Certified key %(kid)s.") % {"kid": key})
 
 
@@ -149,7 +149,7 @@ OPERATIONS = {
     "activate": Operation(
         label=_("Activate"),
         question=_("Let this key sign from now on? The one that signs now retires and stays published."),
-        run=_moved(moves.activate, _("Key %(kid)s is active.")),
+        run=_moved(transitions.activate, _("Key %(kid)s is active.")),
         states=(State.STAGED,),
         suits=lambda key: key.certified_at is not None,
         form=ConfirmationForm,
@@ -157,7 +157,7 @@ OPERATIONS = {
     "retire": Operation(
         label=_("Retire"),
         question=_("Let the staged key take over? This key stays published until its last token has ended."),
-        run=_moved(moves.retire, _("Key %(kid)s is retired.")),
+        run=_moved(transitions.retire, _("Key %(kid)s is retired.")),
         states=(State.ACTIVE,),
         form=ConfirmationForm,
     ),
@@ -169,12 +169,12 @@ OPERATIONS = {
         run=_certify,
         states=(State.STAGED, State.ACTIVE),
         form=ChainForm,
-        details=lambda key, now: [moves.certificate_request(key.pk)],
+        details=lambda key, now: [transitions.certificate_request(key.pk)],
     ),
     "withdraw": Operation(
         label=_("Withdraw"),
         question=_("Take this key out of the key set, now and for good?"),
-        run=_moved(moves.withdraw, _("Withdrew key %(kid)s: %(reason)s")),
+        run=_moved(transitions.withdraw, _("Withdrew key %(kid)s: %(reason)s")),
         states=(State.STAGED, State.ACTIVE, State.RETIRED),
         form=WithdrawalForm,
         details=lambda key, now: [cost_of_withdrawal(key, now=now)],

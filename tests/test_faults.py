@@ -19,7 +19,7 @@ from keys.certificates.authority import authority
 from keys.endpoints import key_set
 from keys.issuer_key import signer_of
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import Action
 from keys.rotation.states import State, find, in_state
 from keys.sealed_columns import SealedColumn, reseal, sealed_columns
@@ -96,9 +96,9 @@ def several_steps_are_due() -> None:
     now = timezone.now()
     due_steps.rotate(now=now - 360 * DAY)
     for days in (350, 340):
-        staged = moves.stage(now=now - days * DAY)
-        moves.activate(staged.pk, now=now - (days - 1) * DAY)
-    moves.stage(now=now - 3 * DAY)
+        staged = transitions.stage(now=now - days * DAY)
+        transitions.activate(staged.pk, now=now - (days - 1) * DAY)
+    transitions.stage(now=now - 3 * DAY)
 
 
 def nothing_is_there() -> None:

@@ -12,10 +12,10 @@ from keys.certificates import authority
 from keys.models import Key, SigningKey
 from keys.private_keys.key_stores import destroy, forgotten_unless_saved
 from keys.rotation.key_events import SERVICE, Action
-from keys.rotation.moves import activate, certify, new_key, save_staged
 from keys.rotation.plan import PlannedTransition, What, outlook, plan
 from keys.rotation.report import Entry, RotationReport
 from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to
+from keys.rotation.transitions import activate, certify, new_key, save_staged
 
 log = structlog.get_logger(__name__)
 

@@ -19,9 +19,9 @@ from keys.certificates.bundle import chain_pem
 from keys.certificates.chain import BrokenChainError, CertificateChain
 from keys.models import KINDS, Key
 from keys.rotation.key_events import Action
-from keys.rotation.moves import certificate_request, certify
 from keys.rotation.report import Entry
 from keys.rotation.states import RotationRefusedError, State
+from keys.rotation.transitions import certificate_request, certify
 
 log = structlog.get_logger(__name__)
 

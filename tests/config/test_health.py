@@ -17,7 +17,7 @@ from infra.database import refused_writes
 from infra.models import DatabaseMark
 from keys import issuer_key
 from keys.models import SigningKey
-from keys.rotation import moves
+from keys.rotation import transitions
 from keys.rotation.states import State, in_state
 
 ALL = {
@@ -72,7 +72,7 @@ def test_an_instance_whose_only_key_was_withdrawn_is_not_ready(client: Client, s
     settings.SELF_CERTIFYING_AUTHORITY = False
     key = in_state(State.ACTIVE)
     assert key
-    moves.withdraw(key.pk, reason="compromised", now=timezone.now())
+    transitions.withdraw(key.pk, reason="compromised", now=timezone.now())
     issuer_key.forget()
 
     assert said(client)[1]["checks"]["signing_key"] == "failed"

@@ -13,7 +13,7 @@ from prometheus_client.parser import text_string_to_metric_families
 from config import health
 from infra.models import DatabaseMark, LastRun
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.client_secrets import end, rotate
@@ -79,10 +79,10 @@ def test_a_rotation_that_does_not_run_is_visible(client: Client) -> None:
 def test_a_key_that_waits_for_its_certificate_is_the_operators_step(client: Client, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     before, now = timezone.now() - timedelta(days=2), timezone.now()
-    first = moves.stage(now=before)
-    moves.certify(first.pk, chain_for(first, before, ends=now - timedelta(days=1)), now=before)
-    moves.activate(first.pk, now=before)
-    moves.stage(now=now - timedelta(days=1))
+    first = transitions.stage(now=before)
+    transitions.certify(first.pk, chain_for(first, before, ends=now - timedelta(days=1)), now=before)
+    transitions.activate(first.pk, now=before)
+    transitions.stage(now=now - timedelta(days=1))
     found = numbers(client)
     assert abs(found["signing_key_next_step_seconds", "certify"] + DAY) < 60
     assert found[("signing_key_step_overdue_seconds",)] == 0

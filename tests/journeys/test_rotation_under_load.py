@@ -12,7 +12,7 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from keys.rotation import moves
+from keys.rotation import transitions
 from keys.rotation.states import State, find, in_state
 from tests.journeys.load import Load, Signed, patiently
 from tests.relying_party import RejectedError
@@ -24,7 +24,7 @@ TWO_DAYS_AGO = timedelta(hours=49)
 
 
 def stage_two_days_ago() -> str:
-    return str(moves.stage(now=timezone.now() - TWO_DAYS_AGO))
+    return str(transitions.stage(now=timezone.now() - TWO_DAYS_AGO))
 
 
 def test_a_rotation_disturbs_no_request_and_a_withdrawn_key_signs_nothing_more(load: Load) -> None:

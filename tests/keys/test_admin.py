@@ -17,7 +17,7 @@ from infra import second_factors
 from infra.models import AuditLine, SecondFactor
 from keys.certificates.authority import authority
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, find, in_state
 from operators.second_factor import MARK, PROVED_AT_PROVIDER
 from presentation.models import RelyingParty
@@ -61,8 +61,8 @@ def keys(db: None) -> dict[str, SigningKey]:
     """A retired, an active and a staged key; the staged one may take over."""
     now = timezone.now()
     due_steps.rotate(now=now - timedelta(days=3))
-    moves.activate(moves.stage(now=now - timedelta(days=2)).pk, now=now - timedelta(days=1))
-    moves.stage(now=now - timedelta(hours=4))
+    transitions.activate(transitions.stage(now=now - timedelta(days=2)).pk, now=now - timedelta(days=1))
+    transitions.stage(now=now - timedelta(hours=4))
     return {key.state: key for key in SigningKey.objects.all()}
 
 
@@ -159,7 +159,7 @@ def alone(keys: Any, settings: Any) -> SigningKey:
     """The only key that can sign, where the service makes no certificates; operators have a second factor."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     settings.OPERATOR_SECOND_FACTOR = True
-    moves.withdraw(keys["staged"].pk, reason="lost", now=timezone.now())
+    transitions.withdraw(keys["staged"].pk, reason="lost", now=timezone.now())
     return find(keys["active"].pk)
 
 
@@ -268,7 +268,7 @@ def test_staging_and_rotating_from_the_list_are_logged(keeper: Client) -> None:
 def test_a_refused_step_says_why_and_is_not_logged(keeper: Client) -> None:
     now = timezone.now()
     due_steps.rotate(now=now)
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     answer = keeper.post(page(staged, "activate"), follow=True).content.decode()
     assert "cached key sets may lack it" in answer
     assert find(staged.pk).state == State.STAGED
@@ -277,7 +277,7 @@ def test_a_refused_step_says_why_and_is_not_logged(keeper: Client) -> None:
 
 def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = moves.stage(now=timezone.now())
+    staged = transitions.stage(now=timezone.now())
     assert "not certified yet" in keeper.get(LIST).content.decode()
     assert page(staged, "activate") not in keeper.get(page(staged)).content.decode()
     assert "BEGIN CERTIFICATE REQUEST" in keeper.get(page(staged, "certify")).content.decode()
@@ -290,7 +290,7 @@ def test_certificates_are_requested_and_installed_in_the_admin(keeper: Client, s
 
 def test_certificates_are_uploaded_as_files_of_any_kind(keeper: Client, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = moves.stage(now=timezone.now())
+    staged = transitions.stage(now=timezone.now())
     assert "multipart/form-data" in keeper.get(page(staged, "certify")).content.decode()
     leaf, issuing, root = x509.load_pem_x509_certificates(chain_for(staged, timezone.now()).encode())
     as_der = [SimpleUploadedFile("ca.der", c.public_bytes(Encoding.DER)) for c in (root, leaf)]
@@ -314,7 +314,7 @@ def test_an_upload_of_nothing_or_too_much_is_asked_for_again(
     keeper: Client, settings: Any, files: list[bytes], reason: str
 ) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = moves.stage(now=timezone.now())
+    staged = transitions.stage(now=timezone.now())
     uploads = [SimpleUploadedFile("chain.pem", file) for file in files]
     answer = keeper.post(page(staged, "certify"), {"chain": "", "chain_files": uploads})
     assert reason in answer.content.decode()

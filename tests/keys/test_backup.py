@@ -31,7 +31,7 @@ from keys.private_keys.backup_file import (
     require_strong,
     unlock,
 )
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import shell_user
 from keys.rotation.states import State, in_state
 from tests.processes import environment
@@ -51,9 +51,11 @@ def keys(db: None, now: datetime) -> bytes:
     """A withdrawn, a retired, an active and a staged key; gives their key set."""
     for days in (4, 3, 0):
         due_steps.rotate(now=now - timedelta(days=days))
-        moves.activate(moves.stage(now=now - timedelta(days=days)).pk, now=now - timedelta(days=days - 1))
+        transitions.activate(
+            transitions.stage(now=now - timedelta(days=days)).pk, now=now - timedelta(days=days - 1)
+        )
     due_steps.rotate(now=now + timedelta(days=1))
-    moves.stage(now=now + timedelta(days=1))
+    transitions.stage(now=now + timedelta(days=1))
     assert set(SigningKey.objects.values_list("state", flat=True)) == set(State)
     return key_set()
 
@@ -88,8 +90,8 @@ def test_a_restore_serves_the_same_key_set_to_the_byte_and_signs(
     active = active_issuer_key(now=now)
     assert active.kid == str(in_state(State.ACTIVE))
     assert active.signer.sign(b"message")
-    moves.withdraw(in_state(State.STAGED).pk, reason="drill", now=now)  # type: ignore[union-attr]
-    assert moves.stage(now=now).chain_pem.endswith(Authority.objects.get().root_pem)
+    transitions.withdraw(in_state(State.STAGED).pk, reason="drill", now=now)  # type: ignore[union-attr]
+    assert transitions.stage(now=now).chain_pem.endswith(Authority.objects.get().root_pem)
 
 
 def test_rows_come_back_as_they_were(keys: bytes, tmp_path: Path, secret: list[str]) -> None:

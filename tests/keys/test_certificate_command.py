@@ -21,7 +21,7 @@ from keys.certificates.chain import MAX_PEM
 from keys.certificates.command import CommandFailedError
 from keys.checks import certificate_command
 from keys.models import KINDS, KeyEvent, SigningKey
-from keys.rotation import due_steps, moves, renewal
+from keys.rotation import due_steps, renewal, transitions
 from keys.rotation.states import State, in_state
 from tests.keys.test_authority import openssl
 
@@ -334,7 +334,7 @@ def test_instances_that_rotate_at_once_ask_the_authority_once(
     hook: Path, now: datetime, at_once: Any, settings: Any
 ) -> None:
     settings.SIGNING_KEY_SPARE = True
-    moves.stage(now=now)
+    transitions.stage(now=now)
 
     def rotate() -> None:
         due_steps.rotate(now=now)

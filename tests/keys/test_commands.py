@@ -16,7 +16,7 @@ from django.utils import timezone
 
 from infra.moments import moment
 from keys.models import KINDS, Authority, KeyEvent, SigningKey, StatementKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import PUBLISHED_BEFORE_SIGNING, State, find, in_state
 from keys.sealed_columns import sealed_columns
 from tests.keys.test_rotation import chain_for
@@ -38,7 +38,7 @@ def long_ago() -> None:
     """A service that started hours ago, whose staged key has waited long enough."""
     due_steps.rotate(now=timezone.now() - timedelta(hours=4))
     due_steps.rotate(now=timezone.now() - timedelta(hours=4), kind=StatementKey)
-    moves.stage(now=timezone.now() - timedelta(hours=3))
+    transitions.stage(now=timezone.now() - timedelta(hours=3))
 
 
 def test_one_command_begins_and_can_be_repeated() -> None:
@@ -81,7 +81,7 @@ def test_the_text_is_the_one_of_the_json(long_ago: None) -> None:
 def test_a_dry_run_says_what_would_be_done_and_changes_nothing() -> None:
     due_steps.rotate(now=timezone.now() - timedelta(days=100))
     due_steps.rotate(now=timezone.now(), kind=StatementKey)
-    moves.stage(now=timezone.now() - timedelta(days=3))
+    transitions.stage(now=timezone.now() - timedelta(days=3))
     staged = str(in_state(State.STAGED))
     before = list(SigningKey.objects.values()), KeyEvent.objects.count()
     report = as_json("--dry-run")
@@ -107,7 +107,7 @@ def test_problems_are_reported_beside_the_steps_that_were_taken(settings: Any) -
         ("certify", str(in_state(State.STAGED, StatementKey))),
     ]
     staged = SigningKey.objects.get()
-    moves.certify(
+    transitions.certify(
         staged.pk,
         chain_for(staged, timezone.now(), ends=timezone.now() + timedelta(days=5)),
         now=timezone.now(),
@@ -203,7 +203,7 @@ def test_the_request_can_be_printed_again_by_its_own_command(settings: Any) -> N
         run("signing_key_csr")
     settings.SELF_CERTIFYING_AUTHORITY = False
     settings.CERTIFICATE_SUBJECT = "O=Example Ltd,C=GB"
-    key = moves.stage(now=timezone.now())
+    key = transitions.stage(now=timezone.now())
     for words in (["signing_key_csr"], ["signing_key_csr", str(key)]):
         request = x509.load_pem_x509_csr(run(*words).encode())
         assert request.subject.rfc4514_string() == "CN=localhost,O=Example Ltd,C=GB"
@@ -226,7 +226,7 @@ def test_each_command_chooses_the_key_for_statements_by_what_it_signs(settings: 
 
     assert (
         request.public_key()
-        == x509.load_pem_x509_csr(moves.certificate_request(key.pk).encode()).public_key()
+        == x509.load_pem_x509_csr(transitions.certificate_request(key.pk).encode()).public_key()
     )
     assert said.startswith(f"Certified key {key} until ")
     assert said.endswith(f"Key {key} is active.\n")
@@ -239,7 +239,7 @@ def test_each_command_chooses_the_key_for_statements_by_what_it_signs(settings: 
 
 def test_a_chain_in_several_der_files_is_installed(settings: Any, tmp_path: Path) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = moves.stage(now=timezone.now())
+    key = transitions.stage(now=timezone.now())
     names = []
     for certificate in x509.load_pem_x509_certificates(chain_for(key, timezone.now()).encode()):
         names.insert(0, str(tmp_path / f"{len(names)}.der"))
@@ -280,7 +280,7 @@ def test_what_is_due_later_is_said_with_its_time() -> None:
 
 def test_a_chain_that_does_not_fit_is_refused_with_its_reason(settings: Any, tmp_path: Path) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = moves.stage(now=timezone.now())
+    key = transitions.stage(now=timezone.now())
     for name, content, reason in (
         (
             "ended",
@@ -300,7 +300,7 @@ def test_a_chain_that_does_not_fit_is_refused_with_its_reason(settings: Any, tmp
 
 def test_a_lost_sealing_key_is_one_clear_sentence(settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = moves.stage(now=timezone.now())
+    key = transitions.stage(now=timezone.now())
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]
     with pytest.raises(CommandError, match="not among KEY_SEALING_KEYS"):
         run("certify_signing_key", str(key))
@@ -346,7 +346,7 @@ def test_every_key_is_listed_with_its_state_its_end_and_its_unexpired_credential
     present(alice)
     run("withdraw_signing_key", str(in_state(State.STAGED)), "--reason", "a rehearsal", "--yes")
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = moves.stage(now=timezone.now())
+    staged = transitions.stage(now=timezone.now())
     active, statements = (find(str(in_state(State.ACTIVE, kind))) for kind in KINDS)
 
     lines = run("list_signing_keys").splitlines()

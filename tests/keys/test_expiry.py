@@ -18,7 +18,7 @@ from infra.moments import moment
 from keys.certificates.watch import WARN_BEFORE, certificates_in_use, ending_certificates, endings, stage_of
 from keys.checks import certificates
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
 from tests.keys.certificates import NOW, issuing, leaf, make, root
 from tests.keys.test_admin import operator
@@ -84,8 +84,8 @@ def ending(db: None, settings: Any) -> SigningKey:
     """A key whose leaf, from a real authority, ends in ten days."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     now = timezone.now()
-    key = moves.stage(now=now)
-    moves.certify(key.pk, chain_for(key, now, ends=now + 10 * DAY), now=now)
+    key = transitions.stage(now=now)
+    transitions.certify(key.pk, chain_for(key, now, ends=now + 10 * DAY), now=now)
     due_steps.rotate(now=now)
     return key
 
@@ -99,8 +99,8 @@ def run(*words: str) -> str:
 @pytest.mark.django_db
 def test_the_keys_that_sign_or_are_next_are_watched_and_the_retired_are_not(now: datetime) -> None:
     due_steps.rotate(now=now - 3 * DAY)
-    moves.activate(moves.stage(now=now - 2 * DAY).pk, now=now - DAY)
-    staged = moves.stage(now=now)
+    transitions.activate(transitions.stage(now=now - 2 * DAY).pk, now=now - DAY)
+    staged = transitions.stage(now=now)
     names = [name for name, _ in certificates_in_use()]
     assert set(names) == {str(in_state(State.ACTIVE)), str(staged), "the sandbox’s authority"}
     assert ending_certificates(now=now) == []

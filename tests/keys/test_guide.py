@@ -12,7 +12,7 @@ from django.core.management import call_command, get_commands, load_command_clas
 from keys.checks import sealed_values
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
-from keys.rotation import moves
+from keys.rotation import transitions
 from keys.rotation.states import State, find, in_state
 from tests.keys.test_rotation import chain_for
 from tests.wallet.statuses import present
@@ -107,7 +107,7 @@ def test_the_page_for_3_am_shows_what_commands_say_and_leads_to_a_key_that_signs
     run("activate_signing_key", "--reason", "after the theft")
     assert active_issuer_key(now=now).kid == third
     # The database is lost.
-    moves.stage(now=now)
+    transitions.stage(now=now)
     fourth = str(in_state(State.STAGED))
     run("certify_signing_key", fourth, "--chain", answer(fourth))
     (tmp_path / "passphrase").write_text("five random words stand here")
@@ -129,10 +129,10 @@ def at_night(settings: Any, now: datetime) -> None:
     """Production in its normal state: an active key, and a certified staged key."""
     settings.SELF_CERTIFYING_AUTHORITY = False
     for state in ("active", "staged"):
-        key = moves.stage(now=now - timedelta(hours=1))
-        moves.certify(key.pk, chain_for(key, now), now=now)
+        key = transitions.stage(now=now - timedelta(hours=1))
+        transitions.certify(key.pk, chain_for(key, now), now=now)
         if state == "active":
-            moves.activate(key.pk, now=now)
+            transitions.activate(key.pk, now=now)
 
 
 def test_links_inside_the_guide_lead_somewhere() -> None:

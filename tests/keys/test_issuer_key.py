@@ -14,7 +14,7 @@ from keys.issuer_key import NoSigningKeyError, active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, sign_segments
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
 from tests.keys.compact_jws import verify_compact
 
@@ -98,7 +98,7 @@ def test_a_fresh_question_asks_the_database_whatever_is_remembered(
 def test_a_rotation_elsewhere_is_followed_within_seconds_and_at_once_by_a_fresh_question(
     active: SigningKey, now: datetime, clock: Any
 ) -> None:
-    staged = moves.stage(now=now - timedelta(hours=3))
+    staged = transitions.stage(now=now - timedelta(hours=3))
     active_issuer_key(now=now)
     elsewhere(active, staged, now)
     assert active_issuer_key(now=now).kid == str(active)  # callers check the state when they record a token
@@ -107,7 +107,7 @@ def test_a_rotation_elsewhere_is_followed_within_seconds_and_at_once_by_a_fresh_
 
 
 def test_what_is_remembered_ends_after_five_seconds(active: SigningKey, now: datetime, clock: Any) -> None:
-    staged = moves.stage(now=now - timedelta(hours=3))
+    staged = transitions.stage(now=now - timedelta(hours=3))
     active_issuer_key(now=now)
     elsewhere(active, staged, now)
     clock.seconds += 5
@@ -146,9 +146,9 @@ def test_opening_a_key_costs_two_queries(active: SigningKey, now: datetime, stat
 
 def test_a_rotation_is_followed_at_once(active: SigningKey, now: datetime) -> None:
     active_issuer_key(now=now)
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     assert active_issuer_key(now=now).kid == str(active)
-    moves.activate(staged.pk, now=now + timedelta(hours=2))
+    transitions.activate(staged.pk, now=now + timedelta(hours=2))
     assert active_issuer_key(now=now + timedelta(hours=2)).kid == str(staged)
 
 
@@ -171,7 +171,7 @@ def test_after_a_withdrawal_a_key_opened_before_signs_no_more(
 ) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
     active_issuer_key(now=now)
-    moves.withdraw(active.pk, reason="compromised", now=now)
+    transitions.withdraw(active.pk, reason="compromised", now=now)
     with pytest.raises(NoSigningKeyError):
         active_issuer_key(now=now)
 

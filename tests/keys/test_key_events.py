@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from infra.database.append_only import AppendOnlyError
 from keys.models import KeyEvent, SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import Action, record, shell_user
 from keys.rotation.states import RotationRefusedError, State, in_state
 from tests.keys.test_rotation import chain_for
@@ -29,12 +29,12 @@ def recorded() -> list[tuple[str, str, str]]:
 
 def test_every_step_of_a_keys_life_is_recorded(now: datetime, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    first = moves.stage(now=now, actor="ann", reason="the first")
-    moves.certify(first.pk, chain_for(first, now), now=now, actor="ben", reason="from Example CA")
-    moves.activate(first.pk, now=now, actor="cid", reason="we open")
-    second = moves.stage(now=now, actor="ann")
-    moves.certify(second.pk, chain_for(second, now), now=now, actor="ben", reason="  again\n ")
-    moves.withdraw(first.pk, reason="stolen", now=now, actor="dot")
+    first = transitions.stage(now=now, actor="ann", reason="the first")
+    transitions.certify(first.pk, chain_for(first, now), now=now, actor="ben", reason="from Example CA")
+    transitions.activate(first.pk, now=now, actor="cid", reason="we open")
+    second = transitions.stage(now=now, actor="ann")
+    transitions.certify(second.pk, chain_for(second, now), now=now, actor="ben", reason="  again\n ")
+    transitions.withdraw(first.pk, reason="stolen", now=now, actor="dot")
     assert recorded() == [
         ("staged", "ann", "the first"),
         ("certified", "ben", "from Example CA"),
@@ -66,22 +66,22 @@ def test_steps_of_the_schedule_are_recorded_as_due(now: datetime) -> None:
 
 def test_a_refused_step_adds_no_event(now: datetime) -> None:
     due_steps.rotate(now=now)
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     before = recorded()
     for attempt in (
-        lambda: moves.stage(now=now),
-        lambda: moves.activate(staged.pk, now=now),
-        lambda: moves.withdraw(staged.pk, reason=" ", now=now),
+        lambda: transitions.stage(now=now),
+        lambda: transitions.activate(staged.pk, now=now),
+        lambda: transitions.withdraw(staged.pk, reason=" ", now=now),
     ):
         with pytest.raises(RotationRefusedError):
             attempt()
-    moves.activate(str(in_state(State.ACTIVE)), now=now)  # it is active already
+    transitions.activate(str(in_state(State.ACTIVE)), now=now)  # it is active already
     assert recorded() == before
 
 
 def test_a_deed_that_is_rolled_back_takes_its_row_with_it(now: datetime) -> None:
     with transaction.atomic():
-        moves.stage(now=now)
+        transitions.stage(now=now)
         assert recorded()
         transaction.set_rollback(True)
     assert recorded() == []

@@ -18,7 +18,7 @@ from keys.certificates.authority import certify
 from keys.issuer_key import signer_of
 from keys.jwk import public_der
 from keys.models import Authority, SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
 
 pytestmark = pytest.mark.django_db
@@ -38,8 +38,8 @@ def kids() -> list[str]:
 def three_keys(now: datetime) -> dict[str, str]:
     """A retired, an active and a staged key."""
     due_steps.rotate(now=now)
-    moves.activate(moves.stage(now=now).pk, now=now + timedelta(hours=2))
-    moves.stage(now=now + timedelta(hours=3))
+    transitions.activate(transitions.stage(now=now).pk, now=now + timedelta(hours=2))
+    transitions.stage(now=now + timedelta(hours=3))
     return {key.state: str(key) for key in SigningKey.objects.all()}
 
 
@@ -73,14 +73,14 @@ def test_staged_active_and_retired_keys_are_published_the_signing_one_first(
 
 
 def test_a_withdrawn_key_is_published_no_longer(three_keys: dict[str, str], now: datetime) -> None:
-    moves.withdraw(three_keys["retired"], reason="compromised", now=now)
+    transitions.withdraw(three_keys["retired"], reason="compromised", now=now)
     assert three_keys["retired"] not in kids()
 
 
 def test_a_key_without_certificate_is_not_published_yet(now: datetime, settings: Any) -> None:
     due_steps.rotate(now=now)
     settings.SELF_CERTIFYING_AUTHORITY = False
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     assert str(staged) not in kids()
 
 
@@ -119,7 +119,7 @@ def test_after_every_key_was_withdrawn_the_set_is_empty(now: datetime, settings:
     settings.SELF_CERTIFYING_AUTHORITY = False  # so that no other key is made in its place
     active = in_state(State.ACTIVE)
     assert active
-    moves.withdraw(active.pk, reason="compromised", now=now)
+    transitions.withdraw(active.pk, reason="compromised", now=now)
     assert json.loads(fetch().content) == {"keys": []}
 
 

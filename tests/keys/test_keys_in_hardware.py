@@ -29,7 +29,7 @@ from keys.private_keys import key_stores
 from keys.private_keys.backup import export
 from keys.private_keys.key_stores import signer_of
 from keys.private_keys.signer import SignerUnavailableError
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import outlook
 from keys.rotation.states import IN_FLIGHT, State, find, in_state
@@ -90,7 +90,7 @@ def keeper(db: None) -> Client:
 def succession(in_hardware: Token, now: datetime) -> dict[str, SigningKey]:
     """An active key and a staged key that may take over, both in the module."""
     due_steps.rotate(now=now - 3 * DAY)
-    moves.stage(now=now - DAY)
+    transitions.stage(now=now - DAY)
     return {key.state: key for key in SigningKey.objects.all()}
 
 
@@ -171,7 +171,7 @@ def test_nothing_is_destroyed_when_the_withdrawal_is_rolled_back(
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     with transaction.atomic():
-        moves.withdraw(succession["active"].pk, reason="x", now=now)
+        transitions.withdraw(succession["active"].pk, reason="x", now=now)
         transaction.set_rollback(True)
     assert len(pairs(token)) == 2
     assert active_issuer_key(now=now).signer.sign(b"message")
@@ -181,7 +181,7 @@ def test_requests_that_read_a_key_as_active_may_still_sign_before_it_is_destroye
     succession: dict[str, SigningKey], token: Token, now: datetime
 ) -> None:
     old = active_issuer_key(now=now)
-    moves.activate(succession["staged"].pk, now=now)
+    transitions.activate(succession["staged"].pk, now=now)
     assert old.signer.sign(b"message")
     assert active_issuer_key(now=now).kid == str(succession["staged"])
     due_steps.rotate(now=now + IN_FLIGHT - timedelta(seconds=1))
@@ -202,7 +202,7 @@ def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
 ) -> None:
     lost, next_ = succession["active"], succession["staged"]
     token.take_away()
-    moves.withdraw(lost.pk, reason="seen elsewhere", now=now)
+    transitions.withdraw(lost.pk, reason="seen elsewhere", now=now)
     assert (find(lost.pk).state, find(next_.pk).state) == (State.WITHDRAWN, State.ACTIVE)
     assert "private_key_not_destroyed" in [event["event"] for event in logged]
     waits = f"The private key of {lost} is to be destroyed in its hardware module"
@@ -239,14 +239,14 @@ def test_while_the_module_is_away_the_rest_of_a_rotation_is_done(
 def test_a_key_that_is_not_saved_is_not_left_in_the_module(
     in_hardware: Token, now: datetime, monkeypatch: Any
 ) -> None:
-    key = moves.stage(now=now)
-    with pytest.raises(moves.RotationRefusedError, match="staged already"):
-        moves.stage(now=now)
+    key = transitions.stage(now=now)
+    with pytest.raises(transitions.RotationRefusedError, match="staged already"):
+        transitions.stage(now=now)
     monkeypatch.setattr(
         moves, "in_state", lambda state, kind: None
     )  # as if another process were staging a key
-    with pytest.raises(moves.RotationRefusedError, match="staged already"):
-        moves.stage(now=now)
+    with pytest.raises(transitions.RotationRefusedError, match="staged already"):
+        transitions.stage(now=now)
     assert pairs(in_hardware) == {str(key)}
 
 
@@ -254,7 +254,7 @@ def test_a_key_that_is_not_saved_is_not_left_in_the_module(
 def test_staging_together_leaves_one_key_in_the_module(
     in_hardware: Token, now: datetime, at_once: Any
 ) -> None:
-    results = at_once(*[lambda: moves.stage(now=now)] * 6)
+    results = at_once(*[lambda: transitions.stage(now=now)] * 6)
     made = [result for result in results if isinstance(result, SigningKey)]
     assert len(made) == 1
     assert pairs(in_hardware) == {str(made[0])}
@@ -422,8 +422,8 @@ def test_a_corrected_pin_file_is_noticed_without_a_restart(
     settings.PKCS11_PIN, settings.PKCS11_PIN_FILE = "", str(file)
     file.write_text("00000000\n")
     with pytest.raises(SignerUnavailableError, match="refuses the pin"):
-        moves.stage(now=now)
+        transitions.stage(now=now)
     with pytest.raises(SignerUnavailableError, match="Correct PKCS11_PIN_FILE"):
-        moves.stage(now=now)
+        transitions.stage(now=now)
     file.write_text(in_hardware.pin + "\n")
-    assert moves.stage(now=now).store == "pkcs11"
+    assert transitions.stage(now=now).store == "pkcs11"

@@ -16,7 +16,7 @@ from infra.sealing import SealError, marks, seal, seal_column, unseal, unseal_co
 from keys.certificates.authority import authority
 from keys.issuer_key import active_issuer_key, signer_of
 from keys.models import Authority, KeyEvent, SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import Action, shell_user
 from keys.rotation.states import State, in_state
 from keys.sealed_columns import SealedColumn, reseal, sealed_columns
@@ -48,7 +48,7 @@ def sealed(db: None, settings: Any, now: datetime, request: pytest.FixtureReques
     """Keys, an authority and a wallet, sealed under OLD; NEW is now the first key."""
     settings.KEY_SEALING_KEYS = [OLD]
     due_steps.rotate(now=now - timedelta(days=2))
-    moves.activate(moves.stage(now=now - timedelta(days=1)).pk, now=now)
+    transitions.activate(transitions.stage(now=now - timedelta(days=1)).pk, now=now)
     alice: Wallet = request.getfixturevalue("alice")
     settings.KEY_SEALING_KEYS = [NEW, OLD]
     return alice
@@ -252,14 +252,14 @@ def test_a_private_key_forgotten_meanwhile_does_not_come_back(
     moving = column("keys_signingkey.sealed_private_key")
     for _round in range(8):
         settings.KEY_SEALING_KEYS = [OLD]
-        key = moves.stage(now=now)
+        key = transitions.stage(now=now)
         settings.KEY_SEALING_KEYS = [NEW, OLD]
 
         def move() -> int:
             return sum(moved for moved, _ in reseal(moving))
 
         def forget(kid: Any = key.pk) -> None:
-            moves.withdraw(kid, reason="race", now=now)
+            transitions.withdraw(kid, reason="race", now=now)
 
         results = at_once(move, forget, move)
         assert not [result for result in results if isinstance(result, Exception)]

@@ -9,7 +9,7 @@ from django.db import IntegrityError, transaction
 from keys.certificates.chain import BrokenChainError
 from keys.jws import verify_signature
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves, usage
+from keys.rotation import due_steps, transitions, usage
 from keys.rotation.states import (
     JWKS_MAX_AGE,
     MOVES,
@@ -122,11 +122,11 @@ def test_half_a_year_of_rotation_never_signs_with_an_unpublished_key(
 
 
 def test_a_key_may_not_sign_before_every_cached_key_set_has_it(active: SigningKey, now: datetime) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(RotationRefusedError, match="cached key sets may lack it"):
-        moves.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING - SECOND)
+        transitions.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING - SECOND)
     assert find(active.pk).state == State.ACTIVE
-    moves.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING)
+    transitions.activate(staged.pk, now=now + PUBLISHED_BEFORE_SIGNING)
     assert find(staged.pk).state == State.ACTIVE
     assert find(active.pk).state == State.RETIRED
     assert PUBLISHED_BEFORE_SIGNING > JWKS_MAX_AGE
@@ -135,92 +135,92 @@ def test_a_key_may_not_sign_before_every_cached_key_set_has_it(active: SigningKe
 def test_the_wait_begins_when_the_key_is_certified_for_it_is_not_published_before(
     active: SigningKey, now: datetime, real_authority: None
 ) -> None:
-    staged = moves.stage(now=now)
-    moves.certify(staged.pk, chain_for(staged, now), now=now + 5 * HOUR)
+    staged = transitions.stage(now=now)
+    transitions.certify(staged.pk, chain_for(staged, now), now=now + 5 * HOUR)
     with pytest.raises(RotationRefusedError, match="cached key sets"):
-        moves.activate(staged.pk, now=now + 6 * HOUR)
-    assert moves.activate(staged.pk, now=now + 5 * HOUR + PUBLISHED_BEFORE_SIGNING)
+        transitions.activate(staged.pk, now=now + 6 * HOUR)
+    assert transitions.activate(staged.pk, now=now + 5 * HOUR + PUBLISHED_BEFORE_SIGNING)
 
 
 def test_activating_the_active_key_changes_nothing(active: SigningKey, now: datetime) -> None:
-    assert moves.activate(active.pk, now=now + HOUR).activated_at == active.activated_at
+    assert transitions.activate(active.pk, now=now + HOUR).activated_at == active.activated_at
 
 
 def test_only_one_key_is_staged_at_a_time(active: SigningKey, now: datetime) -> None:
-    moves.stage(now=now)
+    transitions.stage(now=now)
     with pytest.raises(RotationRefusedError, match="staged already"):
-        moves.stage(now=now)
+        transitions.stage(now=now)
 
 
 def test_without_a_certificate_a_key_cannot_sign_even_when_no_other_does(
     now: datetime, real_authority: None
 ) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(RotationRefusedError, match="no certificate chain"):
-        moves.activate(staged.pk, now=now + timedelta(days=9))
+        transitions.activate(staged.pk, now=now + timedelta(days=9))
 
 
 def test_production_waits_for_the_certificate_and_then_begins(now: datetime, real_authority: None) -> None:
     assert "waits for its certificate" in due_steps.rotate(now=now).lines()[-1]
     staged = SigningKey.objects.get()
     assert due_steps.rotate(now=now + HOUR) == due_steps.rotate(now=now + HOUR)
-    assert "BEGIN CERTIFICATE REQUEST" in moves.certificate_request(staged.pk)
-    moves.certify(staged.pk, chain_for(staged, now), now=now + 2 * HOUR)
+    assert "BEGIN CERTIFICATE REQUEST" in transitions.certificate_request(staged.pk)
+    transitions.certify(staged.pk, chain_for(staged, now), now=now + 2 * HOUR)
     due_steps.rotate(now=now + 2 * HOUR)
     assert find(staged.pk).state == State.ACTIVE
 
 
 def test_a_chain_that_does_not_fit_is_not_installed(now: datetime, real_authority: None) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(BrokenChainError, match="ended on"):
-        moves.certify(staged.pk, chain_for(staged, now, ends=now - SECOND), now=now)
+        transitions.certify(staged.pk, chain_for(staged, now, ends=now - SECOND), now=now)
     assert find(staged.pk).chain_pem == ""
 
 
 def test_a_chain_that_verifiers_would_refuse_is_not_installed(now: datetime, real_authority: None) -> None:
     """What the service certifies is judged as the client libraries judge it."""
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(BrokenChainError, match="would refuse the chain: its certificate is not for this"):
-        moves.certify(staged.pk, chain_for(staged, now, host="another.example"), now=now)
+        transitions.certify(staged.pk, chain_for(staged, now, host="another.example"), now=now)
     with pytest.raises(BrokenChainError, match="would refuse the chain: x5c does not lead up"):
-        moves.certify(staged.pk, chain_for(staged, now, only_hosts_of="another.example"), now=now)
+        transitions.certify(staged.pk, chain_for(staged, now, only_hosts_of="another.example"), now=now)
     assert find(staged.pk).chain_pem == ""
-    moves.certify(staged.pk, chain_for(staged, now), now=now)
+    transitions.certify(staged.pk, chain_for(staged, now), now=now)
 
 
 def test_a_key_whose_certificates_ended_while_it_waited_is_not_activated(
     now: datetime, real_authority: None
 ) -> None:
-    staged = moves.stage(now=now)
-    moves.certify(staged.pk, chain_for(staged, now, ends=now + HOUR), now=now)
+    staged = transitions.stage(now=now)
+    transitions.certify(staged.pk, chain_for(staged, now, ends=now + HOUR), now=now)
     with pytest.raises(BrokenChainError, match="ended on"):
-        moves.activate(staged.pk, now=now + 2 * HOUR)
+        transitions.activate(staged.pk, now=now + 2 * HOUR)
     lines = due_steps.rotate(now=now + 2 * HOUR).lines()
     assert "ended on" in lines[0]
     assert find(staged.pk).state == State.STAGED
 
 
 def test_a_retired_key_is_not_certified_again(active: SigningKey, now: datetime) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     chain = find(active.pk).chain_pem
-    moves.activate(staged.pk, now=now + 2 * HOUR)
+    transitions.activate(staged.pk, now=now + 2 * HOUR)
     with pytest.raises(RotationRefusedError, match="retired"):
-        moves.certify(active.pk, chain, now=now + 2 * HOUR)
+        transitions.certify(active.pk, chain, now=now + 2 * HOUR)
     with pytest.raises(RotationRefusedError, match="needs no certificate"):
-        moves.certificate_request(active.pk)
+        transitions.certificate_request(active.pk)
 
 
 def test_a_certificate_about_to_end_brings_the_rotation_forward(now: datetime, real_authority: None) -> None:
     due_steps.rotate(now=now)
     first = SigningKey.objects.get()
-    moves.certify(first.pk, chain_for(first, now, ends=now + timedelta(days=20)), now=now)
+    transitions.certify(first.pk, chain_for(first, now, ends=now + timedelta(days=20)), now=now)
     due_steps.rotate(now=now)
     due_steps.rotate(now=now + timedelta(days=16) - HOUR)
     assert in_state(State.STAGED) is None
     due_steps.rotate(now=now + timedelta(days=16))
     second = in_state(State.STAGED)
     assert second
-    moves.certify(second.pk, chain_for(second, now), now=now + timedelta(days=19))
+    transitions.certify(second.pk, chain_for(second, now), now=now + timedelta(days=19))
     second = find(second.pk)
     assert takes_over_at(find(first.pk), second) == now.replace(microsecond=0) + timedelta(days=20)
 
@@ -242,22 +242,22 @@ def test_the_sandbox_renews_what_is_about_to_end_or_names_another_host(
 
 def test_retiring_lets_the_staged_key_take_over(active: SigningKey, now: datetime) -> None:
     with pytest.raises(RotationRefusedError, match="No key is staged"):
-        moves.retire(active.pk, now=now)
-    staged = moves.stage(now=now)
+        transitions.retire(active.pk, now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(RotationRefusedError, match="cached key sets"):
-        moves.retire(active.pk, now=now)
-    assert moves.retire(active.pk, now=now + 2 * HOUR).state == State.RETIRED
+        transitions.retire(active.pk, now=now)
+    assert transitions.retire(active.pk, now=now + 2 * HOUR).state == State.RETIRED
     assert find(staged.pk).state == State.ACTIVE
-    assert moves.retire(active.pk, now=now + 3 * HOUR).retired_at == now + 2 * HOUR
+    assert transitions.retire(active.pk, now=now + 3 * HOUR).retired_at == now + 2 * HOUR
     with pytest.raises(RotationRefusedError, match="cannot become"):
-        moves.retire(moves.stage(now=now).pk, now=now + 3 * HOUR)
+        transitions.retire(transitions.stage(now=now).pk, now=now + 3 * HOUR)
 
 
 def test_a_withdrawn_active_key_is_followed_by_the_staged_one_at_once(
     active: SigningKey, now: datetime
 ) -> None:
-    staged = moves.stage(now=now)
-    moves.withdraw(active.pk, reason="  lost\n laptop ", now=now + SECOND)
+    staged = transitions.stage(now=now)
+    transitions.withdraw(active.pk, reason="  lost\n laptop ", now=now + SECOND)
     withdrawn = find(active.pk)
     assert (withdrawn.state, withdrawn.reason) == (State.WITHDRAWN, "lost laptop")
     assert find(staged.pk).state == State.ACTIVE
@@ -266,7 +266,7 @@ def test_a_withdrawn_active_key_is_followed_by_the_staged_one_at_once(
 def test_where_the_service_certifies_itself_a_withdrawn_key_without_successor_is_followed_by_a_new_one(
     active: SigningKey, now: datetime
 ) -> None:
-    moves.withdraw(active.pk, reason="compromised", now=now)
+    transitions.withdraw(active.pk, reason="compromised", now=now)
     fresh = in_state(State.ACTIVE)
     assert fresh
     assert fresh.pk != active.pk
@@ -276,10 +276,10 @@ def test_where_the_service_certifies_itself_a_withdrawn_key_without_successor_is
 def test_a_staged_key_whose_certificate_has_ended_is_certified_anew_to_follow_a_withdrawn_one(
     active: SigningKey, now: datetime
 ) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     later = now + timedelta(days=400)
     assert not fits(staged, later)
-    moves.withdraw(active.pk, reason="compromised", now=later)
+    transitions.withdraw(active.pk, reason="compromised", now=later)
     assert in_state(State.ACTIVE) == staged
     assert fits(find(staged.pk), later)
 
@@ -287,13 +287,13 @@ def test_a_staged_key_whose_certificate_has_ended_is_certified_anew_to_follow_a_
 def test_elsewhere_nothing_signs_after_a_withdrawal_until_a_certified_key_is_there(
     active: SigningKey, now: datetime, real_authority: None
 ) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     assert "nothing can be issued" in cost_of_withdrawal(active, now=now)
-    moves.withdraw(active.pk, reason="compromised", now=now)
+    transitions.withdraw(active.pk, reason="compromised", now=now)
     assert in_state(State.ACTIVE) is None
     assert find(staged.pk).state == State.STAGED
     assert [entry.what for entry in due_steps.rotate(now=now).problems] == ["no_active_key"]
-    moves.certify(staged.pk, chain_for(staged, now), now=now)
+    transitions.certify(staged.pk, chain_for(staged, now), now=now)
     due_steps.rotate(now=now)
     assert in_state(State.ACTIVE) == staged
 
@@ -302,29 +302,29 @@ def test_a_withdrawal_stands_even_when_no_other_key_can_be_made(
     active: SigningKey, now: datetime, settings: Any
 ) -> None:
     settings.KEY_SEALING_KEYS = ["another-sealing-key-of-thirty-two-characters"]  # the authority is lost
-    moves.withdraw(active.pk, reason="compromised", now=now)
+    transitions.withdraw(active.pk, reason="compromised", now=now)
     assert find(active.pk).state == State.WITHDRAWN
     assert SigningKey.objects.count() == 1
 
 
 def test_a_withdrawal_needs_a_reason_and_is_final(active: SigningKey, now: datetime) -> None:
     with pytest.raises(RotationRefusedError, match="Say why"):
-        moves.withdraw(active.pk, reason=" \n", now=now)
-    moves.withdraw(active.pk, reason="first", now=now)
-    assert moves.withdraw(active.pk, reason="second", now=now + HOUR).reason == "first"
-    for move in (moves.activate, moves.retire):
+        transitions.withdraw(active.pk, reason=" \n", now=now)
+    transitions.withdraw(active.pk, reason="first", now=now)
+    assert transitions.withdraw(active.pk, reason="second", now=now + HOUR).reason == "first"
+    for move in (transitions.activate, transitions.retire):
         with pytest.raises(RotationRefusedError, match="cannot become"):
             move(active.pk, now=now)
 
 
 def test_what_a_withdrawal_costs_is_said_before(active: SigningKey, now: datetime) -> None:
     assert "A new key is made" in cost_of_withdrawal(active, now=now)
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     assert f"Key {staged} signs from then on" in cost_of_withdrawal(active, now=now)
     assert "signed nothing yet" in cost_of_withdrawal(staged, now=now)
-    moves.activate(staged.pk, now=now + 2 * HOUR)
+    transitions.activate(staged.pk, now=now + 2 * HOUR)
     assert "become invalid" in cost_of_withdrawal(find(active.pk), now=now)
-    gone = moves.withdraw(active.pk, reason="tidy", now=now)
+    gone = transitions.withdraw(active.pk, reason="tidy", now=now)
     assert "already" in cost_of_withdrawal(gone, now=now)
 
 
@@ -338,11 +338,11 @@ def test_how_many_unexpired_credentials_a_withdrawal_hits_is_said_before(
 def test_the_private_key_is_forgotten_when_a_key_can_never_sign_again(
     active: SigningKey, now: datetime
 ) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     assert bytes(find(staged.pk).sealed_private_key)
-    moves.activate(staged.pk, now=now + 2 * HOUR)
+    transitions.activate(staged.pk, now=now + 2 * HOUR)
     assert bytes(find(active.pk).sealed_private_key) == b""
-    moves.withdraw(staged.pk, reason="lost", now=now + 2 * HOUR)
+    transitions.withdraw(staged.pk, reason="lost", now=now + 2 * HOUR)
     assert bytes(find(staged.pk).sealed_private_key) == b""
 
 
@@ -353,7 +353,7 @@ def test_a_sealed_private_key_belongs_to_its_public_key_and_row_only(
     from keys.issuer_key import signer_of
     from keys.jwk import public_key_from_der
 
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     signature = signer_of(staged).sign(b"message")
     assert verify_signature(signature, b"message", public_key_from_der(staged.public_key))
     staged.sealed_private_key = active.sealed_private_key
@@ -373,7 +373,7 @@ def test_a_move_the_diagram_lacks_is_refused(origin: State, target: State, now: 
 
 @pytest.mark.parametrize("kid", ["", "nonsense", "00000000-0000-0000-0000-000000000000", "🔑"])
 def test_an_unknown_key_is_one_clear_sentence(kid: str, now: datetime) -> None:
-    for move in (moves.activate, moves.retire):
+    for move in (transitions.activate, transitions.retire):
         with pytest.raises(RotationRefusedError, match="There is no signing key"):
             move(kid, now=now)
 
@@ -392,12 +392,12 @@ def test_an_unknown_key_is_one_clear_sentence(kid: str, now: datetime) -> None:
 def test_the_database_refuses_what_the_states_exclude(
     wrong: dict[str, Any], constraint: str, now: datetime
 ) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(IntegrityError, match=constraint), transaction.atomic():
         SigningKey.objects.filter(pk=staged.pk).update(**wrong)
 
 
 def test_the_database_refuses_a_second_active_key(active: SigningKey, now: datetime) -> None:
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     with pytest.raises(IntegrityError), transaction.atomic():
         SigningKey.objects.filter(pk=staged.pk).update(state="active", activated_at=now)

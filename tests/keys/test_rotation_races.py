@@ -8,7 +8,7 @@ import pytest
 
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import RotationRefusedError, State, in_state
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]
@@ -51,7 +51,7 @@ def test_instances_that_rotate_together_move_each_key_once(now: datetime, at_onc
 def test_staging_together_stages_one(now: datetime, at_once: Any) -> None:
     for _round in range(ROUNDS):
         SigningKey.objects.all().delete()
-        results = at_once(*[lambda: moves.stage(now=now)] * THREADS)
+        results = at_once(*[lambda: transitions.stage(now=now)] * THREADS)
         assert len(errors(results)) == THREADS - 1
         assert all(isinstance(error, RotationRefusedError) for error in errors(results))
         assert states() == {"staged": 1}
@@ -61,10 +61,10 @@ def test_activating_together_activates_once_and_retires_once(now: datetime, at_o
     due_steps.rotate(now=now)
     for round_ in range(1, ROUNDS + 1):
         moment = now + timedelta(days=round_)
-        staged, later = moves.stage(now=moment), moment + timedelta(hours=2)
+        staged, later = transitions.stage(now=moment), moment + timedelta(hours=2)
 
         def activate(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
-            return moves.activate(kid, now=later)
+            return transitions.activate(kid, now=later)
 
         assert errors(at_once(*[activate] * THREADS)) == []
         assert states() == {"active": 1, "retired": round_}
@@ -75,13 +75,13 @@ def test_a_withdrawal_wins_against_activation_at_the_same_moment(now: datetime, 
     due_steps.rotate(now=now)
     for round_ in range(1, ROUNDS + 1):
         moment = now + timedelta(days=round_)
-        staged, later = moves.stage(now=moment), moment + timedelta(hours=2)
+        staged, later = transitions.stage(now=moment), moment + timedelta(hours=2)
 
         def activate(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
-            return moves.activate(kid, now=later)
+            return transitions.activate(kid, now=later)
 
         def withdraw(kid: Any = staged.pk, later: datetime = later) -> SigningKey:
-            return moves.withdraw(kid, reason="compromised", now=later)
+            return transitions.withdraw(kid, reason="compromised", now=later)
 
         results = at_once(*[activate, withdraw] * (THREADS // 2))
         assert all(isinstance(error, RotationRefusedError) for error in errors(results))
@@ -94,14 +94,14 @@ def test_a_withdrawal_wins_against_activation_at_the_same_moment(now: datetime, 
 def test_signatures_during_a_rotation_are_by_a_key_published_long_enough(now: datetime, at_once: Any) -> None:
     due_steps.rotate(now=now)
     first = in_state(State.ACTIVE)
-    staged, later = moves.stage(now=now), now + timedelta(hours=2)
+    staged, later = transitions.stage(now=now), now + timedelta(hours=2)
     signed: list[str] = []
 
     def sign() -> None:
         for _again in range(30):
             signed.append(active_issuer_key(now=later).kid)
 
-    results = at_once(sign, sign, sign, lambda: moves.activate(staged.pk, now=later))
+    results = at_once(sign, sign, sign, lambda: transitions.activate(staged.pk, now=later))
     assert errors(results) == []
     assert set(signed) <= {str(first), str(staged)}
     assert active_issuer_key(now=later, fresh=True).kid == str(staged)

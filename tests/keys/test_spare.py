@@ -9,7 +9,7 @@ from django.utils import timezone
 
 from keys.checks import spare_key
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.plan import outlook
 from keys.rotation.states import State, in_state
 from tests.config.test_metrics import TOKEN, numbers
@@ -51,7 +51,7 @@ def test_when_the_key_that_signs_is_withdrawn_the_spare_signs_and_another_is_mad
     first, spare = in_state(State.ACTIVE), in_state(State.STAGED)
     assert first
 
-    moves.withdraw(first.pk, reason="stolen", now=now + DAY)
+    transitions.withdraw(first.pk, reason="stolen", now=now + DAY)
     assert in_state(State.ACTIVE) == spare
     due_steps.rotate(now=now + DAY)
 
@@ -66,22 +66,22 @@ def test_it_shows_everywhere_when_none_stands_ready(client: Client, settings: An
     assert (spare_key(None), problems(now)) == ([], [])
 
     settings.SELF_CERTIFYING_AUTHORITY = False
-    moves.withdraw(SigningKey.objects.get(state=State.STAGED).pk, reason="a test", now=now)
+    transitions.withdraw(SigningKey.objects.get(state=State.STAGED).pk, reason="a test", now=now)
     due_steps.rotate(now=now)  # stages one that waits for its certificate
 
     assert numbers(client)["signing_key_spare",] == 0
     assert [message.id for message in spare_key(None)] == ["keys.I005"]
     assert problems(now) == ["no_spare_key"]
     waiting = SigningKey.objects.get(state=State.STAGED)
-    moves.certify(waiting.pk, chain_for(waiting, now), now=now)
+    transitions.certify(waiting.pk, chain_for(waiting, now), now=now)
     assert numbers(client)["signing_key_spare",] == 1
     assert problems(now) == []
 
 
 def test_a_spare_whose_certificates_have_ended_is_none(now: datetime, settings: Any) -> None:
     settings.SELF_CERTIFYING_AUTHORITY = False
-    key = moves.stage(now=now)
-    moves.certify(key.pk, chain_for(key, now, ends=now + 20 * DAY), now=now)
+    key = transitions.stage(now=now)
+    transitions.certify(key.pk, chain_for(key, now, ends=now + 20 * DAY), now=now)
 
     assert "no_spare_key" not in problems(now + 19 * DAY)
     assert "no_spare_key" in problems(now + 21 * DAY)

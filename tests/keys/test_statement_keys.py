@@ -17,7 +17,7 @@ from keys.issuer_key import NoSigningKeyError, active_issuer_key, statement_key
 from keys.metrics import key_metrics
 from keys.models import KINDS, Authority, KeyEvent, SigningKey, StatementKey
 from keys.private_keys.backup import export, restore
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import PUBLISHED_AFTER_SIGNING, STATEMENTS_KEPT, State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
 from keys.sealed_columns import sealed_columns
@@ -44,8 +44,8 @@ def both(now: datetime) -> dict[Any, dict[str, str]]:
     """Of each kind a retired, an active and a staged key."""
     for kind in KINDS:
         due_steps.rotate(now=now - 3 * DAY, kind=kind)
-        moves.activate(moves.stage(now=now - 2 * DAY, kind=kind).pk, now=now - DAY)
-        moves.stage(now=now - timedelta(hours=4), kind=kind)
+        transitions.activate(transitions.stage(now=now - 2 * DAY, kind=kind).pk, now=now - DAY)
+        transitions.stage(now=now - timedelta(hours=4), kind=kind)
     return {kind: {key.state: str(key) for key in kind.objects.all()} for kind in KINDS}
 
 
@@ -76,7 +76,7 @@ def test_a_key_for_statements_stays_published_for_seven_years_after_it_retired(n
     due_steps.rotate(now=now, kind=StatementKey)
     first = str(in_state(State.ACTIVE, StatementKey))
     retired_at = now + 3 * DAY
-    moves.activate(moves.stage(now=now, kind=StatementKey).pk, now=retired_at)
+    transitions.activate(transitions.stage(now=now, kind=StatementKey).pk, now=retired_at)
     assert find(first).sealed_private_key == b""
 
     for ahead in (PUBLISHED_AFTER_SIGNING + DAY, 7 * 365 * DAY):
@@ -93,7 +93,7 @@ def test_the_steps_of_one_kind_move_no_key_of_the_other(
     before = list(SigningKey.objects.order_by("pk").values_list("pk", "state"))
 
     due_steps.rotate(now=now + 200 * DAY, kind=StatementKey)
-    moves.withdraw(in_state(State.ACTIVE, StatementKey).pk, reason="a drill", now=now + 201 * DAY)  # type: ignore[union-attr]
+    transitions.withdraw(in_state(State.ACTIVE, StatementKey).pk, reason="a drill", now=now + 201 * DAY)  # type: ignore[union-attr]
 
     assert list(SigningKey.objects.order_by("pk").values_list("pk", "state")) == before
     assert str(in_state(State.ACTIVE, StatementKey)) not in both[SigningKey].values()
@@ -186,7 +186,7 @@ def test_a_spare_is_wanted_of_each_kind_in_use(now: datetime, settings: Any) -> 
     due_steps.rotate(now=now, kind=StatementKey)
     StatementKey.objects.filter(state=State.STAGED).delete()
     assert [message.id for message in spare_key(None)] == ["keys.I005"]
-    moves.stage(now=now, kind=StatementKey)
+    transitions.stage(now=now, kind=StatementKey)
     assert spare_key(None) == []
 
 

@@ -15,7 +15,7 @@ from keys.certificates import authority
 from keys.issuer_key import active_issuer_key
 from keys.jws import encode_segment, sign_segments
 from keys.models import Authority, SigningKey, StatementKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
 from keys.statements import StatementError
 from tests.relying_party import read_jwt
@@ -86,7 +86,7 @@ def test_a_changed_statement_is_not_genuine(keys: None, now: datetime) -> None:
 
 def test_nothing_of_a_withdrawn_key_is_genuine(keys: None, now: datetime) -> None:
     token = signed(now)
-    moves.withdraw(in_state(State.ACTIVE, StatementKey).pk, reason="a drill", now=now)  # type: ignore[union-attr]
+    transitions.withdraw(in_state(State.ACTIVE, StatementKey).pk, reason="a drill", now=now)  # type: ignore[union-attr]
     with pytest.raises(StatementError, match="no published key"):
         read(token)
 
@@ -119,7 +119,7 @@ def test_a_statement_from_before_its_key_was_certified_anew_stays_genuine(keys: 
     key = in_state(State.ACTIVE, StatementKey)
     assert key
     later = now + 300 * DAY
-    moves.certify(key.pk, authority.certify(key.public_key, now=later), now=later)
+    transitions.certify(key.pk, authority.certify(key.public_key, now=later), now=later)
 
     assert read(token)
     assert offline(token)

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from keys.rotation.plan import plan
 from keys.rotation.states import State, in_state
 from keys.rotation.timeline import MOST_WITHDRAWN, Life, Span, Timeline, lives
@@ -65,7 +65,7 @@ def test_the_next_key_is_drawn_before_it_is_there(now: datetime) -> None:
 def test_a_key_that_waits_for_its_certificate_has_no_planned_time(now: datetime, settings: Any) -> None:
     due_steps.rotate(now=now - DAY)
     settings.SELF_CERTIFYING_AUTHORITY = False
-    moves.stage(now=now)
+    transitions.stage(now=now)
     staged, active = lives_at(now)
     assert states(staged) == ["staged"]
     assert states(active) == ["staged", "active"]
@@ -74,8 +74,8 @@ def test_a_key_that_waits_for_its_certificate_has_no_planned_time(now: datetime,
 
 def test_keys_withdrawn_long_ago_are_left_out(now: datetime) -> None:
     for number in range(MOST_WITHDRAWN + 2):
-        key = moves.stage(now=now - (40 - number) * DAY)
-        moves.withdraw(key.pk, reason="a drill", now=now - (40 - number) * DAY)
+        key = transitions.stage(now=now - (40 - number) * DAY)
+        transitions.withdraw(key.pk, reason="a drill", now=now - (40 - number) * DAY)
     assert len(lives_at(now)) == MOST_WITHDRAWN
     assert lives_at(now + timedelta(days=250)) == []
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from keys import issuer_key, key_set
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from presentation import verification
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
@@ -188,7 +188,7 @@ def test_a_token_signed_by_a_withdrawn_key_is_refused(
 ) -> None:
     before = access_token(bank)
     now = timezone.now()
-    moves.withdraw(signing_key.pk, reason="stolen", now=now, actor="test")
+    transitions.withdraw(signing_key.pk, reason="stolen", now=now, actor="test")
     due_steps.rotate(now=now)
     for room in (issuer_key, key_set):
         room.forget()

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from keys.jws import decode_segment
 from keys.models import SigningKey
-from keys.rotation import moves
+from keys.rotation import transitions
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import answers
 from presentation.webhooks import revocations
@@ -188,7 +188,7 @@ def by_wallet(alice: Wallet, entry: StatusEntry) -> None:
 
 
 def by_key(alice: Wallet, entry: StatusEntry) -> None:
-    moves.withdraw(SigningKey.objects.get(state="active").pk, reason="stolen", now=timezone.now())
+    transitions.withdraw(SigningKey.objects.get(state="active").pk, reason="stolen", now=timezone.now())
 
 
 @pytest.mark.parametrize("revoke", [by_place, by_holder, by_credential, by_wallet, by_key])

@@ -20,7 +20,7 @@ from config.logs import structlog_config
 from infra.audit.recording import record
 from infra.models import AuditLine
 from keys.models import SigningKey
-from keys.rotation import moves
+from keys.rotation import transitions
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented, status_of
 from wallet.account.closing import closures, sweeping
 from wallet.identity import recoveries
@@ -160,7 +160,7 @@ def test_a_move_that_was_stopped_and_a_removed_passkey_do_not_come_back(
 def test_a_withdrawn_key_is_withdrawn_again(
     log: list[str], monkeypatch: pytest.MonkeyPatch, signing_key: SigningKey
 ) -> None:
-    undone(lambda: moves.withdraw(signing_key.pk, reason="Stolen", now=timezone.now()))
+    undone(lambda: transitions.withdraw(signing_key.pk, reason="Stolen", now=timezone.now()))
 
     assert f"withdraw_signing_key {signing_key.pk} --yes: done" in repeat(monkeypatch, log)
     signing_key.refresh_from_db()

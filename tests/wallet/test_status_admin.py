@@ -11,7 +11,7 @@ from django.test import Client
 from django.urls import reverse
 from django.utils import timezone
 
-from keys.rotation import moves
+from keys.rotation import transitions
 from tests.people import ALICE
 from tests.wallet.operators import address, operate, operator
 from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented, status_of
@@ -131,7 +131,7 @@ def test_what_has_ended_is_not_there(olga: Client, alice: Wallet) -> None:
 
 def test_the_list_says_how_each_stands_and_nothing_about_people(olga: Client, alice: Wallet) -> None:
     entry = presented(alice)
-    moves.withdraw(entry.signing_key_id, reason="stolen", now=timezone.now())
+    transitions.withdraw(entry.signing_key_id, reason="stolen", now=timezone.now())
 
     for page in (LISTING, address(entry)):
         text = olga.get(page).content.decode()

@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from tests.people import enroll
 from tests.wallet.conftest import together
 from tests.wallet.statuses import (
@@ -170,7 +170,7 @@ def test_from_a_suspended_wallet_no_place_is_given(alice: Wallet) -> None:
 def test_a_key_that_has_moved_on_signs_nothing_more(alice: Wallet, signing_key: SigningKey) -> None:
     upkeep.keep_open(now=timezone.now())
     kid = active_issuer_key(now=timezone.now()).kid
-    moves.withdraw(kid, reason="stolen", now=timezone.now())
+    transitions.withdraw(kid, reason="stolen", now=timezone.now())
 
     with pytest.raises(allocation.KeyMovedOnError):
         take(alice, kid)
@@ -183,7 +183,7 @@ def test_a_presentation_begun_with_the_old_key_is_signed_by_the_new_one(
 ) -> None:
     now = timezone.now()
     remembered = active_issuer_key(now=now)
-    moves.withdraw(signing_key.pk, reason="stolen", now=now)
+    transitions.withdraw(signing_key.pk, reason="stolen", now=now)
     due_steps.rotate(now=now)
 
     def remembering(*, now: datetime, fresh: bool = False) -> Any:

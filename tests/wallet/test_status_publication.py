@@ -20,7 +20,7 @@ from keys.issuer_key import active_issuer_key
 from keys.jwk import public_key_from_der
 from keys.jws import decode_segment, take_apart
 from keys.models import SigningKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from tests.keys.compact_jws import verify_compact
 from tests.relying_party import status_at
 from tests.wallet.conftest import together
@@ -146,7 +146,7 @@ def test_what_a_withdrawn_key_signed_is_invalid_and_what_the_next_signs_is_valid
     alice: Wallet, signing_key: SigningKey
 ) -> None:
     before = presented(alice)
-    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    transitions.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
     due_steps.rotate(now=timezone.now())
     after = presented(alice)
 
@@ -155,8 +155,8 @@ def test_what_a_withdrawn_key_signed_is_invalid_and_what_the_next_signs_is_valid
 
 def test_what_a_retired_key_signed_stays_valid(alice: Wallet, signing_key: SigningKey) -> None:
     entry = presented(alice)
-    staged = moves.stage(now=timezone.now())
-    moves.activate(staged.pk, now=timezone.now() + timedelta(hours=2))
+    staged = transitions.stage(now=timezone.now())
+    transitions.activate(staged.pk, now=timezone.now() + timedelta(hours=2))
 
     assert status_of(entry) == VALID
 
@@ -249,7 +249,7 @@ def test_a_new_key_signs_the_lists_at_the_next_look(
 ) -> None:
     list_id = presented(alice).status_list_id
     look(list_id, monkeypatch=monkeypatch)
-    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    transitions.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
     due_steps.rotate(now=timezone.now())
 
     look(list_id, later=timedelta(seconds=6), monkeypatch=monkeypatch)
@@ -324,7 +324,7 @@ def test_without_a_signing_key_the_last_list_is_served_unless_its_key_is_withdra
     with pytest.raises(NothingToPublishError):
         look(list_id, later=timedelta(hours=5), monkeypatch=monkeypatch)
 
-    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    transitions.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
     with pytest.raises(NothingToPublishError) as refused:
         look(list_id, later=timedelta(hours=1), monkeypatch=monkeypatch)
     assert refused.value.status == 503

@@ -6,8 +6,8 @@ from django.utils.timezone import now
 
 from keys.management.key_command import RecordedKeyCommand
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import activate
 from keys.rotation.states import State
+from keys.rotation.transitions import activate
 
 
 class Command(RecordedKeyCommand):

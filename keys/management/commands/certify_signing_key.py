@@ -11,8 +11,8 @@ from infra.moments import moment
 from keys.certificates.chain import MAX_PEM
 from keys.management.key_command import RecordedKeyCommand
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import certificate_request, certify
 from keys.rotation.states import State
+from keys.rotation.transitions import certificate_request, certify
 
 
 class Command(RecordedKeyCommand):

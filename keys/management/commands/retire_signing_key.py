@@ -7,8 +7,8 @@ from django.utils.timezone import now
 from infra.moments import moment
 from keys.management.key_command import RecordedKeyCommand
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import retire
 from keys.rotation.states import State, ended_at
+from keys.rotation.transitions import retire
 
 
 class Command(RecordedKeyCommand):

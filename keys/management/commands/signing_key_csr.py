@@ -3,8 +3,8 @@
 from typing import Any
 
 from keys.management.key_command import KeyCommand
-from keys.rotation.moves import certificate_request
 from keys.rotation.states import State
+from keys.rotation.transitions import certificate_request
 
 
 class Command(KeyCommand):

@@ -9,8 +9,8 @@ from infra.moments import moment
 from keys.management.key_command import FOR, RecordedKeyCommand, kind_of
 from keys.models import SigningKey
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import certificate_request, stage
 from keys.rotation.states import ready_at
+from keys.rotation.transitions import certificate_request, stage
 
 
 class Command(RecordedKeyCommand):

@@ -10,8 +10,8 @@ from django.utils.timezone import now
 from keys.management.key_command import RecordedKeyCommand
 from keys.models import Key
 from keys.rotation.key_events import shell_user
-from keys.rotation.moves import withdraw
 from keys.rotation.states import State, find, in_state
+from keys.rotation.transitions import withdraw
 from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
 
 

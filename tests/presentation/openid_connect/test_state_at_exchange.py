@@ -15,7 +15,7 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from keys.models import SigningKey, StatementKey
-from keys.rotation import due_steps, moves
+from keys.rotation import due_steps, transitions
 from presentation.openid_connect.models import AuthorizationCode
 from tests.people import ALICE, enroll
 from tests.presentation.openid_connect.shop import Shop, user_info
@@ -93,7 +93,7 @@ def test_between_the_exchange_and_user_info(shop: Shop, code: str, alice: Wallet
 
 def test_a_key_that_is_withdrawn_ends_what_it_signed(shop: Shop, code: str, signing_key: SigningKey) -> None:
     token = shop.redeems(Client(), code).json()["access_token"]
-    moves.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
+    transitions.withdraw(signing_key.pk, reason="stolen", now=timezone.now())
     assert refused(user_info(Client(), token)) == "invalid_token"
 
 

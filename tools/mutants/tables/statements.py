@@ -34,7 +34,7 @@ MUTANTS = (
     ),
     mutant(
         "keys for statements: activating one retires the key of credentials",
-        "keys/rotation/moves.py",
+        "keys/rotation/transitions.py",
         "predecessor = in_state(State.ACTIVE, type(key))",
         "predecessor = in_state(State.ACTIVE)",
         f"{_OF_KEYS}::test_a_key_for_statements_stays_published_for_seven_years_after_it_retired",
