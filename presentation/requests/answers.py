@@ -43,7 +43,7 @@ from presentation.requests.next_step import Match, NextStep, Step, next_step
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.requests.wire_formats.wire_format import Presented
 from presentation.transaction_data import entries
-from presentation.webhooks import telling
+from presentation.webhooks import enqueue
 from wallet.account import pairwise
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
@@ -260,7 +260,7 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
         if notified:
-            telling.tell_of_answer(interaction, outcome, error=error, now=now)
+            enqueue.enqueue_answer(interaction, outcome, error=error, now=now)
 
 
 def answer_at_once(

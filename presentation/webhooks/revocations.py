@@ -10,7 +10,7 @@ from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Cast, Concat
 
 from presentation.models import Interaction, RelyingParty
-from presentation.webhooks import telling
+from presentation.webhooks import enqueue
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import StatusEntry
 from wallet.status_lists import allocation, standing
@@ -53,7 +53,7 @@ def _insert_events(entries: list[StatusEntry], now: datetime) -> int:
         ).select_related("relying_party")
     }
     events = [
-        telling.event_about(
+        enqueue.event_about(
             of[entry.reference],
             REVOKED,
             subject=str(entry),

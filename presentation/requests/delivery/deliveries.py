@@ -24,7 +24,7 @@ from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
 from presentation.requests.encryption import Recipient
-from presentation.webhooks import telling
+from presentation.webhooks import enqueue
 from wallet.status_lists.standing import all_valid
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,7 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
     kept = seal_column(before, "sealed_onward", onward.encode()) if onward else b""
     with transaction.atomic():
         if mine.update(taken_until=None, delivered_at=now, sealed_body=b"", sealed_onward=kept) == 1:
-            telling.tell_of_arrival(before.interaction, now=now)
+            enqueue.enqueue_arrival(before.interaction, now=now)
     log.info("answer_delivered", interaction=str(interaction.id))
 
 

@@ -17,7 +17,7 @@ from presentation.webhooks.models import WebhookEvent
 Type = WebhookEvent.Type
 
 
-def tell_of_answer(
+def enqueue_answer(
     interaction: Interaction, outcome: Interaction.Outcome, *, error: str, now: datetime
 ) -> None:
     """Inserts the event about an answer, if it is wanted, in the transaction that closes the interaction."""
@@ -25,7 +25,7 @@ def tell_of_answer(
         event.save(force_insert=True)
 
 
-def tell_of_arrival(interaction: Interaction, *, now: datetime) -> None:
+def enqueue_arrival(interaction: Interaction, *, now: datetime) -> None:
     """Inserts the event about a posted answer, in the transaction that stores its delivery.
 
     An event that an earlier release inserted with the answer is not inserted again.
