@@ -1,1 +1,1 @@
-"""The rotation of signing keys: states, moves, plan and key events."""
+"""The rotation of signing keys: states, transitions, plan and key events."""

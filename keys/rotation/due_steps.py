@@ -1,4 +1,4 @@
-"""Takes the steps of `plan` that are due, each by the corresponding move."""
+"""Takes the steps of `plan` that are due, each by the corresponding transition."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -14,7 +14,7 @@ from keys.private_keys.key_stores import destroy, forgotten_unless_saved
 from keys.rotation.key_events import SERVICE, Action
 from keys.rotation.plan import PlannedTransition, What, outlook, plan
 from keys.rotation.report import Entry, RotationReport
-from keys.rotation.states import RotationRefusedError, State, find, in_state, move_to
+from keys.rotation.states import RotationRefusedError, State, find, in_state, transition_to
 from keys.rotation.transitions import activate, certify, new_key, save_staged
 
 log = structlog.get_logger(__name__)
@@ -23,8 +23,8 @@ log = structlog.get_logger(__name__)
 def rotate(*, now: datetime, actor: str = SERVICE, kind: type[Key] = SigningKey) -> RotationReport:
     """Takes every step that is due for this kind of keys, and reports what was done, comes next and is wrong.
 
-    Any number of instances may run this at once: each step is a move in a transaction of its own, and the
-    second instance finds it done. The hardware module is never called inside a transaction.
+    Any number of instances may run this at once: each step is a transition in a transaction of its own, and
+    the second instance finds it done. The hardware module is never called inside a transaction.
     """
     done: list[Entry] = []
     failed: list[Entry] = []
@@ -70,7 +70,7 @@ def _activate_due(step: PlannedTransition, now: datetime, actor: str) -> list[En
 
 def _withdraw_due(step: PlannedTransition, now: datetime, actor: str) -> list[Entry]:
     ended = _("The last token it signed has ended.")
-    key = move_to(find(str(step.kid)), State.WITHDRAWN, now=now, actor=actor, reason=ended)
+    key = transition_to(find(str(step.kid)), State.WITHDRAWN, now=now, actor=actor, reason=ended)
     text = _("Withdrew key %(kid)s: the last token it signed has ended.") % {"kid": key}
     return [Entry(Action.WITHDRAWN, key.pk, now, text)]
 

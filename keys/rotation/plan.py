@@ -32,7 +32,7 @@ class What(StrEnum):
 
 @dataclass(frozen=True)
 class PlannedTransition:
-    """A future move. `kid` is the key that it moves (None if it makes one), `after` the active key."""
+    """A future transition. `kid` is the key it is about (None if it makes one), `after` the active key."""
 
     what: What
     at: datetime

@@ -1,7 +1,7 @@
 """Gets missing certificates, and those that end soon, from CERTIFICATE_COMMAND without an operator.
 
 Only `rotate_signing_keys` does this, never a request, because the program may take a minute. What it answers
-goes the way of a chain that an operator installs (`moves.certify`).
+goes the way of a chain that an operator installs (`transitions.certify`).
 """
 
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""The states of a signing key and the moves between them; `moves` decides when a move is allowed."""
+"""The states of a signing key and the transitions between them; `transitions` decides when one is allowed."""
 
 from contextlib import suppress
 from datetime import datetime, timedelta
@@ -19,7 +19,7 @@ from keys.rotation.key_events import SERVICE, Action, record
 State = Key.State
 
 # staged ──► active ──► retired ──► withdrawn, and any state ──► withdrawn
-MOVES: dict[str, frozenset[str]] = {
+TRANSITIONS: dict[str, frozenset[str]] = {
     State.STAGED: frozenset({State.ACTIVE, State.WITHDRAWN}),
     State.ACTIVE: frozenset({State.RETIRED, State.WITHDRAWN}),
     State.RETIRED: frozenset({State.WITHDRAWN}),
@@ -36,7 +36,7 @@ log = structlog.get_logger(__name__)
 
 
 class RotationRefusedError(Exception):
-    """The key cannot make this move now; the text gives the reason and a remedy."""
+    """The key cannot make this transition now; the text gives the reason and a remedy."""
 
 
 def find(kid: UUID | str, *, locked: bool = False) -> Key:
@@ -53,12 +53,12 @@ def in_state(state: State, kind: type[Key] = SigningKey) -> Key | None:
     return kind._default_manager.filter(state=state).first()
 
 
-def move_to(key: Key, state: State, *, now: datetime, actor: str = SERVICE, reason: str = "") -> Key:
+def transition_to(key: Key, state: State, *, now: datetime, actor: str = SERVICE, reason: str = "") -> Key:
     """Changes the state of a key and records it; no other code does. Gives the changed key.
 
-    Raises RotationRefusedError when the move is not allowed or another process moved the key meanwhile.
+    Raises RotationRefusedError when it is not allowed or another process changed the key meanwhile.
     """
-    require_move(key, state)
+    require_transition(key, state)
     facts: dict[str, Any] = {"state": state, _TIME_OF[state]: now}
     if state == State.WITHDRAWN:
         facts["reason"] = reason
@@ -80,9 +80,9 @@ def move_to(key: Key, state: State, *, now: datetime, actor: str = SERVICE, reas
     return find(key.pk)
 
 
-def require_move(key: Key, state: State) -> None:
-    """Raises RotationRefusedError unless MOVES allows this move."""
-    if state not in MOVES[key.state]:
+def require_transition(key: Key, state: State) -> None:
+    """Raises RotationRefusedError unless TRANSITIONS allows this transition."""
+    if state not in TRANSITIONS[key.state]:
         raise RotationRefusedError(
             _("Key %(kid)s cannot become “%(to)s”; it is “%(from)s”.")
             % {"kid": key, "to": state.label, "from": key.get_state_display()}

@@ -1,6 +1,6 @@
-"""The moves of signing keys: stage, certify, activate, retire, withdraw.
+"""The transitions of signing keys: stage, certify, activate, retire, withdraw.
 
-The invariant: no token is signed by a key that a relying party's cached key set may lack. Every move is a
+The invariant: no token is signed by a key that a relying party's cached key set may lack. Every one is a
 conditional update under the constraints of `SigningKey`, so several instances may attempt it at once.
 """
 
@@ -28,9 +28,9 @@ from keys.rotation.states import (
     find,
     fits,
     in_state,
-    move_to,
     ready_at,
-    require_move,
+    require_transition,
+    transition_to,
 )
 from keys.statements import StatementError, vouched_for
 
@@ -142,7 +142,7 @@ def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: st
     key = find(kid)
     if key.state == State.ACTIVE:
         return key
-    require_move(key, State.ACTIVE)
+    require_transition(key, State.ACTIVE)
     ready = ready_at(key)
     key.chain(at=now)
     predecessor = in_state(State.ACTIVE, type(key))
@@ -154,8 +154,8 @@ def activate(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: st
     try:
         with transaction.atomic():
             if predecessor:
-                move_to(predecessor, State.RETIRED, now=now, actor=actor, reason=reason)
-            return move_to(key, State.ACTIVE, now=now, actor=actor, reason=reason)
+                transition_to(predecessor, State.RETIRED, now=now, actor=actor, reason=reason)
+            return transition_to(key, State.ACTIVE, now=now, actor=actor, reason=reason)
     except RotationRefusedError:
         key = find(kid)
         if key.state == State.ACTIVE:  # another instance did the same
@@ -171,7 +171,7 @@ def retire(kid: UUID | str, *, now: datetime, actor: str = SERVICE, reason: str 
     key = find(kid)
     if key.state == State.RETIRED:
         return key
-    require_move(key, State.RETIRED)
+    require_transition(key, State.RETIRED)
     successor = in_state(State.STAGED, type(key))
     if successor is None:
         raise RotationRefusedError(
@@ -197,7 +197,7 @@ def withdraw(kid: UUID | str, *, reason: str, now: datetime, actor: str = SERVIC
         if key.state == State.WITHDRAWN:
             return key
         was_active = key.state == State.ACTIVE
-        key = move_to(key, State.WITHDRAWN, now=now, actor=actor, reason=reason)
+        key = transition_to(key, State.WITHDRAWN, now=now, actor=actor, reason=reason)
         if was_active:
             try:
                 with transaction.atomic():
@@ -216,4 +216,4 @@ def _succeed(kind: type[Key], now: datetime, actor: str, reason: str) -> None:
             renewed = authority.certify(successor.public_key, now=now)
             successor = certify(successor.pk, renewed, now=now, actor=actor, reason=reason)
     if successor and fits(successor, now):
-        move_to(successor, State.ACTIVE, now=now, actor=actor, reason=reason)
+        transition_to(successor, State.ACTIVE, now=now, actor=actor, reason=reason)

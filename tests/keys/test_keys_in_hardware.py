@@ -243,7 +243,7 @@ def test_a_key_that_is_not_saved_is_not_left_in_the_module(
     with pytest.raises(transitions.RotationRefusedError, match="staged already"):
         transitions.stage(now=now)
     monkeypatch.setattr(
-        moves, "in_state", lambda state, kind: None
+        transitions, "in_state", lambda state, kind: None
     )  # as if another process were staging a key
     with pytest.raises(transitions.RotationRefusedError, match="staged already"):
         transitions.stage(now=now)

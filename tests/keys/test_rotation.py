@@ -1,4 +1,4 @@
-"""The moves and the schedule of signing keys."""
+"""The transitions and the schedule of signing keys."""
 
 from datetime import datetime, timedelta
 from typing import Any
@@ -12,17 +12,17 @@ from keys.models import SigningKey
 from keys.rotation import due_steps, transitions, usage
 from keys.rotation.states import (
     JWKS_MAX_AGE,
-    MOVES,
     PUBLISHED_AFTER_SIGNING,
     PUBLISHED_BEFORE_SIGNING,
     TOKEN_LIFETIME,
+    TRANSITIONS,
     RotationRefusedError,
     State,
     find,
     fits,
     in_state,
-    move_to,
     takes_over_at,
+    transition_to,
 )
 from keys.rotation.withdrawal import cost_of_withdrawal
 from tests.keys.certificates import Made, issuing, leaf, pem, root
@@ -364,11 +364,11 @@ def test_a_sealed_private_key_belongs_to_its_public_key_and_row_only(
 @pytest.mark.parametrize("origin", State)
 @pytest.mark.parametrize("target", State)
 def test_a_move_the_diagram_lacks_is_refused(origin: State, target: State, now: datetime) -> None:
-    if target in MOVES[origin]:
+    if target in TRANSITIONS[origin]:
         return
     key = SigningKey(state=origin, staged_at=now)
     with pytest.raises(RotationRefusedError, match="cannot become"):
-        move_to(key, target, now=now)
+        transition_to(key, target, now=now)
 
 
 @pytest.mark.parametrize("kid", ["", "nonsense", "00000000-0000-0000-0000-000000000000", "🔑"])

@@ -21,13 +21,13 @@ def prepare(holders: int) -> dict[str, Any]:
     from django.utils import timezone
 
     from keys.models import Authority
-    from keys.rotation import due_steps, moves
+    from keys.rotation import due_steps, transitions
     from tools.benchmarks.holders import REDIRECT_URI, register, sign_in
 
     now = timezone.now()
     call_command("migrate", verbosity=0, interactive=False)
     due_steps.rotate(now=now - timedelta(days=100))
-    moves.stage(now=now - timedelta(hours=49))
+    transitions.stage(now=now - timedelta(hours=49))
     root = x509.load_pem_x509_certificate(Authority.objects.get().root_pem.encode())
     return {
         "client_id": register().client_id,

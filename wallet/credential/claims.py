@@ -37,7 +37,7 @@ Text = str | Promise
 AGE_THRESHOLDS = (18, 21, 65)  # what a request for all of `age_equal_or_over` means
 HIGHEST_AGE = 120
 MOST_QUESTIONS = 3  # of one family in a presentation
-# Its value belongs to a wallet and a requester together, and not to an identity: see `account.subjects`.
+# Its value belongs to a wallet and a requester together, and not to an identity: see `account.pairwise`.
 SUBJECT: ClaimPath = ("pairwise_subject",)
 # Registered trust frameworks and levels, as people know them; others are shown as they are written.
 TRUST_FRAMEWORKS: dict[str, Text] = {

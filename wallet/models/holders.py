@@ -57,7 +57,7 @@ class Wallet(NumberedRow):
 
 
 class Subject(InternalRow):
-    """The seed of the number by which one sector recognises the holder of one wallet; see `account.subjects`.
+    """The seed of the number by which one sector recognises the holder of one wallet; see `account.pairwise`.
 
     A sector is a relying party, or several that an operator has joined; the apps above name it.
     """

@@ -75,7 +75,7 @@ MUTANTS = (
     mutant(
         "adds up: a birthday that passed since the last answer",
         "wallet/credential/credentials.py",
-        "path[0] != together.AGE or ",
+        "path[0] != inference.AGE or ",
         "True or ",
         f"{_PAGE_TESTS}::test_a_birthday_that_passed_between_a_no_and_a_yes_gives_a_range_of_dates",
     ),

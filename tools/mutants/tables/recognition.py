@@ -53,7 +53,7 @@ MUTANTS = (
     mutant(
         "recognition: a wallet that moves leaves its numbers behind",
         "wallet/account/recovery/moving.py",
-        "    subjects.bring(source, into)\n",
+        "    pairwise.bring(source, into)\n",
         "",
         f"{_NUMBERS}::test_a_wallet_that_moves_takes_both_along_and_where_both_have_one_that_of_the_old_wallet_stays",
     ),
@@ -116,8 +116,8 @@ MUTANTS = (
     mutant(
         "recognition: the sector changes although people are recognised by it",
         _PARTIES,
-        "fixed = subjects.is_used(before.recognises_in)",
-        "fixed = subjects.is_used(self.recognises_in)",
+        "fixed = pairwise.is_used(before.recognises_in)",
+        "fixed = pairwise.is_used(self.recognises_in)",
         f"{_FLOW}::test_the_sector_stays_once_somebody_is_recognised_by_it",
     ),
     mutant(
