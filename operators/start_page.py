@@ -28,9 +28,9 @@ from infra.models import Diagnosis
 from keys.rotation.plan import in_use, outlook
 from keys.rotation.report import together
 from presentation.errors import AccessDeniedError
-from presentation.figures import counting
-from presentation.figures.chart import Chart
 from presentation.models import Interaction, RelyingParty
+from presentation.statistics import counting
+from presentation.statistics.chart import Chart
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 from wallet.metrics import promised_by
 from wallet.models import IdentityVerification

@@ -10,11 +10,11 @@ from consent import decisions
 from consent.models import Consent
 from infra.moments import in_words
 from infra.retention import Clearing, Due, ForPeople, Kept, delete, expired, pages
-from presentation.figures import counting
 from presentation.models import AuthorizationCode, Interaction, PushedRequest, RequestCount, UsedAssertion
 from presentation.openid_connect import codes
 from presentation.requests import more_time, sign_in_time
 from presentation.requests.delivery import deliveries
+from presentation.statistics import counting
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
 
 _OPEN = ForPeople(
@@ -223,7 +223,7 @@ ENTRIES = (
     Kept(
         "presentation.RequestCount",
         columns=("asked", "granted", "declined", "failed"),
-        what="figures: how many requests a relying party made in an hour, and how they ended",
+        what="statistics: how many requests a relying party made in an hour, and how they ended",
         how="in clear; numbers only",
         why="operators see what each application asks",
         how_long=in_words(counting.KEPT),

@@ -1,6 +1,5 @@
 """The models of relying parties, their secrets, their requests, and posted answers."""
 
-from presentation.figures.models import RequestCount
 from presentation.openid_connect.models import AuthorizationCode
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
 from presentation.relying_parties.models.clients import (
@@ -12,3 +11,4 @@ from presentation.relying_parties.models.clients import (
 from presentation.relying_parties.models.relying_parties import RelyingParty
 from presentation.requests.models import Delivery, Interaction, PushedRequest
 from presentation.scopes.models import Scope
+from presentation.statistics.models import RequestCount

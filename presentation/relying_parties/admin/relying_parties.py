@@ -19,7 +19,6 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.admin.operations import OperationsAdmin
 from infra.words import Words
-from presentation.figures import counting
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import integration, onboarding
 from presentation.relying_parties.admin import preview
@@ -32,6 +31,7 @@ from presentation.relying_parties.admin.operations import OPERATIONS
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import WIRE_FORMATS, RelyingPartyForm
 from presentation.relying_parties.metadata import logos
+from presentation.statistics import counting
 from presentation.webhooks import admin as webhooks
 
 PERIODS = (7, 30, 90, 400)  # days
@@ -192,7 +192,7 @@ class RelyingPartyAdmin(OperationsAdmin):
         listed = list(counting.by_day(*_period(days), relying_party=party))
         response: HttpResponse = self.render(
             request,
-            "admin/presentation/relyingparty/figures.html",
+            "admin/presentation/relyingparty/statistics.html",
             party,
             title=_t("Figures of %(name)s") % {"name": party.name},
             days=days,

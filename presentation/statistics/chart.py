@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from presentation.figures.counting import Counts
+from presentation.statistics.counting import Counts
 
 HOURS = 24
 # Pixels: above the bars, of the highest bar, below the bars.
@@ -31,7 +31,7 @@ class Part:
 
 
 class Chart:
-    """The drawing of the figures of the day that begins at `start`, for a template."""
+    """The drawing of the statistics of the day that begins at `start`, for a template."""
 
     def __init__(self, figures: Mapping[datetime, Counts], *, start: datetime) -> None:
         self.hours = [

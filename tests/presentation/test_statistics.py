@@ -11,10 +11,10 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from presentation.figures import counting
-from presentation.figures.chart import HEAD, LEAST, PARTS, TALL, Chart
-from presentation.figures.counting import Counts
 from presentation.models import Interaction, RelyingParty, RequestCount
+from presentation.statistics import counting
+from presentation.statistics.chart import HEAD, LEAST, PARTS, TALL, Chart
+from presentation.statistics.counting import Counts
 from tests.presentation.past_requests import requests_of
 
 pytestmark = pytest.mark.slow

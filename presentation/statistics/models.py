@@ -1,4 +1,4 @@
-"""The figures of relying parties: how many requests each made in an hour, and how they ended."""
+"""The statistics of relying parties: how many requests each made in an hour, and how they ended."""
 
 from django.db import models
 

@@ -1,7 +1,7 @@
-"""Counts requests by relying party, hour and outcome, and reads the figures of a period.
+"""Counts requests by relying party, hour and outcome, and reads the statistics of a period.
 
-Requests without a credential are deleted a day after they expired, so `keep` stores the figures of each hour
-before. What is newer is counted from the requests themselves.
+Requests without a credential are deleted a day after they expired, so `keep` stores the statistics of each
+hour before. What is newer is counted from the requests themselves.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,9 +13,9 @@ from django.db.models import Count, Max, Q, Sum
 from django.db.models.functions import TruncHour
 
 from presentation.errors import AccessDeniedError
-from presentation.figures.models import RequestCount
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import more_time
+from presentation.statistics.models import RequestCount
 
 HOUR = timedelta(hours=1)
 # After an hour all its requests have ended, and so have the processes that could still answer one.
@@ -55,7 +55,7 @@ def hour_of(moment: datetime) -> datetime:
 
 
 def keep(*, now: datetime) -> int:
-    """Stores the figures of every hour that has ended and is not stored yet; gives the number of rows.
+    """Stores the statistics of every hour that has ended and is not stored yet; gives the number of rows.
 
     To be called before requests are deleted. Two processes may call it at the same time.
     """
@@ -78,7 +78,7 @@ def keep(*, now: datetime) -> int:
 def by_hour(
     start: datetime, end: datetime, *, relying_party: RelyingParty | None = None
 ) -> dict[datetime, Counts]:
-    """The figures of each hour from `start` until `end`, of one relying party or of all.
+    """The statistics of each hour from `start` until `end`, of one relying party or of all.
 
     Hours without requests are left out. Both moments are beginnings of hours.
     """
@@ -98,7 +98,7 @@ def by_hour(
 def by_day(
     start: datetime, end: datetime, *, relying_party: RelyingParty | None = None
 ) -> Iterator[tuple[datetime, Counts]]:
-    """The figures of each day (UTC) from `start` until before `end`, also of days without requests."""
+    """The statistics of each day (UTC) from `start` until before `end`, also of days without requests."""
     found = by_hour(start, end, relying_party=relying_party)
     while start < end:
         following = start + timedelta(days=1)
