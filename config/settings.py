@@ -163,7 +163,7 @@ MIDDLEWARE = [
     "config.middleware.EveryRequest",
     "config.middleware.Entrance",
     "config.cross_site.CrossSiteCheck",
-    *(["sandbox.desk.recording.Recording"] if _sandbox else []),
+    *(["sandbox.request_log.recording.Recording"] if _sandbox else []),
 ]
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

@@ -24,7 +24,7 @@ class SelfRegistration(InternalRow):
 
 
 class Step(InternalRow):
-    """One response to a request of a self-registered relying party, or one test webhook (see `desk`).
+    """One response to a request of a self-registered relying party, or one test webhook (see `request_log`).
 
     It has no value of the request or the answer, except what `sentence` names, such as an unknown scope or an
     address that is not registered.

@@ -2,9 +2,9 @@
 
 from infra.moments import in_words
 from infra.retention import Clearing, Kept, expired
-from sandbox.desk import recording
 from sandbox.models import PlaygroundAnswer, Step
 from sandbox.playground import posted_answers
+from sandbox.request_log import recording
 from sandbox.self_service import self_registrations
 
 ENTRIES = (

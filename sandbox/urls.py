@@ -3,12 +3,12 @@
 from django.urls import path
 
 from sandbox import api
-from sandbox.desk import views as desk
 from sandbox.guide import views as guide
 from sandbox.holder import endpoints
 from sandbox.identity_provider import views as identity_provider
 from sandbox.playground import endpoints as playground_endpoints
 from sandbox.playground import views as playground
+from sandbox.request_log.views import request_log
 from sandbox.self_service import views as self_service
 
 OWN = "sandbox/relying-parties"
@@ -28,7 +28,7 @@ urlpatterns = [
     path(f"{OWN}/", self_service.home, name="self_service"),
     path(f"{OWN}/new/", self_service.new, name="self_service_new"),
     path(f"{OWN}/sign-out/", self_service.sign_out, name="developer_sign_out"),
-    path(f"{OWN}/requests/", desk.desk, name="desk_all"),
+    path(f"{OWN}/requests/", request_log, name="desk_all"),
     path(f"{OWN}/link/<str:token>/", self_service.link, name="developer_link"),
     path(f"{OWN}/<str:client_id>/", self_service.party, name="self_service_party"),
     path(f"{OWN}/<str:client_id>/secret/", self_service.secret, name="self_service_secret"),
@@ -37,6 +37,6 @@ urlpatterns = [
         self_service.webhook_secret,
         name="self_service_webhook_secret",
     ),
-    path(f"{OWN}/<str:client_id>/requests/", desk.desk, name="desk"),
+    path(f"{OWN}/<str:client_id>/requests/", request_log, name="desk"),
     path(f"{OWN}/<str:client_id>/delete/", self_service.delete, name="self_service_delete"),
 ]

@@ -1,7 +1,7 @@
 """A browser inside this process: calls our own views like a request from outside, and keeps cookies.
 
 It is for the holder in `driving`. No middleware runs, so nothing is logged twice, and no form is refused.
-The developer’s desk gets its steps under the reference of the call.
+The developer’s request log gets its steps under the reference of the call.
 Limits count its requests by the client address that it is given. Limits for strangers do not count them: the
 caller's calls are counted already.
 """
@@ -20,7 +20,7 @@ from django.urls import resolve
 from django.utils import timezone
 
 from presentation.requests.interactions import COUNTED_ALREADY
-from sandbox.desk.recording import record
+from sandbox.request_log.recording import record
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 

@@ -1,4 +1,4 @@
-"""The requests of relying parties as the desk shows them: steps, outcome, delivery and webhooks."""
+"""The requests of relying parties as the request log shows them: steps, outcome, delivery and webhooks."""
 
 import re
 from collections import defaultdict
@@ -15,8 +15,8 @@ from presentation import outcomes
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEvent
 from sandbox import api
-from sandbox.desk.recording import KEPT, MACHINES
 from sandbox.models import Step
+from sandbox.request_log.recording import KEPT, MACHINES
 
 # `request` names the parameter only at the beginning or before "object"; elsewhere it is the word.
 _NAMES = re.compile(r"^request\b|\brequest(?= object)|\b(?!request\b)[a-z_]+\b")

@@ -1,4 +1,4 @@
-"""The page of the desk. A developer sees the requests of their own applications only."""
+"""The page of the request log. A developer sees the requests of their own applications only."""
 
 from django.core.paginator import Paginator
 from django.http import HttpRequest, HttpResponse
@@ -9,8 +9,8 @@ from django.views.decorators.http import require_http_methods
 
 from infra.limits import LimitReachedError
 from infra.served import reference_of
-from sandbox.desk.requests import requests_of
-from sandbox.desk.webhook import send_test
+from sandbox.request_log.requests import requests_of
+from sandbox.request_log.webhook import send_test
 from sandbox.self_service import self_registrations
 from sandbox.self_service.views import active_or_404, for_developer, how_long, own_or_404
 from wallet.sign_in.decorators import see_other
@@ -18,7 +18,7 @@ from wallet.sign_in.decorators import see_other
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_developer
-def desk(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
+def request_log(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
     """The requests of one application, or of all; with `reference`, those that have a step with it.
 
     POST sends a test webhook to the application and leads to what came back.
@@ -38,4 +38,4 @@ def desk(request: HttpRequest, owner: str, client_id: str = "") -> HttpResponse:
         found = [each for each in found if any(step.reference == typed for step, *_rule in each["steps"])]
     page = Paginator(found, 10).get_page(request.GET.get("page"))
     facts = {"party": own, "developer": owner, "page": page, "typed": typed, "problem": problem}
-    return render(request, "developer/desk.html", facts, status=status if found or not typed else 404)
+    return render(request, "developer/request_log.html", facts, status=status if found or not typed else 404)

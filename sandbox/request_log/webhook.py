@@ -10,8 +10,8 @@ from presentation.models import RelyingParty
 from presentation.requests.delivery import posting
 from presentation.webhooks import delivery
 from presentation.webhooks.models import WebhookEvent
-from sandbox.desk.recording import keep
 from sandbox.models import Step
+from sandbox.request_log.recording import keep
 from sandbox.self_service.self_registrations import CHANGES_PER_DEVELOPER
 
 

@@ -15,7 +15,7 @@ from presentation.models import RelyingParty
 from sandbox.guide.document import rendered
 from sandbox.guide.views import PAGES
 from tests.journeys.test_self_service import look
-from tests.sandbox.desk.conftest import registered_by
+from tests.sandbox.request_log.conftest import registered_by
 from tests.sandbox.test_self_service import HOME, signed_in
 
 pytestmark = pytest.mark.slow

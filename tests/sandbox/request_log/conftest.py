@@ -1,4 +1,4 @@
-"""Developers, their applications, and what their desk shows."""
+"""Developers, their applications, and what their request log shows."""
 
 from datetime import timedelta
 from html import unescape
@@ -40,7 +40,7 @@ def text(response: Any) -> str:
     return " ".join(unescape(response.content.decode()).split())
 
 
-def desk_of(party: RelyingParty) -> str:
+def request_log_of(party: RelyingParty) -> str:
     return f"{HOME}{party.client_id}/requests/"
 
 

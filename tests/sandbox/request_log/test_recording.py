@@ -13,15 +13,15 @@ from django.utils import timezone
 
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
-from sandbox.desk import recording
 from sandbox.models import Step
+from sandbox.request_log import recording
 from tests.forgery import new_key, public_jwk
 from tests.people import ALICE, NORA
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion
 from tests.presentation.openid_connect.shop import ALL, Shop, user_info
 from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment
 from tests.presentation.requests.deciding import SignIn, decide
-from tests.sandbox.desk.conftest import registered_by, steps
+from tests.sandbox.request_log.conftest import registered_by, steps
 from tests.test_personal_data_at_rest import stored
 from wallet.models import RedirectTask, Wallet
 

@@ -1,4 +1,4 @@
-"""The page of the desk: what it says about each request, whose requests it shows, and the test webhook."""
+"""The page of the request log: what it says about each request, whose requests it shows, and the test webhook."""
 
 import json
 import re
@@ -25,7 +25,7 @@ from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.presentation.requests.deciding import SignIn, decide
 from tests.presentation.webhooks import TLS, Receiver, deliver, opted_in, receiving
 from tests.receiver import listening
-from tests.sandbox.desk.conftest import desk_of, registered_by, steps, text
+from tests.sandbox.request_log.conftest import registered_by, request_log_of, steps, text
 from tests.sandbox.test_self_service import HOME, signed_in
 from wallet.models import Wallet
 
@@ -66,7 +66,7 @@ def test_a_refusal_has_the_sentence_the_parameter_and_its_rule(
 ) -> None:
     client.get(PATH, asked(own, **changes))
 
-    found = facts(text(developer.get(desk_of(own))))
+    found = facts(text(developer.get(request_log_of(own))))
 
     assert (found.get("Refused with"), found["Because"], found["Parameter"]) == expected
     assert len(found["Its rule"]) > 20
@@ -82,7 +82,7 @@ def test_an_address_that_is_not_registered_is_shown_with_those_that_are(
     else:
         client.get(PATH, values)
 
-    found = facts(text(developer.get(desk_of(own))))
+    found = facts(text(developer.get(request_log_of(own))))
 
     assert found["Because"].endswith("character for character; sent: …")
     assert found["Registered"] == own.redirect_uris.get().uri
@@ -100,7 +100,7 @@ def test_a_pushed_request_and_what_became_of_it_are_one(
     second = push(holder, own, asked(own, nonce="n" * 30)).json()["request_uri"]
     holder.get(PATH, {"client_id": own.client_id, "request_uri": second})
 
-    page = text(developer.get(desk_of(own)))
+    page = text(developer.get(request_log_of(own)))
 
     assert page.count('aria-labelledby="step-') == 2
     assert first != second
@@ -113,7 +113,7 @@ def test_the_rule_is_that_of_the_endpoint_which_refused(
     secret = client_secrets.rotate(own, now=timezone.now()).text
     ask(client, {"scope": "x"}, **basic(own.client_id, secret))
 
-    found = facts(text(developer.get(desk_of(own))))
+    found = facts(text(developer.get(request_log_of(own))))
 
     assert found["Because"] == "A scope is unknown or not granted to this client."
     assert "presentation:verify" in found["Its rule"]
@@ -123,7 +123,7 @@ def test_a_wrong_secret_breaks_no_rule_of_a_parameter(
     client: Client, developer: Client, own: RelyingParty
 ) -> None:
     client.post(PUSH, urlencode(asked(own)), FORM, headers=basic(own.client_id, "wrong"))
-    found = facts(text(developer.get(desk_of(own))))
+    found = facts(text(developer.get(request_log_of(own))))
 
     assert found["Refused with"] == "invalid_client"
     assert "Its rule" not in found
@@ -135,7 +135,7 @@ def test_a_word_that_is_also_the_name_of_a_parameter_is_none(
     client.get(PATH, asked(own))
     client.get(f"/verifiable-credentials/v1/presentation/interactions/{Interaction.objects.get().id}/leave/")
 
-    found = facts(text(developer.get(desk_of(own))))
+    found = facts(text(developer.get(request_log_of(own))))
 
     assert found["Because"] == "The request was not granted."
     assert "Parameter" not in found
@@ -148,7 +148,7 @@ def test_the_page_has_the_newest_request_first_and_its_steps_in_order(
     sign_in(alice)
     shared(client, own)
 
-    page = text(developer.get(desk_of(own)))
+    page = text(developer.get(request_log_of(own)))
 
     in_order = ["completed", "Authorization request", "The person is asked", "Way back from another page"]
     places = [page.index(words) for words in [*in_order, "Answer, with the length", "must have at least 16"]]
@@ -161,13 +161,13 @@ def test_webhooks_are_shown_with_what_came_back(holder: Client, developer: Clien
     with receiving() as receiver:
         opted_in(own, receiver.url)
         shared(holder, own)
-        waiting = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
+        waiting = facts(text(developer.get(request_log_of(own))))["Webhook presentation.completed"]
         receiver.statuses = [500]
         deliver()
-        refused = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
+        refused = facts(text(developer.get(request_log_of(own))))["Webhook presentation.completed"]
         receiver.statuses = [204]
         deliver(now=timezone.now() + timedelta(minutes=5))
-        arrived = facts(text(developer.get(desk_of(own))))["Webhook presentation.completed"]
+        arrived = facts(text(developer.get(request_log_of(own))))["Webhook presentation.completed"]
 
     assert waiting == "waiting, 0 tries"
     assert refused == "waiting, 1 try; your server answered 500"
@@ -191,7 +191,7 @@ def test_a_posted_answer_is_shown_with_its_delivery(
         shared(client, own, **posted)
 
     assert Delivery.objects.get().tries == 1
-    found = facts(text(developer.get(desk_of(own))))["Posted answer"]
+    found = facts(text(developer.get(request_log_of(own))))["Posted answer"]
     assert found.startswith("waiting, 1 try; your server answered the last one with another status than 200")
 
 
@@ -200,9 +200,9 @@ def test_a_code_is_open_until_it_is_exchanged(holder: Client, developer: Client)
     party.redirect_uris.create(uri="https://shop.example/callback")
     shop = Shop(party, client_secrets.rotate(party, now=timezone.now()).text)
     code = shop.code(holder)
-    before = facts(text(developer.get(desk_of(party))))
+    before = facts(text(developer.get(request_log_of(party))))
     shop.redeems(holder, code)
-    after = facts(text(developer.get(desk_of(party))))
+    after = facts(text(developer.get(request_log_of(party))))
 
     assert before["Code"].startswith("not exchanged")
     assert "Code" not in after
@@ -223,7 +223,7 @@ def test_what_openid_connect_leaves_out_without_an_error_is_named(
     else:
         holder.get(PATH, values)
 
-    page = text(developer.get(desk_of(party)))
+    page = text(developer.get(request_log_of(party)))
 
     told = facts(page)["Left out: unknown here, or not allowed"]
     assert told == "scope profil, scope email, claim family_name, claim birthdate"
@@ -239,7 +239,7 @@ def test_many_requests_have_several_pages(developer: Client, own: RelyingParty) 
     ]
     Step.objects.bulk_create(rows)
 
-    first, second = (text(developer.get(f"{desk_of(own)}?page={number}")) for number in (1, 2))
+    first, second = (text(developer.get(f"{request_log_of(own)}?page={number}")) for number in (1, 2))
 
     assert ("Number 14." in first, "Number 4." in first, "?page=2" in first) == (True, False, True)
     assert ("Number 4." in second, "?page=1" in second) == (True, True)
@@ -249,7 +249,7 @@ def test_what_is_older_than_a_day_is_not_shown(client: Client, developer: Client
     reference = reference_of(client.get(PATH, asked(own, nonce="short")))
     Step.objects.update(at=timezone.now() - timedelta(days=1, minutes=1))
 
-    assert "There was none." in text(developer.get(desk_of(own)))
+    assert "There was none." in text(developer.get(request_log_of(own)))
     assert developer.get(ALL_REQUESTS, {"reference": reference}).status_code == 404
 
 
@@ -290,14 +290,14 @@ def test_nobody_sees_or_finds_the_requests_of_another_developer(
     reference = reference_of(client.get(PATH, asked(foreign, nonce="short")))
     opted_in(foreign, TOLD)
 
-    assert developer.get(desk_of(foreign)).status_code == 404
-    assert developer.post(desk_of(foreign)).status_code == 404
+    assert developer.get(request_log_of(foreign)).status_code == 404
+    assert developer.post(request_log_of(foreign)).status_code == 404
     assert developer.get(ALL_REQUESTS, {"reference": reference}).status_code == 404
-    assert developer.get(desk_of(own), {"reference": reference}).status_code == 404
+    assert developer.get(request_log_of(own), {"reference": reference}).status_code == 404
     assert "Foreign" not in text(developer.get(ALL_REQUESTS))
-    for page in (desk_of(foreign), ALL_REQUESTS):
+    for page in (request_log_of(foreign), ALL_REQUESTS):
         assert Client().get(page).headers["Location"] == HOME
-    assert "must have at least 16" in text(signed_in("other@shop.example").get(desk_of(foreign)))
+    assert "must have at least 16" in text(signed_in("other@shop.example").get(request_log_of(foreign)))
     assert steps() == [("authorize", 303)]
 
 
@@ -305,7 +305,7 @@ def test_the_desk_of_a_party_that_operators_registered_is_nobodys(
     developer: Client, acme_bank: RelyingParty
 ) -> None:
     RelyingParty.objects.update(contact="dev@shop.example")
-    assert developer.get(desk_of(acme_bank)).status_code == 404
+    assert developer.get(request_log_of(acme_bank)).status_code == 404
 
 
 # --- The test webhook ---------------------------------------------------------------------------------------
@@ -321,8 +321,8 @@ def told(own: RelyingParty, monkeypatch: pytest.MonkeyPatch) -> Any:
 
 def send(developer: Client, party: RelyingParty) -> str:
     """Presses the button; returns the page to which it leads."""
-    assert "Send a test webhook" in text(developer.get(desk_of(party)))
-    sent = developer.post(desk_of(party))
+    assert "Send a test webhook" in text(developer.get(request_log_of(party)))
+    sent = developer.post(request_log_of(party))
     assert sent.status_code == 303
     return text(developer.get(sent.headers["Location"]))
 
@@ -367,9 +367,9 @@ def test_test_webhooks_are_limited(
     developer: Client, own: RelyingParty, told: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     limit = Limit("self-registration-changes", 1, timedelta(hours=1))
-    monkeypatch.setattr("sandbox.desk.webhook.CHANGES_PER_DEVELOPER", limit)
-    developer.post(desk_of(own))
-    refused = developer.post(desk_of(own))
+    monkeypatch.setattr("sandbox.request_log.webhook.CHANGES_PER_DEVELOPER", limit)
+    developer.post(request_log_of(own))
+    refused = developer.post(request_log_of(own))
 
     assert refused.status_code == 429
     assert "That was too often." in text(refused)
@@ -381,12 +381,12 @@ def test_a_suspended_application_sends_no_test_webhook(developer: Client, own: R
     opted_in(own, TOLD)
     RelyingParty.objects.update(state="suspended", suspension_reason="A test.")
 
-    assert "Send a test webhook" not in text(developer.get(desk_of(own)))
-    assert developer.post(desk_of(own)).status_code == 404
+    assert "Send a test webhook" not in text(developer.get(request_log_of(own)))
+    assert developer.post(request_log_of(own)).status_code == 404
     assert developer.post(ALL_REQUESTS).status_code == 404
 
 
 def test_a_foreign_form_sends_no_test_webhook(own: RelyingParty) -> None:
     opted_in(own, TOLD)
-    assert signed_in().post(desk_of(own), headers={"sec-fetch-site": "cross-site"}).status_code == 403
+    assert signed_in().post(request_log_of(own), headers={"sec-fetch-site": "cross-site"}).status_code == 403
     assert steps() == []
