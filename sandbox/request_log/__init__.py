@@ -1,1 +1,1 @@
-"""The request log of a developer: what the requests of their applications did, step by step, and test webhooks."""
+"""The request log of a developer: the steps of the requests of their applications, and test webhooks."""

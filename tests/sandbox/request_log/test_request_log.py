@@ -1,4 +1,4 @@
-"""The page of the request log: what it says about each request, whose requests it shows, and the test webhook."""
+"""The request log: what it says about each request, whose requests it shows, and the test webhook."""
 
 import json
 import re
