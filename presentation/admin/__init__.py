@@ -1,8 +1,6 @@
 """The admin of relying parties, scopes, webhooks and interactions; importing it registers them."""
 
-from presentation.admin import interactions
-from presentation.relying_parties.admin import relying_parties
-from presentation.scopes import admin as scopes
-from presentation.webhooks import admin as webhooks
+from presentation.admin import interactions, scopes, webhooks
+from presentation.admin.relying_parties import relying_party
 
-__all__ = ["interactions", "relying_parties", "scopes", "webhooks"]
+__all__ = ["interactions", "relying_party", "scopes", "webhooks"]

@@ -6,8 +6,8 @@ from typing import Any
 from django.test import Client
 from django.utils import timezone
 
+from presentation.admin.relying_parties import onboarding
 from presentation.models import RelyingParty
-from presentation.relying_parties import onboarding
 from tests.people import ALICE, register
 from tests.presentation.openid_connect.shop import CALLBACK, Shop
 

@@ -10,10 +10,10 @@ from django.contrib.auth.models import Group, User
 from django.test import Client
 from django.utils import timezone
 
+from presentation.admin.relying_parties import onboarding
+from presentation.admin.relying_parties.preview import harmless
+from presentation.admin.relying_parties.relying_party import RelyingPartyAdmin
 from presentation.models import Interaction, RedirectURI, RelyingParty, Scope
-from presentation.relying_parties import onboarding
-from presentation.relying_parties.admin.preview import harmless
-from presentation.relying_parties.admin.relying_parties import RelyingPartyAdmin
 from presentation.relying_parties.authentication import client_secrets
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks import signing_secrets
@@ -190,7 +190,7 @@ def test_in_production_the_page_says_why_there_is_no_playground(
             raise NoReverseMatch
         return real(name, **kwargs)
 
-    monkeypatch.setattr("presentation.relying_parties.admin.relying_parties.reverse", reverse)
+    monkeypatch.setattr("presentation.admin.relying_parties.relying_party.reverse", reverse)
     text = RelyingPartyAdmin(RelyingParty, admin.site).try_it(acme_bank)
     assert "identities of real people" in text
     assert "<a" not in text

@@ -100,7 +100,7 @@ MUTANTS = (
     ),
     mutant(
         "operator: sees webhooks and sends them again",
-        "presentation/webhooks/admin.py",
+        "presentation/admin/webhooks.py",
         'return self.has_permission_to(request, "change")',
         'return self.has_permission_to(request, "view")',
         "presentation/test_webhook_admin.py::test_no_other_role_makes_secrets_or_sends_again",
@@ -149,7 +149,7 @@ MUTANTS = (
     ),
     mutant(
         "operator: the preview of a consent page submits its forms",
-        "presentation/relying_parties/admin/preview.py",
+        "presentation/admin/relying_parties/preview.py",
         '_FORM.sub(lambda found: _ADDRESS.sub("", found[0]), without_tokens)',
         "without_tokens",
         "presentation/relying_parties/test_pages_of_relying_parties.py"
@@ -157,7 +157,7 @@ MUTANTS = (
     ),
     mutant(
         "operator: figures of a relying party that they may not see",
-        "presentation/relying_parties/admin/relying_parties.py",
+        "presentation/admin/relying_parties/relying_party.py",
         """        if not self.has_view_permission(request):
             raise PermissionDenied
         party""",

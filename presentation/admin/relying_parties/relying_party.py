@@ -19,20 +19,20 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.admin.operations import OperationsAdmin
 from infra.words import Words
-from presentation.models import RelyingParty, RelyingPartyEvent
-from presentation.relying_parties import integration, onboarding
-from presentation.relying_parties.admin import preview
-from presentation.relying_parties.admin.addresses import (
+from presentation.admin import webhooks
+from presentation.admin.relying_parties import onboarding, preview
+from presentation.admin.relying_parties.addresses import (
     CertifiedClientIDInline,
     RedirectURIInline,
     ResponseURIInline,
 )
-from presentation.relying_parties.admin.operations import OPERATIONS
+from presentation.admin.relying_parties.operations import OPERATIONS
+from presentation.models import RelyingParty, RelyingPartyEvent
+from presentation.relying_parties import integration
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import WIRE_FORMATS, RelyingPartyForm
 from presentation.relying_parties.metadata import logos
 from presentation.statistics import counting
-from presentation.webhooks import admin as webhooks
 
 PERIODS = (7, 30, 90, 400)  # days
 DAY = timedelta(days=1)

@@ -7,11 +7,11 @@ from django.utils.translation import gettext as _t
 from django.utils.translation import gettext_lazy as _
 
 from infra.operations import Done, Operation
+from presentation.admin import webhooks
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import SuspensionForm
-from presentation.webhooks import admin as webhooks
 
 
 def _suspend(party: RelyingParty, values: dict[str, Any], operator: str, now: datetime) -> Done:
