@@ -25,6 +25,16 @@ LAYERS = [
     "sandbox",
     "config",
 ]  # lowest first
+# The packages and modules right inside the largest apps, lowest first; those that Django, or an app below,
+# finds by their names stand last.
+PARTS = {
+    "wallet": [
+        *("models", "sd_jwt", "status_lists", "credential", "deadlines", "redirect_tasks", "letters"),
+        *("providers", "sign_in", "identity", "account", "passkeys", "operations"),
+        *("templatetags", "checks", "apps", "key_usage", "metrics", "diagnosis"),
+        *("personal_data", "retention", "admin", "management", "urls"),
+    ],
+}
 EDGES = {"views", "endpoints", "entrances", "admin", "urls", "forms", "operators"}
 
 
@@ -141,6 +151,30 @@ def test_imports_only_go_down(layer: str) -> None:
         if imported.split(".")[0] in above
     ]
     assert upwards == []
+
+
+def defined_in(app: str) -> dict[str, str]:
+    """For each name that `models` of the app imports for Django, the name in the module that defines it."""
+    return {
+        f"{app}.models.{name.rsplit('.')[-1]}": name for name in imports(ROOT / app / "models/__init__.py")
+    }
+
+
+@pytest.mark.parametrize("app", PARTS)
+def test_imports_inside_an_app_only_go_down(app: str) -> None:
+    models, found, upwards = defined_in(app), set(), []
+    for name, path in modules():
+        parts = name.split(".")
+        if parts[0] != app or parts[1] == "__init__" or name == f"{app}.models.__init__":
+            continue
+        found.add(parts[1])
+        allowed = PARTS[app][: PARTS[app].index(parts[1]) + 1]
+        for imported in (models.get(each, each) for each in imports(path)):
+            other = imported.split(".")
+            if other[0] == app and other[1:] and other != [app, "models"] and other[1] not in allowed:
+                upwards.append(f"{name} imports {imported}")
+    assert upwards == []
+    assert found == set(PARTS[app])
 
 
 def test_foreign_keys_only_go_down() -> None:
