@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in two processes more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
-.PHONY: help sandbox install test test-postgresql test-sqlite containers quick presentations lint format lock bench drill screenshots texts fuzz mutants ledger clients sbom clean
+.PHONY: help sandbox install test test-postgresql test-sqlite containers quick presentations lint format lock bench drill screenshots texts fuzz mutants attacks clients sbom clean
 
 # Installs one of the locked files. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -127,18 +127,17 @@ drill: $(VENV)/development ## break one part of a running installation after the
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tools.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
-mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti tries some)
-	$(PY) -m tools.mutants $(NAME)
+mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti or PROMISES="P1 P2" tries some)
+	$(PY) -m tools.mutants $(NAME) $(if $(PROMISES),--promises $(PROMISES))
+
+attacks: $(VENV)/development ## attack the service behind nginx; everything must be refused (PROMISES="P1 P2" chooses)
+	$(PY) -m tools.attacks $(if $(PROMISES),--promises $(PROMISES))
 
 clients: install ## build the client libraries, a wheel and an npm package, into var/clients
 	@clients/build var/clients && ls var/clients
 
 sbom: $(VENV)/development ## write what the service and the client libraries consist of (CycloneDX) into var/sbom
 	@$(PY) -m tools.sbom var/sbom
-
-ledger: $(VENV)/development ## try to break every promise, and write docs/ledger.md (PARTS=attacks,fuzz PROMISES="P1 P2" COUNT=; SHORT=1 is a trial)
-	$(PY) -m tools.ledger $(if $(PARTS),--parts $(PARTS)) $(if $(PROMISES),--promises $(PROMISES)) \
-	  $(if $(COUNT),--count $(COUNT)) $(if $(SHORT),--short)
 
 clean: ## delete the sandbox, the virtual environment and the npm packages
 	rm -rf var $(VENV) $(PACKAGES)

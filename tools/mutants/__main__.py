@@ -1,4 +1,4 @@
-"""`python -m tools.mutants [--jobs 2] [words of a name …]`: try every mutant."""
+"""`python -m tools.mutants [--jobs 2] [--promises P1 …] [words of a name …]`: try every mutant."""
 
 import argparse
 import sys
@@ -11,6 +11,7 @@ from tests.project_copy import ROOT
 from tools.mutants.copies import Outcome, ProjectCopy, Verdict, copies, database_server
 from tools.mutants.mutant import Mutant, problems
 from tools.mutants.tables import MUTANTS
+from tools.promises import NUMBERS, numbered
 
 Row = tuple[Mutant, Outcome, float]  # with the duration in seconds
 
@@ -18,8 +19,7 @@ Row = tuple[Mutant, Outcome, float]  # with the duration in seconds
 def main() -> int:
     """Prints the table; 0 when every mutant was killed."""
     arguments = _arguments()
-    words = arguments.words or [""]
-    chosen = [mutant for mutant in MUTANTS if any(word in mutant.name for word in words)]
+    chosen = _chosen(arguments.words, arguments.promises)
     if stale := [problem for mutant in chosen for problem in problems(mutant, ROOT)]:
         print("\n".join(stale), file=sys.stderr)
         return 1
@@ -31,9 +31,28 @@ def main() -> int:
     return _report(rows, monotonic() - begun)
 
 
+def _chosen(words: list[str], numbers: list[str]) -> list[Mutant]:
+    """The mutants whose name contains one of the words, if there are any, and that break these promises."""
+    promises = numbered(numbers)
+    return [
+        mutant
+        for mutant in MUTANTS
+        if any(word in mutant.name for word in words or [""])
+        and (not numbers or any(promise.has(mutant) for promise in promises))
+    ]
+
+
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tools.mutants", description=__doc__, allow_abbrev=False)
     parser.add_argument("--jobs", type=int, default=2, help="how many mutants are tried at a time")
+    parser.add_argument(
+        "--promises",
+        nargs="*",
+        default=[],
+        choices=NUMBERS,
+        metavar="P1",
+        help="only mutants that break these",
+    )
     parser.add_argument("words", nargs="*", help="only mutants whose name contains one of these")
     return parser.parse_args()
 

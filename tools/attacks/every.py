@@ -25,8 +25,8 @@ from tests.relying_party import (
     status_reference,
     take_apart,
 )
+from tools.attacks.site import Question, Reply, Site, Visitor
 from tools.benchmarks.sites import ROOT
-from tools.ledger.site import Question, Reply, Site, Visitor
 
 Tries = Iterator[tuple[str, bool]]  # what was tried, and whether it was refused
 IDENTITY = "urn:service:params:scope:verifiable-credentials:identity"

@@ -1,17 +1,15 @@
-"""The table of promises has every promise of the documents and names what exists. `make ledger` runs it."""
+"""The table of promises has every promise of the documents, and names what exists."""
 
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from tests.project_copy import ROOT
+from tools.attacks.every import ATTACKS
 from tools.drills.every import DRILLS
-from tools.ledger import report
-from tools.ledger.attacks import ATTACKS
-from tools.ledger.promises import PROMISES, Promise
 from tools.mutants.tables import MUTANTS
+from tools.promises import PROMISES, Promise
 
 ARCHITECTURE, SECURITY = "docs/architecture.md", "SECURITY.md"
 
@@ -57,34 +55,3 @@ def test_every_promise_has_places_mutants_and_an_attack_or_the_reason_why_none_i
 def test_every_attack_belongs_to_a_promise_and_says_what_it_does() -> None:
     assert {name for promise in PROMISES for name in promise.attacks} == set(ATTACKS)
     assert all(attack.__doc__ for attack in ATTACKS.values())
-
-
-def test_the_document_is_what_the_table_and_the_stored_results_make() -> None:
-    """`make ledger PARTS=none` writes it, which a new mutant needs because it was not run yet."""
-    assert report.DOCUMENT.read_text() == report.render(report.load())
-
-
-def test_what_was_not_run_is_called_so_and_what_was_not_refused_is_named() -> None:
-    attack = {"tried": 7, "not refused": ["a way in"], "date": "2026-02-03", "commit": "abc"}
-    text = report.render({"attacks": {"sign_in": attack}})
-
-    assert "| attacks | 2026-02-03 | abc | 6 of 7 refused, by 1 of" in text
-    assert "**not refused: a way in**" in text
-    assert "| drills |  |  | not run |" in text
-
-
-def test_each_result_keeps_the_commit_at_which_it_was_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(report, "STORED", tmp_path / "results.json")
-    monkeypatch.setattr(report, "DOCUMENT", tmp_path / "ledger.md")
-    report.STORED.write_text("{}")
-    one, two = (mutant.name for mutant in MUTANTS[:2])
-    for commit, mutant, verdict in (("abc", one, "killed"), ("abc", two, "SURVIVED"), ("def", two, "killed")):
-        report.keep(commit, "mutants", {mutant: {"verdict": verdict}})
-
-    assert report.load()["mutants"][one]["commit"] == "abc"
-    written = report.DOCUMENT.read_text()
-    assert "abc (1)" in written
-    assert "def (1)" in written
-    assert f"2 of 2 killed, {len(MUTANTS) - 2} not run" in written

@@ -162,7 +162,7 @@ def site() -> Iterator[Site]:
         try:
             with installation(here, changes=mail.environment) as where, sender(where):
                 port = inside.getsockname()[1]
-                with Work(["-m", "tools.ledger.prepare", str(port)], where.environment) as work:
+                with Work(["-m", "tools.attacks.prepare", str(port)], where.environment) as work:
                     found = Site(where, json.loads(work.done()), inside, mail)
                 if f'"{found.origin}"' not in found.visitor().get("/.well-known/jwt-vc-issuer").text:
                     raise RuntimeError("another program took the port of nginx")
