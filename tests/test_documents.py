@@ -26,7 +26,7 @@ FOR_OPERATORS = (
 DOCUMENTS = sorted(
     [
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
-        *(ROOT / "docs" / name for name in ("README.md", "architecture.md", "add-a-scope.md")),
+        *(ROOT / "docs" / name for name in ("README.md", "architecture.md", "add-a-scope.md", "review.md")),
         *(ROOT / "docs" / f"{name}.md" for name in FOR_OPERATORS),
         *(ROOT / "docs" / "decisions").glob("*.md"),
     ]
@@ -161,3 +161,10 @@ def test_every_command_of_make_that_a_document_names_exists() -> None:
 
     assert {"sandbox", "test"} <= named
     assert named - targets == set()
+
+
+def test_every_path_that_has_a_reviewer_exists() -> None:
+    lines = (ROOT / ".github" / "CODEOWNERS").read_text().splitlines()
+    paths = {line.split()[0] for line in lines if line and not line.startswith("#")} - {"*"}
+
+    assert {path for path in paths if not (ROOT / path.strip("/")).exists()} == set()
