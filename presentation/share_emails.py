@@ -16,7 +16,7 @@ from consent.models import Consent
 from consent.receipts import Receipt
 from infra import jobs, runs
 from presentation.models import Interaction
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import Wallet
 
 
@@ -30,7 +30,7 @@ def send_due(*, now: datetime, batch: int = 500) -> int:
         jobs.next_batch()
         with (
             runs.isolated("share_email_not_sent", consent=str(consent.id)),
-            letters.as_read_by(consent.wallet),
+            holder_emails.as_read_by(consent.wallet),
         ):
             sent += _send_once(consent, now=now)
     return sent
@@ -62,7 +62,7 @@ def _send_once(consent: Consent, *, now: datetime) -> bool:
     if consent.wallet is None:  # closed meanwhile
         return False
     receipt = Receipt.of(consent, now=now, with_content=False)
-    letters.send_shared(
+    holder_emails.send_shared(
         consent.wallet,
         receipt=str(consent.id),
         requester=receipt.requester.name,

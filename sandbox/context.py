@@ -11,7 +11,7 @@ from django.utils import timezone
 from django.utils.functional import SimpleLazyObject
 
 from infra import browser
-from sandbox.models import Letter
+from sandbox.models import MailboxEmail
 from wallet import redirect_tasks
 from wallet.models import RedirectTask
 from wallet.sign_in import codes, links
@@ -37,16 +37,18 @@ def _mail(request: HttpRequest, redirect_task_id: Any) -> dict[str, str]:
     except redirect_tasks.RedirectTaskGoneError:
         return {}
     if codes.link_pending(redirect_task, now=now):
-        sent = Letter.objects.filter(text__contains=_LINK, sent_at__gt=now - links.LIFETIME)
+        sent = MailboxEmail.objects.filter(text__contains=_LINK, sent_at__gt=now - links.LIFETIME)
         return {"link": _newest(sent, redirect_task, re.escape(settings.BASE_URL + _LINK) + r"[\w-]{22}/")}
     if codes.code_pending(redirect_task, now=now):
-        sent = Letter.objects.exclude(text__contains=_LINK).filter(sent_at__gt=now - timedelta(minutes=10))
+        sent = MailboxEmail.objects.exclude(text__contains=_LINK).filter(
+            sent_at__gt=now - timedelta(minutes=10)
+        )
         return {"code": _newest(sent, redirect_task, r"(?<!\d)\d{6}(?!\d)")}
     return {}
 
 
-def _newest(sent: QuerySet[Letter], redirect_task: RedirectTask, pattern: str) -> str:
+def _newest(sent: QuerySet[MailboxEmail], redirect_task: RedirectTask, pattern: str) -> str:
     """The code or link in the last of the e-mails to the redirect task's address, or an empty string."""
-    letter = sent.filter(recipient=redirect_task.email).order_by("-id").first()
-    found = re.search(pattern, letter.text) if letter else None
+    message = sent.filter(recipient=redirect_task.email).order_by("-id").first()
+    found = re.search(pattern, message.text) if message else None
     return found.group() if found else ""

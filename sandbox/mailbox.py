@@ -9,7 +9,7 @@ from django.http import HttpRequest
 from django.utils import timezone
 
 from infra import browser
-from sandbox.models import Letter
+from sandbox.models import MailboxEmail
 from wallet.models import EmailChange, RedirectTask
 from wallet.sign_in import sessions
 
@@ -23,8 +23,8 @@ class EmailBackend(BaseEmailBackend):
     def send_messages(self, email_messages: Sequence[EmailMessage]) -> int:
         """Store one row for each recipient, and delete the oldest beyond `KEPT`."""
         now = timezone.now()
-        letters = [
-            Letter(
+        messages = [
+            MailboxEmail(
                 recipient=recipient[:254],
                 subject=message.subject[:200],
                 text=str(message.body)[:KEPT_CHARACTERS],
@@ -33,13 +33,13 @@ class EmailBackend(BaseEmailBackend):
             for message in email_messages
             for recipient in message.recipients()
         ]
-        Letter.objects.bulk_create(letters)
-        newest = Letter.objects.order_by("-id").values_list("id", flat=True).first() or 0
-        Letter.objects.filter(id__lte=newest - KEPT).delete()
+        MailboxEmail.objects.bulk_create(messages)
+        newest = MailboxEmail.objects.order_by("-id").values_list("id", flat=True).first() or 0
+        MailboxEmail.objects.filter(id__lte=newest - KEPT).delete()
         return len(email_messages)
 
 
-def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
+def emails_for(request: HttpRequest, *, now: datetime) -> list[MailboxEmail]:
     """The newest e-mails to the addresses with which this browser has signed in or tried to.
 
     Other people may use the same sandbox, so their e-mails are left out.
@@ -50,4 +50,4 @@ def letters_for(request: HttpRequest, *, now: datetime) -> list[Letter]:
         addresses |= set(rows.filter(browser=digest).values_list("email", flat=True))
     if session := sessions.current(request, now=now):
         addresses.add(session.wallet.email)
-    return list(Letter.objects.filter(recipient__in=addresses).order_by("-id")[:50])
+    return list(MailboxEmail.objects.filter(recipient__in=addresses).order_by("-id")[:50])

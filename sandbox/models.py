@@ -23,7 +23,7 @@ class SelfRegistration(InternalRow):
     expires_at = models.DateTimeField(editable=False, db_index=True)
 
 
-class Step(InternalRow):
+class LoggedStep(InternalRow):
     """One response to a request of a self-registered relying party, or one test webhook (see `request_log`).
 
     It has no value of the request or the answer, except what `sentence` names, such as an unknown scope or an
@@ -42,6 +42,9 @@ class Step(InternalRow):
     error = models.CharField(max_length=60, editable=False)
     sentence = models.CharField(max_length=300, editable=False)  # why, or what was left out: see `is_refused`
     answer = models.CharField(max_length=300, editable=False)  # the names of its members and their lengths
+
+    class Meta(InternalRow.Meta):
+        db_table = "sandbox_step"
 
     @property
     def is_refused(self) -> bool:
@@ -72,7 +75,7 @@ class PickedOutcome(InternalRow):
     picked_at = models.DateTimeField(editable=False)
 
 
-class Letter(InternalRow):
+class MailboxEmail(InternalRow):
     """One e-mail to one recipient, stored instead of sent; the newest few hundred are kept (`mailbox`)."""
 
     recipient = models.EmailField(editable=False)
@@ -81,4 +84,5 @@ class Letter(InternalRow):
     sent_at = models.DateTimeField(editable=False)
 
     class Meta(InternalRow.Meta):
+        db_table = "sandbox_letter"
         indexes = [models.Index(fields=["recipient", "-id"], name="sandbox_newest_letter")]

@@ -2,7 +2,7 @@
 
 from infra.moments import in_words
 from infra.retention import Clearing, Kept, expired
-from sandbox.models import PlaygroundAnswer, Step
+from sandbox.models import LoggedStep, PlaygroundAnswer
 from sandbox.playground import posted_answers
 from sandbox.request_log import recording
 from sandbox.self_service import self_registrations
@@ -22,14 +22,14 @@ ENTRIES = (
         clear=Clearing(self_registrations.clear, self_registrations.expired),
     ),
     Kept(
-        "sandbox.Step",
+        "sandbox.LoggedStep",
         columns=("error", "sentence", "answer"),
         what="sandbox only: steps of requests, without values",
         how="in clear",
         why="their developer reads what went wrong",
         how_long=f"{in_words(recording.KEPT)}; 500 for each relying party at most",
         cleared_as="steps",
-        clear=expired(Step.objects.all(), kept=recording.KEPT, by="at"),
+        clear=expired(LoggedStep.objects.all(), kept=recording.KEPT, by="at"),
     ),
     Kept(
         "sandbox.PlaygroundAnswer",
@@ -42,11 +42,11 @@ ENTRIES = (
         clear=expired(PlaygroundAnswer.objects.all()),
     ),
     Kept(
-        "sandbox.Letter",
+        "sandbox.MailboxEmail",
         columns=("recipient", "subject", "text"),
         what="sandbox only: the mailbox with codes and links",
         how="in clear",
         why="pages show it in place of sending it",
-        how_long="until 500 newer letters were written",
+        how_long="until 500 newer e-mails were written",
     ),
 )

@@ -17,9 +17,9 @@ from django.utils import timezone, translation
 from PIL import Image
 from playwright.sync_api import Browser
 
-from infra.mail.queue import Letter
-from wallet.letters import letters
-from wallet.letters.texts import LINKS, NOTICES
+from infra.mail.queue import EmailContent
+from wallet.emails import holder_emails
+from wallet.emails.texts import LINKS, NOTICES
 from wallet.models import RedirectTask, Wallet
 
 AT = datetime(2027, 2, 1, 9, 30, tzinfo=UTC)
@@ -55,7 +55,7 @@ def picture(browser: Browser, path: Path, language: str, logo: bytes, **context:
     Image.open(path).quantize(64).save(path, optimize=True)  # a third of the size
 
 
-def written(language: str, logo: bytes) -> list[Letter]:
+def written(language: str, logo: bytes) -> list[EmailContent]:
     """Every kind of e-mail, of an operator with this logo and a colour of its own."""
     operator = replace(settings.OPERATOR, logo=logo, colour="#7a1f5c")
     zone = timezone.override(ZoneInfo("Europe/Madrid"))
@@ -65,20 +65,22 @@ def written(language: str, logo: bytes) -> list[Letter]:
 
 
 @contextmanager
-def _collected() -> Iterator[list[Letter]]:
+def _collected() -> Iterator[list[EmailContent]]:
     """The e-mails that are written in the block; they are not sent, and none needs a database."""
-    found: list[Letter] = []
-    with patch.object(letters.outbox, "put", lambda letter, **_how: found.append(letter)):
+    found: list[EmailContent] = []
+    with patch.object(holder_emails.outbox, "put", lambda letter, **_how: found.append(letter)):
         yield found
 
 
 def _write_all() -> None:
     soon = timedelta(minutes=10)
     nora = Wallet(email="nora@example.org")
-    letters.send_code(RedirectTask(email=nora.email, on_behalf_of="Acme Bank"), "482915", lifetime=soon)
-    letters.send_link(nora.email, f"{settings.BASE_URL}/wallet/link/kX3v9QmT2bLr7WcZ0pYs1A/", lifetime=soon)
-    letters.send_address_code(nora.email, "730264", lifetime=soon)
-    letters.send_shared(
+    holder_emails.send_code(RedirectTask(email=nora.email, on_behalf_of="Acme Bank"), "482915", lifetime=soon)
+    holder_emails.send_link(
+        nora.email, f"{settings.BASE_URL}/wallet/link/kX3v9QmT2bLr7WcZ0pYs1A/", lifetime=soon
+    )
+    holder_emails.send_address_code(nora.email, "730264", lifetime=soon)
+    holder_emails.send_shared(
         nora,
         receipt="0b1f0a52-6d1e-4d5e-8d3a-2f4b7d9c1e60",
         requester="Acme Bank",
@@ -90,7 +92,7 @@ def _write_all() -> None:
     facts: dict[str, Any] = {"browser": "Firefox on Linux", "when": AT, "until": AT, "day": date(2027, 2, 1)}
     facts |= {"address": f"{settings.BASE_URL}/wallet/security/", "name": "My phone"}
     for notice in dict.fromkeys(NOTICES):
-        letters.send_notice(nora.email, notice, link=_link(notice), **facts, requester="Acme Bank")
+        holder_emails.send_notice(nora.email, notice, link=_link(notice), **facts, requester="Acme Bank")
 
 
 def _link(notice: str) -> str:

@@ -54,7 +54,7 @@ def enroll(
 
     from wallet.credential import credentials
     from wallet.credential.claims import Identity
-    from wallet.models import Evidence, IdentityVerification, Wallet
+    from wallet.models import IdentityEvidence, IdentityVerification, Wallet
 
     now = timezone.now()
     wallet = Wallet.objects.create(email=email, created_at=now)
@@ -69,7 +69,7 @@ def enroll(
         verification=evidence_of(verified_at=now).verification(),
         details=details or {},
     )
-    Evidence.objects.create(
+    IdentityEvidence.objects.create(
         verification=verification,
         method="in_person",
         trust_framework="https://id.example/assurance",

@@ -26,7 +26,7 @@ from infra.audit.recording import record
 from infra.database import diagnosis as of_database
 from infra.mail import outbox
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter, content
+from infra.mail.queue import EmailContent, content
 from infra.models import DatabaseMark, Diagnosis, LastRun
 from infra.outbound.calls import NotReachedError, Response
 from keys import diagnosis as of_keys
@@ -384,7 +384,7 @@ def test_refused_emails_are_found_if_they_are_many_and_a_large_part(
 ) -> None:
     """Strangers write wrong addresses; those of last week do not count."""
     for number in range(refused + sent):
-        email = outbox.put(Letter(f"n{number}@example.org", "s", "t"), purpose="code")
+        email = outbox.put(EmailContent(f"n{number}@example.org", "s", "t"), purpose="code")
         ended = OutgoingEmail.State.REFUSED if number < refused else OutgoingEmail.State.SENT
         OutgoingEmail.objects.filter(id=email).update(state=ended, ended_at=now)
     assert diagnosis.mail(now)[0] == state
@@ -443,7 +443,7 @@ def test_an_email_that_waits_is_found(
     now: datetime, settings: Any, urgent: bool, minutes: int, state: State
 ) -> None:
     settings.EMAILS_SENT_AT_ONCE = False
-    email = outbox.put(Letter("nora@example.org", "s", "t"), purpose="code", urgent=urgent)
+    email = outbox.put(EmailContent("nora@example.org", "s", "t"), purpose="code", urgent=urgent)
     OutgoingEmail.objects.filter(id=email).update(due_at=now - timedelta(minutes=minutes))
     assert (diagnosis.urgent_emails if urgent else diagnosis.emails)(now)[0] == state
     assert (diagnosis.emails if urgent else diagnosis.urgent_emails)(now)[0] == OK
@@ -453,7 +453,7 @@ def test_more_codes_than_should_ever_wait_are_found(now: datetime, settings: Any
     settings.EMAILS_SENT_AT_ONCE = False
     for number in range(51):
         assert diagnosis.urgent_emails(now)[0] == OK
-        outbox.put(Letter(f"n{number}@example.org", "s", "t"), purpose="code", urgent=True)
+        outbox.put(EmailContent(f"n{number}@example.org", "s", "t"), purpose="code", urgent=True)
     assert diagnosis.urgent_emails(timezone.now())[0] == NOW
 
 
@@ -548,10 +548,10 @@ def alerts(settings: Any) -> str:
     return "ops@example.org"
 
 
-def letters(address: str) -> list[str]:
+def messages(address: str) -> list[str]:
     """The subjects, the oldest first."""
     rows = OutgoingEmail.objects.order_by("created_at", "id")
-    return [letter.subject.partition(": ")[2] for letter in map(content, rows) if letter.to == address]
+    return [message.subject.partition(": ")[2] for message in map(content, rows) if message.to == address]
 
 
 @pytest.mark.usefixtures("well")

@@ -23,7 +23,7 @@ from infra import browser as browsers
 from infra import personal_data
 from infra.audit.recording import record
 from infra.mail import outbox
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from infra.sealing import SealError, seal_column, sha256_hex, unseal
 from keys.sealed_columns import sealed_columns
 from presentation.models import Delivery, Interaction, PushedRequest, RelyingParty
@@ -204,7 +204,7 @@ def _adds_a_passkey(client: Client) -> None:
 def _is_written_to() -> None:
     """An e-mail waits, because its sender does not run."""
     with override_settings(EMAILS_SENT_AT_ONCE=False):
-        outbox.put(Letter(ADDRESS, "Shared again", "Hello Petronella"), purpose="shared")
+        outbox.put(EmailContent(ADDRESS, "Shared again", "Hello Petronella"), purpose="shared")
 
 
 def _two_checks(wallet: Wallet) -> None:

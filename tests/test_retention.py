@@ -73,7 +73,11 @@ IMPERSONAL = {
     "presentation.WebhookEndpoint": {"gone_url": REGISTERED},
     "presentation.WebhookEvent": {"type": STATES, "state": STATES},
     "sandbox.PickedOutcome": {"outcome": STATES},
-    "sandbox.Step": {"route": STATES, "method": STATES, "reference": "a random number of the HTTP request"},
+    "sandbox.LoggedStep": {
+        "route": STATES,
+        "method": STATES,
+        "reference": "a random number of the HTTP request",
+    },
     "wallet.Credential": {"state": STATES, "notice": STATES},
     "wallet.IdentityVerification": {"state": STATES, "notice_due": STATES},
     "wallet.IdentityVerificationTransition": {"from_state": STATES, "to_state": STATES},

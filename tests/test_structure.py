@@ -334,7 +334,7 @@ def test_no_template_has_inline_style_or_script() -> None:
 
     E-mails have no such policy, and cannot fetch a style sheet.
     """
-    apart = {".venv", "var", "letters"}
+    apart = {".venv", "var", "emails"}
     templates = [path for path in ROOT.rglob("templates/**/*.html") if not apart & set(path.parts)]
 
     assert len(templates) > 50

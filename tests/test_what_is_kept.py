@@ -25,9 +25,9 @@ ABOUT_OTHERS = {
     "infra.RecoveryCode",
     "infra.OperatorPasskey",
     "sandbox.SelfRegistration",
-    "sandbox.Step",
+    "sandbox.LoggedStep",
     "sandbox.PlaygroundAnswer",
-    "sandbox.Letter",
+    "sandbox.MailboxEmail",
     "wallet.StatusList",
 }
 

@@ -73,7 +73,7 @@ def erase_attempts(person: Person, *, now: datetime, batch: int) -> int:
     for verification in checks.exclude(state__in=[State.APPROVED]).filter(state__in=_ENDS):
         _end(verification, now=now)
     erased = 0
-    for model in (models.Picture, models.Evidence, models.IdentityVerificationTransition):
+    for model in (models.Picture, models.IdentityEvidence, models.IdentityVerificationTransition):
         erased += delete(model._default_manager.filter(verification__in=checks), by="id", batch=batch)
     for verification in checks.filter(kept_by_provider=True):
         forgetting.forget(verification, now=now)

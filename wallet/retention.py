@@ -85,7 +85,7 @@ ENTRIES = (
         people=_CHECK_UNDER_WAY,
     ),
     Kept(
-        "wallet.Evidence",
+        "wallet.IdentityEvidence",
         columns=("document_kind", "issuing_country"),
         what="identity check: which kind of document was shown, and its country and expiry",
         how="in clear",
@@ -100,7 +100,7 @@ ENTRIES = (
         ),
     ),
     Kept(
-        "wallet.Evidence",
+        "wallet.IdentityEvidence",
         columns=("method", "trust_framework", "assurance_level", "verified_by"),
         what="identity check: how the identity was verified, and by whom",
         how="in clear",

@@ -12,7 +12,7 @@ from django.db import transaction
 
 from infra.alarms.alarm import State
 from infra.mail import outbox
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from infra.models import Diagnosis, ToldFinding
 
 AT_MOST_EVERY = timedelta(minutes=55)  # an hour, less by what a run may be early
@@ -60,7 +60,7 @@ def _remember(told: Iterable[Diagnosis], now: datetime) -> None:
         ToldFinding.objects.update_or_create({"state": each.state, "at": now}, name=each.name)
 
 
-def _letter(to: str, told: Sequence[Diagnosis], *, summary: bool) -> Letter:
+def _letter(to: str, told: Sequence[Diagnosis], *, summary: bool) -> EmailContent:
     words = [(WORDS[State(each.state)], each) for each in told]
     subject = ", ".join(f"{word} {each.name}" for word, each in words)
     lines = [
@@ -69,4 +69,4 @@ def _letter(to: str, told: Sequence[Diagnosis], *, summary: bool) -> Letter:
     ]
     head = ["This is still open:"] if summary else []
     text = "\n\n".join([*head, *lines, "To look again: manage.py doctor"])
-    return Letter(to, f"{settings.BASE_URL}: {'still open: ' if summary else ''}{subject}", text)
+    return EmailContent(to, f"{settings.BASE_URL}: {'still open: ' if summary else ''}{subject}", text)

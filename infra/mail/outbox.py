@@ -15,7 +15,7 @@ from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from infra.mail import failures, queue, sending
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 
 State = OutgoingEmail.State
 
@@ -35,7 +35,7 @@ class SendingState(Enum):
 
 
 def put(
-    letter: Letter, *, purpose: str, urgent: bool = False, expires_at: datetime | None = None
+    letter: EmailContent, *, purpose: str, urgent: bool = False, expires_at: datetime | None = None
 ) -> uuid.UUID:
     """Store an e-mail to be sent after the transaction is committed; gives its number.
 

@@ -33,7 +33,7 @@ _CLAIM = """
 
 
 @dataclass(frozen=True, repr=False)
-class Letter:
+class EmailContent:
     """The content of an e-mail. backend: Django's e-mail backend for it, if not MAIL_BACKEND."""
 
     to: str
@@ -63,12 +63,12 @@ def claim_one(email: uuid.UUID, *, now: datetime) -> OutgoingEmail | None:
     return found
 
 
-def content(email: OutgoingEmail) -> Letter:
+def content(email: OutgoingEmail) -> EmailContent:
     """The content of an e-mail; raises SealError."""
-    return Letter(**json.loads(sealing.unseal_column(email, "sealed_letter")))
+    return EmailContent(**json.loads(sealing.unseal_column(email, "sealed_letter")))
 
 
-def write(row: OutgoingEmail, letter: Letter) -> None:
+def write(row: OutgoingEmail, letter: EmailContent) -> None:
     """Insert the row with its content; raises SealError."""
     row.sealed_letter = sealing.seal_column(row, "sealed_letter", json.dumps(asdict(letter)).encode())
     row.save(force_insert=True)

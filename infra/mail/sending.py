@@ -23,7 +23,7 @@ from infra.in_time import in_time
 from infra.mail import failures, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from infra.sealing import SealError
 
 log = structlog.get_logger(__name__)
@@ -105,7 +105,7 @@ def _send(email: OutgoingEmail, connection: _Connection, clock: Clock) -> Failur
     return failure
 
 
-def _message(email: OutgoingEmail, letter: Letter) -> EmailMultiAlternatives:
+def _message(email: OutgoingEmail, letter: EmailContent) -> EmailMultiAlternatives:
     """The same message in each try, so that mailboxes recognise a second copy (RFC 5322 §3.6.4)."""
     host = urlsplit(settings.BASE_URL).hostname
     headers = {"Message-ID": f"<{email.id}@{host}>", "Date": format_datetime(email.created_at)}

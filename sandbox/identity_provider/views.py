@@ -61,8 +61,8 @@ def identity(request: HttpRequest, verification_id: uuid.UUID) -> HttpResponse:
 @only_read
 def mailbox(request: HttpRequest) -> HttpResponse:
     """The e-mails for this browser."""
-    letters = mailboxes.letters_for(request, now=timezone.now())
-    return render(request, "sandbox/mailbox.html", {"letters": letters})
+    sent = mailboxes.emails_for(request, now=timezone.now())
+    return render(request, "sandbox/mailbox.html", {"messages": sent})
 
 
 class OutcomeForm(forms.Form):

@@ -25,7 +25,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication.assertion import unverified_subject
 from presentation.relying_parties.authentication.authentication import basic
 from presentation.requests.carriers import posted_form
-from sandbox.models import Step
+from sandbox.models import LoggedStep
 
 MACHINES = {"push", "token", "userinfo", "verify", "outcome"}
 # The routes that are recorded, besides the pages of a redirect task: sign-in and identity check.
@@ -60,12 +60,14 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
     with runs.isolated("step_not_recorded"):
         if about := _about(request, kwargs, facts):
             said = _members(response)
-            step = Step(reference=facts.get("reference", ""), route=route, at=timezone.now())
+            step = LoggedStep(reference=facts.get("reference", ""), route=route, at=timezone.now())
             party, begun = step.relying_party_id, step.interaction = about
             if handle := said.get("request_uri") or request.GET.get("request_uri"):
                 push = UUID(sha256_hex(handle)[:32])  # in place of the interaction, until that begins
                 step.interaction = begun or push
-                Step.objects.filter(relying_party=party, interaction=push).update(interaction=begun or push)
+                LoggedStep.objects.filter(relying_party=party, interaction=push).update(
+                    interaction=begun or push
+                )
             step.method, step.status = str(request.method)[:7], response.status_code
             step.error = getattr(refused, "error", said.get("error", ""))[:60]
             left_out = facts.get("left_out", "") if route in ("push", "authorize") else ""
@@ -78,10 +80,10 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
 
 
 @transaction.atomic
-def keep(step: Step) -> None:
+def keep(step: LoggedStep) -> None:
     """Stores a step, and deletes the oldest of its relying party beyond `MOST`."""
     step.save(force_insert=True)
-    steps = Step.objects.filter(relying_party=step.relying_party_id)
+    steps = LoggedStep.objects.filter(relying_party=step.relying_party_id)
     for newest in steps.order_by("-id").values_list("id", flat=True)[MOST : MOST + 1]:
         steps.filter(id__lte=newest).delete()
 

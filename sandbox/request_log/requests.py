@@ -15,7 +15,7 @@ from presentation import outcomes
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEvent
 from sandbox import api
-from sandbox.models import Step
+from sandbox.models import LoggedStep
 from sandbox.request_log.recording import KEPT, MACHINES
 
 # `request` names the parameter only at the beginning or before "object"; elsewhere it is the word.
@@ -28,8 +28,8 @@ def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dic
     A step that belongs to no interaction, such as a call of a machine, is a request of its own. The outcome
     is what the relying party reads at the endpoint for outcomes.
     """
-    grouped: dict[UUID | int, list[Step]] = defaultdict(list)
-    steps = Step.objects.filter(relying_party__in=parties, at__gt=now - KEPT)
+    grouped: dict[UUID | int, list[LoggedStep]] = defaultdict(list)
+    steps = LoggedStep.objects.filter(relying_party__in=parties, at__gt=now - KEPT)
     for step in steps.select_related("relying_party").order_by("-id"):
         grouped[step.interaction or step.pk].insert(0, step)
     rows = Interaction.objects.select_related("relying_party", "delivery", "consent__wallet")
@@ -50,7 +50,7 @@ def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dic
     ]
 
 
-def _rule(step: Step) -> tuple[str, str]:
+def _rule(step: LoggedStep) -> tuple[str, str]:
     """The parameter that the sentence of a refusal names, and what the API description says about it."""
     rules = _rules(settings.BASE_URL, step.route if step.route in MACHINES else "authorize")
     # A wrong secret or assertion breaks no rule of a parameter, though the sentence names some.

@@ -10,7 +10,7 @@ from presentation.models import RelyingParty
 from presentation.requests.delivery import posting
 from presentation.webhooks import delivery
 from presentation.webhooks.models import WebhookEvent
-from sandbox.models import Step
+from sandbox.models import LoggedStep
 from sandbox.request_log.recording import keep
 from sandbox.self_service.self_registrations import CHANGES_PER_DEVELOPER
 
@@ -26,6 +26,6 @@ def send_test(party: RelyingParty, owner: str, *, reference: str, now: datetime)
             went = delivery.send(event, party, posting.outbound, now)
     except NoThreadFreeError as error:
         went = delivery.Try(None, str(error))
-    step = Step(relying_party=party, at=now, route="webhook.test", method="POST", status=went.status)
+    step = LoggedStep(relying_party=party, at=now, route="webhook.test", method="POST", status=went.status)
     step.reference, step.sentence = reference, went.problem[:300]
     keep(step)

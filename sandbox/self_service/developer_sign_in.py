@@ -22,7 +22,7 @@ from django.utils.translation import gettext as _
 from infra import browser
 from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
 from infra.mail import outbox
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from wallet.sign_in import known_browsers
 from wallet.sign_in.known_browsers import DEVELOPER
 
@@ -32,16 +32,16 @@ SESSION_LIFETIME = timedelta(hours=2)
 # The rules are those of `wallet.sign_in.allowances`: a known browser has an allowance of its own, strangers
 # share theirs, and after that one e-mail is sent in 15 minutes, whose link works in every browser that
 # requested one. So a stranger cannot keep a developer from signing in.
-LETTERS_PER_BROWSER = Limit.from_settings("developer-letters-per-browser")
-# A twentieth of LETTERS_IN_ALL, so that a few client addresses cannot use that up.
-LETTERS_PER_CLIENT = Limit.from_settings("developer-letters-per-client")
-LETTERS_PER_EMAIL_AND_CLIENT = Limit.from_settings("developer-letters-per-email-and-client")
-LETTERS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-email-and-day")
-LETTERS_PER_EMAIL_AFTER_THAT = RollingLimit(
+EMAILS_PER_BROWSER = Limit.from_settings("developer-letters-per-browser")
+# A twentieth of EMAILS_IN_ALL, so that a few client addresses cannot use that up.
+EMAILS_PER_CLIENT = Limit.from_settings("developer-letters-per-client")
+EMAILS_PER_EMAIL_AND_CLIENT = Limit.from_settings("developer-letters-per-email-and-client")
+EMAILS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-email-and-day")
+EMAILS_PER_EMAIL_AFTER_THAT = RollingLimit(
     "developer-letters-per-email", most=1, window=timedelta(minutes=15)
 )
 # For all strangers together, so that many client addresses cannot flood many mailboxes.
-LETTERS_IN_ALL = Limit.from_settings("developer-letters")
+EMAILS_IN_ALL = Limit.from_settings("developer-letters")
 # A link signs in once.
 USES = RollingLimit("developer-link-uses", most=1, window=LINK_LIFETIME)
 _LINK, _SESSION = "sandbox.developer-link", "sandbox.developer-session"
@@ -86,7 +86,7 @@ def redeem(token: str, *, request: HttpRequest, now: datetime) -> str:
         raise LinkGoneError(facts["email"]) from used
     # No working link is left in the mailbox, so the next e-mail need not wait.
     sent_at = datetime.fromisoformat(facts["sent_at"])
-    LETTERS_PER_EMAIL_AFTER_THAT.give_back(facts["email"], taken_at=sent_at)
+    EMAILS_PER_EMAIL_AFTER_THAT.give_back(facts["email"], taken_at=sent_at)
     known_browsers.remember(digest, facts["email"], now=now, purpose=DEVELOPER)
     return str(facts["email"])
 
@@ -117,15 +117,15 @@ def current(request: HttpRequest) -> str:
 def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime) -> bool:
     """Take the allowances for one e-mail; False if they are used up and an earlier link still works."""
     take = partial(take_all, now=now, taken=ExitStack())  # the transaction gives back
-    after_that = (LETTERS_PER_EMAIL_AFTER_THAT, email)
+    after_that = (EMAILS_PER_EMAIL_AFTER_THAT, email)
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
-        own = (LETTERS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
+        own = (EMAILS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
         return take(own) or take(after_that)
-    shared = ((LETTERS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (LETTERS_PER_EMAIL_AND_DAY, email))
+    shared = ((EMAILS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (EMAILS_PER_EMAIL_AND_DAY, email))
     if not (take(*shared) or take(after_that)):
         return False
-    LETTERS_IN_ALL.take("", now=now)
-    LETTERS_PER_CLIENT.take(client, now=now)
+    EMAILS_IN_ALL.take("", now=now)
+    EMAILS_PER_CLIENT.take(client, now=now)
     return True
 
 
@@ -148,11 +148,11 @@ def _read(signed: str, *, salt: str, lifetime: timedelta) -> dict[str, Any] | No
     return facts
 
 
-def _letter(email: str, link: str) -> Letter:
+def _letter(email: str, link: str) -> EmailContent:
     facts = {"link": link, "host": urlsplit(settings.BASE_URL).netloc}
-    return Letter(
+    return EmailContent(
         to=email,
         subject=_("Your application in the sandbox"),
-        text=render_to_string("developer/letter.txt", facts),
+        text=render_to_string("developer/email.txt", facts),
         backend=settings.DEVELOPER_EMAIL_BACKEND,
     )

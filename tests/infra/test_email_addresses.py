@@ -21,7 +21,7 @@ from presentation.models import RelyingParty
 from tests.people import register
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.mail_server import MailServer, running
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import RedirectTask, Wallet
 from wallet.sign_in.forms import EmailForm
 
@@ -271,5 +271,5 @@ def test_no_redirect_task_is_opened_for_it(client: Client, db: None) -> None:
 def test_no_letter_goes_to_a_stored_wallet_with_it(db: None) -> None:
     wallet = Wallet.objects.create(email=STOLEN, created_at=timezone.now())
     with pytest.raises(EmailAddressError):
-        letters.send_notice(wallet.email, "approved")
+        holder_emails.send_notice(wallet.email, "approved")
     assert mail.outbox == []

@@ -11,7 +11,7 @@ from django.utils import timezone
 from infra.mail import outbox, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from tests.config.test_metrics import TOKEN, numbers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
@@ -35,7 +35,7 @@ def operator(*actions: str) -> Client:
 
 
 def refused() -> OutgoingEmail:
-    letter = Letter(to=NORA, subject="Your wallet is closed", text="The code is 135790.")
+    letter = EmailContent(to=NORA, subject="Your wallet is closed", text="The code is 135790.")
     outbox.put(letter, purpose="closed")
     email = queue.claim(urgent=False, now=timezone.now())
     assert email is not None
@@ -97,7 +97,7 @@ def test_who_may_only_look_changes_nothing(actions: tuple[str, ...]) -> None:
 def test_e_mails_are_counted_and_nobody_is_named(client: Client, settings: Any) -> None:
     settings.METRICS_TOKEN = TOKEN
     refused()
-    letter = Letter(to=NORA, subject="s", text="t")
+    letter = EmailContent(to=NORA, subject="s", text="t")
     outbox.put(letter, purpose="code", urgent=True)
     found = numbers(client)
     assert (found["emails_waiting", "true"], found["emails_waiting", "false"]) == (1, 0)

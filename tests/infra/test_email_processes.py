@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from infra.mail import outbox, queue, sending
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from tests.processes import ROOT, environment
 from tests.wallet import mail_server
 from tests.wallet.conftest import together
@@ -38,7 +38,7 @@ def server(settings: Any) -> Iterator[MailServer]:
 def write(count: int, settings: Any, *, urgent: bool = False) -> None:
     for number in range(count):
         to = f"{'code' if urgent else 'notice'}{number}@example.org"
-        letter = Letter(to=to, subject="s", text="t", backend=settings.MAIL_BACKEND)
+        letter = EmailContent(to=to, subject="s", text="t", backend=settings.MAIL_BACKEND)
         outbox.put(letter, purpose="notice", urgent=urgent)
 
 

@@ -13,14 +13,14 @@ from infra.mail import failures, outbox, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
 from infra.mail.outbox import SendingState
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from infra.personal_data import Person, erasers
 from infra.sealing import SealError
 from tests.test_retention import columns_that_hold
 
 pytestmark = pytest.mark.django_db
 NORA = "nora@example.org"
-LETTER = Letter(to=NORA, subject="Your sign-in code", text="The code is 135790.", html="<p>135790</p>")
+LETTER = EmailContent(to=NORA, subject="Your sign-in code", text="The code is 135790.", html="<p>135790</p>")
 BUSY = Failure("451 for the recipient")
 FULL = Failure("552 for the recipient", final=True)
 State = OutgoingEmail.State
@@ -79,7 +79,7 @@ def test_the_repr_of_a_letter_says_nothing() -> None:
 )
 def test_an_address_that_mailers_would_change_is_refused(address: str) -> None:
     with pytest.raises(EmailAddressError):
-        outbox.put(Letter(to=address, subject="s", text="t"), purpose="code")
+        outbox.put(EmailContent(to=address, subject="s", text="t"), purpose="code")
     assert not OutgoingEmail.objects.exists()
 
 
@@ -279,7 +279,10 @@ def test_the_database_knows_no_other_states_and_no_end_while_an_email_waits(now:
 
 
 def test_a_closed_wallet_leaves_no_email_that_was_written_before(now: datetime) -> None:
-    before, other = outbox.put(LETTER, purpose="notice"), Letter(to="o@example.org", subject="s", text="t")
+    before, other = (
+        outbox.put(LETTER, purpose="notice"),
+        EmailContent(to="o@example.org", subject="s", text="t"),
+    )
     kept = {outbox.put(other, purpose="notice")}
     person = Person(id=before, address=NORA, known_until=timezone.now())
     kept.add(outbox.put(LETTER, purpose="closed"))  # the e-mail about the end

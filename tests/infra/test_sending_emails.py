@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from infra.in_time import in_time
 from infra.mail import failures, outbox, queue, sending
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from tests.emails import send_waiting
 from tests.failing_rows import refusing
 from tests.ports import free_port
@@ -44,7 +44,7 @@ def server(settings: Any) -> Iterator[MailServer]:
 
 
 def write(to: str = NORA, *, urgent: bool = False, **facts: Any) -> OutgoingEmail:
-    letter = Letter(to=to, subject="Grüße", text="The code is 135790.", html="<p>135790</p>", **facts)
+    letter = EmailContent(to=to, subject="Grüße", text="The code is 135790.", html="<p>135790</p>", **facts)
     return OutgoingEmail.objects.get(id=outbox.put(letter, purpose="notice", urgent=urgent))
 
 

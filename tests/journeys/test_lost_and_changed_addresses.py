@@ -10,7 +10,7 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
-from sandbox.models import Letter
+from sandbox.models import MailboxEmail
 from tests.barriers import assert_no_barriers_in_both_schemes
 from tests.code_page import enter_code
 from tests.journeys.test_self_service import NARROWEST, overflow
@@ -39,7 +39,7 @@ def look(page: Any, name: str, heading: str) -> None:
 
 
 def letter_to(email: str) -> str:
-    return str(Letter.objects.filter(recipient=email).latest("id").text)
+    return str(MailboxEmail.objects.filter(recipient=email).latest("id").text)
 
 
 def code_to(email: str) -> str:

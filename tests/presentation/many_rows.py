@@ -14,7 +14,7 @@ TABLES: dict[str, dict[str, str]] = {
     "wallet.Wallet": {"state": "'active'", "email": "g || '@example.org'", "created_at": LONG_AGO},
     "wallet.RedirectTask": {"expires_at": "{time}"},
     "wallet.IdentityVerification": {"state": "'declined'", "changed_at": "least({time}, now())"},
-    "wallet.Evidence": {},
+    "wallet.IdentityEvidence": {},
     "wallet.Picture": {"kind": "'front'", "uploaded_at": LONG_AGO},
     "wallet.Credential": {"state": "'valid'", "expires_at": "{time}", "erased_at": "NULL"},
     "wallet.StatusEntry": {

@@ -94,11 +94,11 @@ def test_an_answer_is_followed_by_one_email_with_names_and_no_values(
     assert mail.outbox == [], "nothing is sent while the relying party waits"
     assert [send(), send()] == [1, 0]
 
-    (letter,) = mail.outbox
-    assert letter.to == [alice.email]
-    assert letter.subject == "You shared your details with Acme Bank"
-    html = letter.alternatives[0][0]
-    for text in (letter.body, html):
+    (message,) = mail.outbox
+    assert message.to == [alice.email]
+    assert message.subject == "You shared your details with Acme Bank"
+    html = message.alternatives[0][0]
+    for text in (message.body, html):
         for words in ("Acme Bank", "bank.example", "UTC", "Given name", "Aged 18 or over"):
             assert words in text
         assert f"{settings.BASE_URL}{HISTORY}{consent.id}/" in text
@@ -121,9 +121,9 @@ def test_a_name_with_a_line_break_makes_no_second_header(holder: Client, alice: 
     consent = put(alice)
     consent.requester["name"] = "Acme\r\nBcc: eve@example.org"
     share_emails._send_once(consent, now=timezone.now())
-    (letter,) = mail.outbox
-    assert letter.subject == "You shared your details with Acme Bcc: eve@example.org"
-    assert letter.recipients() == [alice.email]
+    (message,) = mail.outbox
+    assert message.subject == "You shared your details with Acme Bcc: eve@example.org"
+    assert message.recipients() == [alice.email]
 
 
 def test_names_are_text_in_the_email(holder: Client, alice: Wallet) -> None:
@@ -216,7 +216,7 @@ def test_the_job_sends_them_once_and_its_run_is_recorded(holder: Client, acme_ba
     answer(holder, acme_bank)
     for _ in range(2):
         call_command("worker", once=True, jobs=["send_share_emails"])
-    assert len([letter for letter in mail.outbox if "shared" in letter.subject]) == 1
+    assert len([message for message in mail.outbox if "shared" in message.subject]) == 1
     assert LastRun.objects.get(command="send_share_emails").failures == 0
 
 
@@ -264,4 +264,4 @@ def test_one_email_that_fails_keeps_no_other_back(holder: Client, acme_bank: Rel
 
     assert LastRun.objects.get(command="send_share_emails").failures == 1
     assert [Consent.objects.get(id=each.id).email_due for each in (first, second)] == [True, False]
-    assert len([letter for letter in mail.outbox if "shared" in letter.subject]) == 1
+    assert len([message for message in mail.outbox if "shared" in message.subject]) == 1

@@ -13,7 +13,7 @@ from django.utils import timezone
 from consent.models import Consent
 from infra.mail import outbox
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter
+from infra.mail.queue import EmailContent
 from infra.models import AuditLine
 from presentation.admin.support.case import masked
 from presentation.admin.support.views import PER_OPERATOR
@@ -266,8 +266,8 @@ def test_somebody_elses_records_do_not_appear(shared: Interaction, bob: Wallet) 
 def test_it_shows_what_became_of_the_emails_and_nothing_of_their_content(shared: Interaction) -> None:
     OutgoingEmail.objects.all().delete()
     with override_settings(EMAILS_SENT_AT_ONCE=False):
-        outbox.put(Letter(ALICE, "The subject", "The text"), purpose="code")
-        outbox.put(Letter(BOB, "The subject", "The text"), purpose="notice of Bob")
+        outbox.put(EmailContent(ALICE, "The subject", "The text"), purpose="code")
+        outbox.put(EmailContent(BOB, "The subject", "The text"), purpose="notice of Bob")
     OutgoingEmail.objects.update(state="refused", reason="no_mailbox", ended_at=timezone.now())
     client = helper("view_outgoingemail")
 
@@ -283,7 +283,7 @@ def test_it_shows_what_became_of_the_emails_and_nothing_of_their_content(shared:
 
 def test_somebody_who_waits_for_the_first_code_is_found_by_the_address(db: None) -> None:
     with override_settings(EMAILS_SENT_AT_ONCE=False):
-        outbox.put(Letter("new@example.org", "Your code", "123456"), purpose="code")
+        outbox.put(EmailContent("new@example.org", "Your code", "123456"), purpose="code")
     client = helper()
 
     page = text_of(client, "New@Example.org")

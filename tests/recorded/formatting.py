@@ -86,13 +86,13 @@ class Formatter:
             said += self.sent(body, headers.get("Content-Type", "")) if body else []
         return said
 
-    def letters(self, letters: list[Any]) -> list[str]:
+    def messages(self, messages: list[Any]) -> list[str]:
         """E-mails."""
         said = []
-        for letter in letters:
-            to, subject = ", ".join(letter.to), self.masks.text(letter.subject)
+        for message in messages:
+            to, subject = ", ".join(message.to), self.masks.text(message.subject)
             said.append(f"+ the service sends an e-mail to {to}: {subject}")
-            said += self.shortened(self.masks.text(letter.body), 2)
+            said += self.shortened(self.masks.text(message.body), 2)
         return said
 
 

@@ -263,7 +263,7 @@ class Installation:
         with browser.quietly():
             return browser.get("/metrics", Authorization=f"Bearer {'metrics' * 6}").text
 
-    def letters(self) -> list[Any]:
+    def messages(self) -> list[Any]:
         """The e-mails since the last time; the sandbox shows its own on a page instead."""
         sent = list(getattr(mail, "outbox", []))
         if sent:

@@ -58,11 +58,11 @@ class Recorder:
 
     def exchange(self, wire: Wire, reply: Reply, cookies: list[str], own: list[tuple[str, str]]) -> None:
         """Record a request, its answer, and the calls and e-mails it caused. `own`: its special headers."""
-        letters, formatter = self.service.letters(), self.formatter
+        messages, formatter = self.service.messages(), self.formatter
         self.reached[self.service.route(wire, reply)] += 1
         self.lines += request_lines(wire, cookies, own, formatter)
         self.lines += Answer(self, wire, reply, formatter).lines()
-        self.lines += [*formatter.calls(self.service.party_server.taken()), *formatter.letters(letters), ""]
+        self.lines += [*formatter.calls(self.service.party_server.taken()), *formatter.messages(messages), ""]
 
     def text(self) -> str:
         """The whole file."""
@@ -107,7 +107,7 @@ class Browser:
         self.service.party_server.taken()
         reply = self.service.gateway.send(wire)
         if self.quiet:
-            self.service.letters()
+            self.service.messages()
         else:
             self.recorder.exchange(wire, reply, list(self.cookies), own)
         self._remember(reply)

@@ -144,11 +144,11 @@ def test_a_developer_comes_back_in_another_browser_and_finds_what_is_theirs(deve
 def test_with_mail_the_link_is_sent_and_not_shown(db: None, mailing: Any) -> None:
     browser = Client()
     page = text(browser.post(HOME, {"email": DEVELOPER}))
-    (letter,) = mail.outbox
-    link = re.search(r"http://\S+", letter.body)
+    (message,) = mail.outbox
+    link = re.search(r"http://\S+", message.body)
 
     assert "/link/" not in page
-    assert letter.to == [DEVELOPER]
+    assert message.to == [DEVELOPER]
     assert link
     assert browser.get(urlsplit(link[0]).path).headers["Location"] == f"{HOME}new/"
 
@@ -355,7 +355,7 @@ def ask_from(address: str, email: str = DEVELOPER) -> int:
 
 
 def test_an_address_cannot_be_flooded_with_emails(db: None, mailing: Any) -> None:
-    most = developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most
+    most = developer_sign_in.EMAILS_PER_EMAIL_AND_DAY.most
 
     statuses = [ask_from(f"192.0.2.{number}") for number in range(most + 8)]
 
@@ -366,7 +366,7 @@ def test_an_address_cannot_be_flooded_with_emails(db: None, mailing: Any) -> Non
 def test_with_strangers_at_their_limit_a_developer_signs_in_by_an_email_that_a_stranger_requested(
     db: None, mailing: Any
 ) -> None:
-    for number in range(developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most + 1):
+    for number in range(developer_sign_in.EMAILS_PER_EMAIL_AND_DAY.most + 1):
         ask_from(f"192.0.2.{number}")
     sent = len(mail.outbox)
     browser = Client()
@@ -389,7 +389,7 @@ def test_with_strangers_at_their_limit_a_developers_known_browser_gets_emails(db
     browser.post(HOME, {"email": DEVELOPER})
     browser.get(letter_link())
     browser.post(f"{HOME}sign-out/")
-    for number in range(developer_sign_in.LETTERS_PER_EMAIL_AND_DAY.most + 1):
+    for number in range(developer_sign_in.EMAILS_PER_EMAIL_AND_DAY.most + 1):
         ask_from(f"192.0.2.{number}")
     sent = len(mail.outbox)
 
@@ -430,11 +430,11 @@ def test_failing_emails_count_for_their_client_address(db: None, settings: Any) 
     with mail_server.running(settings) as server:
         settings.DEVELOPER_EMAIL_BACKEND = settings.MAIL_BACKEND
         server.refusing = "550 no such user"
-        before = developer_sign_in.LETTERS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
+        before = developer_sign_in.EMAILS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
         for _ in range(3):
             ask_from("192.0.2.66")
 
-    left = developer_sign_in.LETTERS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
+    left = developer_sign_in.EMAILS_PER_CLIENT.left("192.0.2.66", now=timezone.now())
     assert before - left == 3
 
 
@@ -475,8 +475,8 @@ def test_requests_for_somebody_elses_address_use_up_the_requesters_allowance(db:
 def test_emails_that_are_not_sent_do_not_count_for_all(
     db: None, mailing: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    five = Limit("five-letters", most=5, window=timedelta(hours=1))
-    monkeypatch.setattr(developer_sign_in, "LETTERS_IN_ALL", five)
+    five = Limit("five-messages", most=5, window=timedelta(hours=1))
+    monkeypatch.setattr(developer_sign_in, "EMAILS_IN_ALL", five)
     for _ in range(9):
         ask_from("192.0.2.66")
 
@@ -506,9 +506,9 @@ def test_changing_again_and_again_ends(developer: Client, monkeypatch: pytest.Mo
 
 
 def test_many_addresses_cannot_be_bombed_from_one_client(db: None, mailing: Any) -> None:
-    most = developer_sign_in.LETTERS_PER_CLIENT.most
+    most = developer_sign_in.EMAILS_PER_CLIENT.most
     for _ in range(most - 2):
-        developer_sign_in.LETTERS_PER_CLIENT.take("127.0.0.1", now=timezone.now())
+        developer_sign_in.EMAILS_PER_CLIENT.take("127.0.0.1", now=timezone.now())
     statuses = [
         Client().post(HOME, {"email": f"victim{number}@shop.example"}).status_code for number in range(4)
     ]
@@ -527,8 +527,8 @@ def test_three_clients_at_their_limit_do_not_keep_a_new_developer_out(db: None, 
 
 
 def test_nor_from_many_clients(db: None, mailing: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    few = Limit("few-letters", most=2, window=timedelta(hours=1))
-    monkeypatch.setattr(developer_sign_in, "LETTERS_IN_ALL", few)
+    few = Limit("few-messages", most=2, window=timedelta(hours=1))
+    monkeypatch.setattr(developer_sign_in, "EMAILS_IN_ALL", few)
 
     for number in range(4):
         Client(REMOTE_ADDR=f"192.0.2.{number}").post(HOME, {"email": f"victim{number}@shop.example"})

@@ -40,7 +40,7 @@ def test_every_language_but_english_has_a_catalogue():
 def test_texts_for_operators_and_developers_are_not_in_the_catalogue(texts: Catalog):
     files = {file for text in texts for file, _line in text.locations}
     assert "templates/wallet/sign_in.html" in files
-    assert "wallet/letters/letters.py" in files
+    assert "wallet/emails/holder_emails.py" in files
     assert not [file for file in files if "admin" in file or "playground" in file or "management" in file]
 
 

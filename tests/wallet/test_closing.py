@@ -119,7 +119,7 @@ def test_a_wallet_that_is_about_to_close_shares_nothing_and_can_be_kept(
     assert holder.post(KEEP).headers["Location"] == "/wallet/security/"
     answer = holder.get(decide(holder, ask(holder, acme_bank, nonce="another-nonce-of-16")))
     assert "vp_token" in fragment(answer.headers["Location"])
-    assert [letter.subject for letter in mail.outbox] == [
+    assert [message.subject for message in mail.outbox] == [
         "Your wallet will be closed",
         "Your wallet stays open",
     ]
@@ -236,7 +236,7 @@ def test_a_closed_wallet_is_revoked_and_gone(
     assert consent.decision == "granted"
     assert consent.requester["name"] == "Acme Bank"
     assert holder.get("/wallet/history/").headers["Location"] == "/wallet/sign-in/"
-    assert [letter.to for letter in mail.outbox] == [[ALICE]] * 2
+    assert [message.to for message in mail.outbox] == [[ALICE]] * 2
     assert mail.outbox[-1].subject == "Your wallet is closed"
     StatusEntry.objects.filter(id=entry.id).delete()  # as the sweep of ended entries does
     sweeping.sweep(now=then + TWO_HOURS)

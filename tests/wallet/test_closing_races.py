@@ -63,7 +63,7 @@ def test_of_many_sweeps_at_once_each_step_happens_once(alice: Wallet) -> None:
 
     assert sum(result["closed wallets"] for result in results) == 1
     sweeping.sweep(now=now)
-    assert [letter.subject for letter in mail.outbox].count("Your wallet is closed") == 1
+    assert [message.subject for message in mail.outbox].count("Your wallet is closed") == 1
 
 
 @pytest.mark.parametrize("turn", ROUNDS)

@@ -90,7 +90,7 @@ def test_it_can_be_swept_any_number_of_times(petronella: Wallet) -> None:
         sweeping.sweep(now=timezone.now() + 3 * DAY + timedelta(hours=hours))
 
     assert WalletClosure.objects.values().get() == before
-    assert [letter.subject for letter in mail.outbox].count("Your wallet is closed") == 1
+    assert [message.subject for message in mail.outbox].count("Your wallet is closed") == 1
 
 
 def test_without_a_mail_server_everything_is_erased_and_the_letter_follows(

@@ -13,7 +13,7 @@ from django.utils import timezone
 from playwright.sync_api import expect
 
 from presentation.models import RelyingParty
-from sandbox.models import Letter
+from sandbox.models import MailboxEmail
 from tests.code_page import enter_code
 from tests.people import ALICE
 from tests.presentation.requests.deciding import SignIn, ask, decide
@@ -117,7 +117,7 @@ def test_a_wallet_is_closed_kept_closed_again_and_swept(signed_in: Any, service:
     page.goto(service.url + "/wallet/close/")
     page.get_by_role("button", name="Close my wallet").click()
     page.get_by_role("button", name="Keep my wallet").wait_for()
-    subjects = Letter.objects.filter(recipient=ALICE).order_by("id").values_list("subject", flat=True)
+    subjects = MailboxEmail.objects.filter(recipient=ALICE).order_by("id").values_list("subject", flat=True)
     closing, kept = "Your wallet will be closed", "Your wallet stays open"
     assert list(subjects) == [closing, kept, closing]
 

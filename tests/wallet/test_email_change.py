@@ -65,8 +65,8 @@ def change(wallet, now, email=NEW):
     return secret_in(mail.outbox[-1])
 
 
-def secret_in(letter):
-    (found,) = re.findall(r"/wallet/address-undo/([\w-]+)/", letter.body)
+def secret_in(message):
+    (found,) = re.findall(r"/wallet/address-undo/([\w-]+)/", message.body)
     return found
 
 
@@ -377,12 +377,12 @@ def test_the_page_that_says_so_stays_while_it_is_true(client, alice, now):
     """It is read again, and read in another language, without undoing anything twice."""
     address = reverse("wallet_email_change_undo", args=[change(alice, now)])
     client.post(address)
-    letters = len(mail.outbox)
+    messages = len(mail.outbox)
     for again in (client.get(address), client.get(address, headers={"accept-language": "es"})):
         assert again.status_code == 200
         assert ALICE in again.content.decode()
     assert "The change is undone" in client.post(address).content.decode()  # a second click
-    assert len(mail.outbox) == letters
+    assert len(mail.outbox) == messages
     alice.refresh_from_db()
     change(alice, now + timedelta(hours=1))
     assert client.get(address).status_code == 410

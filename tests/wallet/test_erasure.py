@@ -14,7 +14,7 @@ from wallet.identity.settling import settle
 from wallet.identity.state_machine import move_to
 from wallet.models import (
     Credential,
-    Evidence,
+    IdentityEvidence,
     IdentityMark,
     IdentityVerification,
     IdentityVerificationTransition,
@@ -44,7 +44,9 @@ def clear(now, batch=1):
 
 def is_there():
     """Whether the claims, the marks and the details of the document are there."""
-    document = Evidence.objects.values_list("document_kind", "issuing_country", "document_expires_on").get()
+    document = IdentityEvidence.objects.values_list(
+        "document_kind", "issuing_country", "document_expires_on"
+    ).get()
     return (
         bool(Credential.objects.get().sealed_identity),
         IdentityMark.objects.exists(),
@@ -60,7 +62,7 @@ def test_an_identity_that_ended_is_erased_after_thirty_days_with_marks_and_docum
     assert clear(end + KEPT) == [1, 1, 0]
     assert is_there() == (False, False, False)
     assert clear(end + KEPT) == [0, 0, 0]
-    evidence = Evidence.objects.get()
+    evidence = IdentityEvidence.objects.get()
     assert (evidence.method, evidence.verified_by) == ("in_person", "The tests")
     credential.refresh_from_db()
     assert (credential.expires_at, credential.erased_at) == (end, end + KEPT)
@@ -96,7 +98,7 @@ def test_of_an_identity_that_was_replaced_the_document_is_erased(nora, now):
     verified(nora, now + DAY)
     assert clear(now + KEPT) == [0, 0, 0]
     assert clear(now + DAY + KEPT) == [0, 1, 0]
-    assert sorted(Evidence.objects.values_list("document_kind", flat=True)) == ["", "passport"]
+    assert sorted(IdentityEvidence.objects.values_list("document_kind", flat=True)) == ["", "passport"]
 
 
 def test_who_is_verified_again_has_an_identity_that_stays(nora, now):

@@ -17,10 +17,10 @@ from tests.wallet.attempts import NORA_NEW, SEEN, attempt_in
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
 from wallet.credential import credentials, revocation
+from wallet.emails import holder_emails
 from wallet.identity import notices, progress
 from wallet.identity.settling import settle
 from wallet.identity.sweeping import sweep
-from wallet.letters import letters
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.providers.findings import Verified
 
@@ -37,7 +37,7 @@ def ends(now, **in_):
 
 
 def subjects():
-    return [letter.subject for letter in mail.outbox]
+    return [message.subject for message in mail.outbox]
 
 
 # --- The end of an identity --------------------------------------------------------------------------------
@@ -50,7 +50,7 @@ def test_its_end_is_announced_thirty_and_seven_days_before_and_told_once_each(al
         for hour in (0, 12):
             sent += [(day, notice) for notice in notices.send_due(now=now + day * DAY + hour * HOUR)]
     assert sent == [(1, "ends_30"), (24, "ends_7"), (31, "ended")]
-    assert [letter.to for letter in mail.outbox] == [[ALICE]] * 3
+    assert [message.to for message in mail.outbox] == [[ALICE]] * 3
     last = credentials.last_day(Credential.objects.get())
     day = f"{last.day} {last:%B %Y}"
     assert subjects() == [
@@ -185,7 +185,7 @@ def test_the_command_sends_and_says_how_many(nora, alice, now):
     out = StringIO()
     call_command("sweep_identity_verifications", stdout=out)
     assert out.getvalue().strip() == "1 approved, 2 e-mails"
-    assert sorted(letter.to[0] for letter in mail.outbox) == [ALICE, NORA]
+    assert sorted(message.to[0] for message in mail.outbox) == [ALICE, NORA]
 
 
 # --- The mail server ---------------------------------------------------------------------------------------
@@ -238,7 +238,7 @@ def test_a_renewal_while_an_email_is_sent_leaves_a_clean_row(alice, now, monkeyp
     def renewed_meanwhile(*args, **facts):
         Credential.objects.update(issued_at=now, expires_at=now + 365 * DAY, notice="", notice_until=None)
 
-    monkeypatch.setattr(letters, "send_notice", renewed_meanwhile)
+    monkeypatch.setattr(holder_emails, "send_notice", renewed_meanwhile)
     notices.send_due(now=now)
     credential = Credential.objects.get()
     assert (credential.notice, credential.notice_until) == ("", None)

@@ -84,9 +84,9 @@ def test_a_holder_adds_a_passkey_and_reads_its_name_and_dates(holder, alice, aut
 
 def test_the_holder_gets_an_email_when_a_passkey_is_added_or_removed(holder, authenticator):
     add(holder, authenticator, headers={"user-agent": ON_WINDOWS})
-    (letter,) = mail.outbox
-    assert (letter.to, letter.subject) == ([ALICE], "A passkey was added to your wallet")
-    assert "Windows computer" in letter.body
+    (message,) = mail.outbox
+    assert (message.to, message.subject) == ([ALICE], "A passkey was added to your wallet")
+    assert "Windows computer" in message.body
     holder.post(reverse("wallet_passkey_remove", args=[Passkey.objects.get().id]))
     assert mail.outbox[1].subject == "A passkey was removed from your wallet"
     assert "Windows computer" in mail.outbox[1].body

@@ -70,11 +70,11 @@ def waiting(old, new, now):
 
 
 def subjects(*, to):
-    return [letter.subject for letter in mail.outbox if letter.to == [to]]
+    return [message.subject for message in mail.outbox if message.to == [to]]
 
 
-def secret_in(letter):
-    (found,) = re.findall(r"/wallet/move-stop/([\w-]+)/", letter.body)
+def secret_in(message):
+    (found,) = re.findall(r"/wallet/move-stop/([\w-]+)/", message.body)
     return found
 
 
@@ -462,7 +462,7 @@ def test_the_old_address_is_told_at_the_beginning_midway_and_a_day_before_and_af
         "Your wallet has moved to another e-mail address",
     ]
     assert subjects(to=NEW) == ["Your wallet has moved to this e-mail address"]
-    assert all(NEW not in letter.body for letter in mail.outbox if letter.to == [ALICE])
+    assert all(NEW not in message.body for message in mail.outbox if message.to == [ALICE])
 
 
 def test_a_sweep_that_did_not_run_for_weeks_does_not_move_without_having_told(waiting, now):
@@ -553,8 +553,8 @@ def test_who_closes_the_new_wallet_does_not_erase_that_its_move_was_stopped(wait
 
 def test_opening_the_link_stops_nothing_and_posting_stops(waiting, client, old, now):
     wait(now, 6)
-    for letter in [letter for letter in mail.outbox if letter.to == [ALICE]]:  # every e-mail has one
-        assert client.get(reverse("wallet_recovery_stop", args=[secret_in(letter)])).status_code == 200
+    for message in [message for message in mail.outbox if message.to == [ALICE]]:  # every e-mail has one
+        assert client.get(reverse("wallet_recovery_stop", args=[secret_in(message)])).status_code == 200
     assert Recovery.objects.get().state == "waiting"
     link = reverse("wallet_recovery_stop", args=[secret_in(mail.outbox[0])])
     assert client.head(link).status_code == 200

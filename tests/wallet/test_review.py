@@ -26,7 +26,7 @@ from wallet.identity import review
 from wallet.identity.review import NotClaimedError, SamePersonError
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import ForbiddenMoveError, move_to, submit
-from wallet.models import Credential, Evidence, IdentityMark, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityEvidence, IdentityMark, IdentityVerification, Wallet
 from wallet.providers.findings import NeedsReview, Verified
 
 pytestmark = pytest.mark.slow
@@ -115,7 +115,7 @@ def test_an_operator_who_only_reads_cannot_claim(audrey, waiting):
 
 def test_what_the_operator_typed_is_the_evidence_and_ends_the_credential(olga, taken):
     operate(olga, taken, "approve", **TYPED)
-    evidence = Evidence.objects.get()
+    evidence = IdentityEvidence.objects.get()
     assert (evidence.document_kind, evidence.issuing_country) == ("passport", "IE")
     assert evidence.document_expires_on == date(2031, 4, 12)
     assert evidence.verification == taken
@@ -148,9 +148,9 @@ def test_asking_again_tells_the_person_what_to_mend(olga, taken, django_capture_
         operate(olga, taken, "ask-again", why="blurry", reason="Cannot read the number")
     stored = IdentityVerification.objects.get()
     assert (stored.state, stored.reason, stored.sealed_claims) == ("resubmit", "blurry", None)
-    [letter] = mail.outbox
-    assert letter.subject == "Your identity check: please try again"
-    assert "number" not in letter.body
+    [message] = mail.outbox
+    assert message.subject == "Your identity check: please try again"
+    assert "number" not in message.body
 
 
 # --- The evidence of what an operator decides --------------------------------------------------------------
@@ -174,7 +174,7 @@ def approved_after_the_bank(olga, nora, now, settings, read, evidence):
     settle(verification, NeedsReview("unreadable", read, evidence), now=now)
     operate(olga, verification, "claim")
     operate(olga, verification, "approve", **TYPED)
-    return Evidence.objects.get()
+    return IdentityEvidence.objects.get()
 
 
 @pytest.mark.parametrize(

@@ -238,7 +238,7 @@ def test_nothing_of_it_depends_on_whether_there_is_a_wallet(db, alice, now, stat
             with statements() as made:
                 sign_in.send_code(redirect_task, client=f"192.0.2.{number}", now=now)
             seen.append([text.split(" ")[:3] for text in made.texts])
-        texts[email] = seen, [(letter.subject, len(letter.body)) for letter in mail.outbox]
+        texts[email] = seen, [(message.subject, len(message.body)) for message in mail.outbox]
         mail.outbox.clear()
     assert texts[ALICE] == texts["nobody@example.org"]
 

@@ -214,14 +214,14 @@ def test_the_link_arrives_over_smtp_in_text_and_html_and_says_why(client, redire
     with mail_server.running(settings) as server:
         client.post(page("wallet_sign_in", redirect_task))
         [envelope] = server.envelopes
-        letter = server.newest()
+        message = server.newest()
     assert envelope.rcpt_tos == [NORA]
-    text = letter.get_body(("plain",)).get_content()
-    html = letter.get_body(("html",)).get_content()
+    text = message.get_body(("plain",)).get_content()
+    html = message.get_body(("html",)).get_content()
     [address] = [word for word in text.split() if "/wallet/link/" in word]
     assert address.startswith(f"{project_settings.BASE_URL}/wallet/link/")
     assert f'href="{address}"' in html
     assert "many sign-in codes were asked for" in text
     assert "Acme Bank" not in text  # other browsers may wait for the same link
-    assert address.rpartition("/link/")[2] not in letter["Subject"]
+    assert address.rpartition("/link/")[2] not in message["Subject"]
     assert client.post(address.removeprefix(project_settings.BASE_URL)).url == "/done/"

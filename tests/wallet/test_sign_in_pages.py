@@ -243,7 +243,7 @@ def test_nothing_tells_whether_an_address_is_known(client, alice, now):
             for p in pages
         ]
     assert seen[ALICE] == seen["cilia@example.org"]
-    first, second = (letter.body.replace(code_in(letter.body), "*") for letter in mail.outbox)
+    first, second = (message.body.replace(code_in(message.body), "*") for message in mail.outbox)
     assert first == second
     assert Wallet.objects.count() == 1
 

@@ -27,7 +27,7 @@ from wallet.identity import picture_encoding as picture_files
 from wallet.identity import pictures, review, upload
 from wallet.identity.forms import UploadForm
 from wallet.identity.upload import UPLOADS
-from wallet.models import Evidence, IdentityVerification, Picture, Wallet
+from wallet.models import IdentityEvidence, IdentityVerification, Picture, Wallet
 
 pytestmark = pytest.mark.slow  # each picture is read by a process of its own
 
@@ -410,7 +410,7 @@ def test_an_approval_after_pictures_is_evidence_of_that(holder, form, olga):
     verification = IdentityVerification.objects.get()
     operate(olga, verification, "claim")
     operate(olga, verification, "approve", **TYPED)
-    evidence = Evidence.objects.get()
+    evidence = IdentityEvidence.objects.get()
     assert (evidence.method, evidence.assurance_level) == ("remote_pictures", "remote")
     assert evidence.verified_by == "Example Ltd"
 

@@ -13,7 +13,7 @@ from wallet.credential import credentials, days
 from wallet.credential.evidence import METHODS
 from wallet.credential.validity import Validity, validity
 from wallet.identity import attempts, state_machine
-from wallet.models import Credential, Evidence, HolderSession, Wallet
+from wallet.models import Credential, HolderSession, IdentityEvidence, Wallet
 from wallet.sign_in.decorators import for_signed_in, see_other
 
 ENDS_SOON = timedelta(days=30)  # the first e-mail about the end is sent then, see `identity.notices`
@@ -66,7 +66,7 @@ def _state(credential: Credential | None, *, now: datetime) -> str:
 
 def _evidence(credential: Credential) -> dict[str, object] | None:
     """How the identity was verified, in words; None if an earlier release did not write that down."""
-    evidence = Evidence.objects.filter(verification=credential.verification_id).first()
+    evidence = IdentityEvidence.objects.filter(verification=credential.verification_id).first()
     if evidence is None:
         return None
     words = METHODS[evidence.method][0] if evidence.method in METHODS else evidence.method

@@ -13,7 +13,7 @@ GROUPS = (
         _("Your wallet and your verified identity"),
         ("wallet.Credential", "wallet.IdentityMark", "wallet.Wallet"),
     ),
-    (_("Identity checks"), ("wallet.Identity", "wallet.Evidence", "wallet.Picture")),
+    (_("Identity checks"), ("wallet.Identity", "wallet.Picture")),
     (_("What you share"), ("consent.", "presentation.", "wallet.Status", "wallet.Subject")),
     (_("Signing in, and changing your address"), ("wallet.",)),
     (_("E-mails, limits, and what our people do"), ("",)),

@@ -10,7 +10,7 @@ from wallet.credential import credentials, details
 from wallet.credential import evidence as evidences
 from wallet.credential.claims import Identity
 from wallet.identity import duplicates, recoveries
-from wallet.models import Credential, Evidence, IdentityVerification, Wallet
+from wallet.models import Credential, IdentityEvidence, IdentityVerification, Wallet
 from wallet.providers import registry
 
 
@@ -43,7 +43,7 @@ def enroll(
     verifies = provider.details if (provider := registry.by_name(verification.provider)) else frozenset()
     kept = {group: known[group] for group in details.MEMBERS if group in verifies & known.keys()}
     identity = replace(identity, details=kept, verification=evidence.verification())
-    Evidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
+    IdentityEvidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)
     duplicates.remember(credential, identity, evidence)
     recoveries.on_verified(verification, evidence, now=now)

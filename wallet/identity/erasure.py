@@ -10,7 +10,7 @@ from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from infra.retention import Due, delete, pages
 from wallet.identity.state_machine import OPEN
-from wallet.models import Credential, Evidence, IdentityMark, IdentityVerification
+from wallet.models import Credential, IdentityEvidence, IdentityMark, IdentityVerification
 
 State = IdentityVerification.State
 
@@ -67,12 +67,12 @@ def replaced(now: datetime) -> list[Due]:
     """
     before = now - settings.IDENTITY_KEPT
     rows = IdentityVerification.objects.filter(state=State.EXPIRED, changed_at__lte=before)
-    shown = Exists(Evidence.objects.exclude(**DOCUMENT).filter(verification=OuterRef("pk")))
+    shown = Exists(IdentityEvidence.objects.exclude(**DOCUMENT).filter(verification=OuterRef("pk")))
     return [Due(rows, "changed_at", before, where=Q(shown))]
 
 
 def _erase_documents(verifications: Iterable[UUID]) -> int:
-    shown = Evidence.objects.exclude(**DOCUMENT)
+    shown = IdentityEvidence.objects.exclude(**DOCUMENT)
     return shown.filter(verification__in=list(verifications)).update(**DOCUMENT)
 
 

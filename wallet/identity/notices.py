@@ -15,9 +15,9 @@ from django.db import transaction
 from django.db.models import F, Q, QuerySet
 
 from wallet.credential import credentials
+from wallet.emails import holder_emails
+from wallet.emails.texts import NOTICES
 from wallet.identity.batches import each
-from wallet.letters import letters
-from wallet.letters.texts import NOTICES
 from wallet.models import Credential, IdentityVerification, Wallet
 
 State = IdentityVerification.State
@@ -42,11 +42,11 @@ def send_owed(verification: IdentityVerification) -> bool:
     """Send the e-mail about the outcome, unless another process does."""
     notice = verification.notice_due
     row = IdentityVerification.objects.filter(id=verification.id, notice_due=notice)
-    letter, facts = notice, {}
+    email, facts = notice, {}
     if verification.came_from and f"{notice}_for" in NOTICES:
         link = verification.begin_again and settings.BASE_URL + verification.begin_again
-        letter, facts = f"{notice}_for", {"requester": verification.came_from, "link": link}
-    return bool(notice) and _send_once(row, verification.wallet, letter, {"notice_due": ""}, facts)
+        email, facts = f"{notice}_for", {"requester": verification.came_from, "link": link}
+    return bool(notice) and _send_once(row, verification.wallet, email, {"notice_due": ""}, facts)
 
 
 def send_due(*, now: datetime, batch: int = 500) -> Counter[str]:
@@ -103,5 +103,5 @@ def _send_once(
     with transaction.atomic():
         if row.update(**done) != 1:
             return False
-        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
+        holder_emails.send_notice(wallet.email, notice, wallet=wallet, **facts)
     return True

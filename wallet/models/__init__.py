@@ -13,7 +13,7 @@ from wallet.models.holders import (
 )
 from wallet.models.identity import (
     Credential,
-    Evidence,
+    IdentityEvidence,
     IdentityMark,
     IdentityVerification,
     IdentityVerificationTransition,

@@ -146,7 +146,7 @@ class IdentityVerificationTransition(models.Model):
         return f"{self.from_state} → {self.to_state}"
 
 
-class Evidence(InternalRow):
+class IdentityEvidence(InternalRow):
     """How a verified identity was verified (`wallet.credential.evidence`): made with the approval, and kept
     with it.
     """
@@ -162,6 +162,9 @@ class Evidence(InternalRow):
     document_kind = models.CharField(_("document"), max_length=30, blank=True, editable=False)
     issuing_country = models.CharField(_("issuing country"), max_length=2, blank=True, editable=False)
     document_expires_on = models.DateField(_("document expires"), null=True, editable=False)
+
+    class Meta(InternalRow.Meta):
+        db_table = "wallet_evidence"
 
 
 class Credential(NumberedRow):

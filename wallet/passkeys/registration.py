@@ -19,7 +19,7 @@ from webauthn.helpers import (
 from webauthn.registration.verify_registration_response import VerifiedRegistration
 
 from infra import base64url
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import HolderSession, Passkey, Wallet
 from wallet.passkeys import assertion, options, reading
 from wallet.passkeys.assertion import Purpose
@@ -43,7 +43,7 @@ def add(posted: str, session: HolderSession, *, user_agent: str, now: datetime) 
     assertion.use_challenge(read.challenge, Purpose.ADD, bound_to=session.digest, now=now)
     passkey = _insert(read, verified_key(read), session, user_agent=user_agent, now=now)
     log.info("passkey_added", passkey=str(passkey.id), wallet=str(session.wallet_id))
-    letters.send_notice(passkey.wallet.email, "passkey_added", wallet=passkey.wallet, name=passkey.name)
+    holder_emails.send_notice(passkey.wallet.email, "passkey_added", wallet=passkey.wallet, name=passkey.name)
     return passkey
 
 
@@ -51,7 +51,9 @@ def remove(passkey: Passkey) -> None:
     """Remove it, and tell the holder by e-mail; does nothing if another request removed it."""
     if Passkey.objects.filter(id=passkey.id).delete()[0] == 1:
         log.info("passkey_removed", passkey=str(passkey.id), wallet=str(passkey.wallet_id))
-        letters.send_notice(passkey.wallet.email, "passkey_removed", wallet=passkey.wallet, name=passkey.name)
+        holder_emails.send_notice(
+            passkey.wallet.email, "passkey_removed", wallet=passkey.wallet, name=passkey.name
+        )
 
 
 def verified_key(read: PostedKey) -> VerifiedRegistration:

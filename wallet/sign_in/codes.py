@@ -23,7 +23,7 @@ from django.utils.translation import ngettext
 from infra.limits import take
 from infra.mail import outbox
 from infra.mail.outbox import SendingState
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import LoginCode, RedirectTask, Wallet
 from wallet.sign_in import known_browsers, links, reserved_addresses
 from wallet.sign_in.allowances import CODE_LIFETIME, TRIES, TRIES_PER_CLIENT, take_code
@@ -173,7 +173,7 @@ def _send_code(redirect_task: RedirectTask, *, own_allowance: bool, now: datetim
         ):  # its code stops working, so nobody needs that e-mail any more
             outbox.drop(_outgoing(redirect_task), now=now)
         code = f"{secrets.randbelow(1_000_000):06}"
-        outgoing = letters.send_code(redirect_task, code, lifetime=CODE_LIFETIME)
+        outgoing = holder_emails.send_code(redirect_task, code, lifetime=CODE_LIFETIME)
         _remember(redirect_task, code, own_allowance=own_allowance, outgoing=outgoing, now=now)
     taken.pop_all()
     if redirect_task.link_until is not None:

@@ -15,7 +15,7 @@ from django.utils.crypto import salted_hmac
 
 from infra import browser as browsers
 from infra.limits import LimitReachedError, RollingLimit
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import KnownBrowser, Wallet
 from wallet.sign_in import user_agents
 
@@ -85,4 +85,4 @@ def tell_of_new_browser(request: HttpRequest, wallet: Wallet, *, known: bool, no
         "when": now,
         "address": settings.BASE_URL + reverse("wallet_security"),
     }
-    letters.send_notice(wallet.email, "new_browser", wallet=wallet, **facts)
+    holder_emails.send_notice(wallet.email, "new_browser", wallet=wallet, **facts)

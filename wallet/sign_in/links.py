@@ -15,7 +15,7 @@ from django.urls import reverse
 
 from infra.limits import LimitReachedError
 from infra.sealing import sha256_hex
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import LoginLink, RedirectTask
 from wallet.sign_in.allowances import LINKS_PER_CLIENT, LINKS_PER_EMAIL
 
@@ -47,7 +47,7 @@ def send(email: str, *, client: str | None, now: datetime) -> datetime:
         LINKS_PER_CLIENT.take(client, now=now)
     secret, until = secrets.token_urlsafe(16), now + LIFETIME
     address = settings.BASE_URL + reverse("wallet_link", args=[secret])
-    outgoing = letters.send_link(email, address, lifetime=LIFETIME)
+    outgoing = holder_emails.send_link(email, address, lifetime=LIFETIME)
     LoginLink.objects.create(digest=sha256_hex(secret), email=email, expires_at=until, outgoing=outgoing)
     return until
 

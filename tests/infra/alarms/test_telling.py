@@ -11,7 +11,7 @@ from django.utils import timezone
 from infra.alarms import telling
 from infra.alarms.alarm import State
 from infra.mail.models import OutgoingEmail
-from infra.mail.queue import Letter, content
+from infra.mail.queue import EmailContent, content
 from infra.models import Diagnosis
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ def now() -> datetime:
     return timezone.now()
 
 
-def letters() -> Iterator[Letter]:
+def letters() -> Iterator[EmailContent]:
     """The oldest first."""
     yield from map(content, OutgoingEmail.objects.order_by("created_at", "id"))
 

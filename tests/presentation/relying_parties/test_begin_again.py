@@ -35,8 +35,8 @@ def decided(client: Client, party: RelyingParty, wallet: Wallet, state: str, now
     own = RedirectTask.objects.create(browser="b", email=wallet.email, created_at=now, expires_at=now)
     notices.owe(attempts.for_redirect_task(verification, own))
     assert notices.send_owed(verification)
-    [letter] = mail.outbox
-    return f"{letter.body}{letter.alternatives[0][0]}"
+    [message] = mail.outbox
+    return f"{message.body}{message.alternatives[0][0]}"
 
 
 @pytest.fixture

@@ -409,7 +409,7 @@ def test_another_code_goes_to_the_address_that_was_entered_not_to_the_holder_who
 
     client.post(page)  # “Send a new code”
 
-    assert [letter.to for letter in mail.outbox] == [[BOB], [BOB]]
+    assert [message.to for message in mail.outbox] == [[BOB], [BOB]]
 
 
 def test_after_a_code_lapsed_one_button_sends_the_next_to_the_same_address(

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata.grants import GRANTS
-from sandbox.models import SelfRegistration, Step
+from sandbox.models import LoggedStep, SelfRegistration
 from tests.people import register
 from tests.sandbox.test_self_service import DEVELOPER, HOME, signed_in
 
@@ -46,4 +46,4 @@ def request_log_of(party: RelyingParty) -> str:
 
 def steps(**by: Any) -> list[tuple[str, int | None]]:
     """Route and status of each step, in order."""
-    return list(Step.objects.filter(**by).order_by("id").values_list("route", "status"))
+    return list(LoggedStep.objects.filter(**by).order_by("id").values_list("route", "status"))

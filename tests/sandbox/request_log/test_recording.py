@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
-from sandbox.models import Step
+from sandbox.models import LoggedStep
 from sandbox.request_log import recording
 from tests.forgery import new_key, public_jwk
 from tests.people import ALICE, NORA
@@ -54,7 +54,7 @@ def test_a_flow_of_pages_is_stored_step_by_step_under_its_interaction(
         ("consent_review", 200),
         ("resume", 303),
     ]
-    last = Step.objects.latest("id")
+    last = LoggedStep.objects.latest("id")
     token = len(fragment(answer.headers["Location"])["vp_token"])
     assert (last.method, last.answer) == ("POST", f"vp_token ({token}), state (11)")
     assert last.reference == answer.headers["X-Request-ID"][:8].upper()
@@ -84,7 +84,7 @@ def test_a_refusal_on_a_page_is_stored_for_the_party_that_the_request_names(
 ) -> None:
     client.get(PATH, asked(own, **changes))
 
-    step = Step.objects.get()
+    step = LoggedStep.objects.get()
     assert (step.relying_party, step.status, step.error, step.answer) == (own, 400, "", "")
     assert step.sentence.startswith(sentence)
 
@@ -94,7 +94,7 @@ def test_a_refusal_that_is_posted_is_stored(client: Client, own: RelyingParty) -
     posted = {"response_mode": "direct_post", "response_uri": "https://bank.example/nobody-listens"}
     client.get(PATH, asked(own, redirect_uri=None, nonce="short", **posted))
 
-    step = Step.objects.get()
+    step = LoggedStep.objects.get()
     assert (step.status, step.error) == (400, "invalid_request")
     assert step.sentence == "nonce must have at least 16 characters"
 
@@ -125,7 +125,7 @@ def test_the_holder_for_tests_leaves_every_step_under_the_reference_of_the_call(
     called = Client().post("/sandbox/holder", {"authorize_url": url}, content_type="application/json")
 
     assert "vp_token" in called.json()["redirect_to"]
-    found = Step.objects.all()
+    found = LoggedStep.objects.all()
     assert {step.reference for step in found} == {called.headers["X-Request-ID"][:8].upper()}
     assert {step.interaction for step in found} == {Interaction.objects.get().id}
     assert found.latest("id").answer.startswith("vp_token (")
@@ -134,8 +134,8 @@ def test_the_holder_for_tests_leaves_every_step_under_the_reference_of_the_call(
 # --- Endpoints for machines ---------------------------------------------------------------------------------
 
 
-def last() -> Step:
-    return Step.objects.latest("id")
+def last() -> LoggedStep:
+    return LoggedStep.objects.latest("id")
 
 
 def test_a_token_request_is_stored_with_the_names_of_the_answer(client: Client, own: RelyingParty) -> None:
@@ -198,7 +198,12 @@ def test_the_outcome_and_verifications_are_stored(client: Client, own: RelyingPa
         ("outcome", 200),
         ("verify", 400),
     ]
-    assert [step.interaction is None for step in Step.objects.order_by("id")] == [True, False, False, True]
+    assert [step.interaction is None for step in LoggedStep.objects.order_by("id")] == [
+        True,
+        False,
+        False,
+        True,
+    ]
     assert last().error == "invalid_request"
 
 
@@ -224,7 +229,7 @@ def test_the_exchange_of_a_code_and_user_info_belong_to_the_interaction(holder: 
         ("token", 200),
         ("userinfo", 200),
     ]
-    assert Step.objects.get(answer__startswith="code (").route == "resume"
+    assert LoggedStep.objects.get(answer__startswith="code (").route == "resume"
     assert "given_name (5)" in last().answer
 
 
@@ -271,11 +276,11 @@ def test_no_value_of_request_person_or_answer_is_stored(
 def test_a_step_is_deleted_after_a_day(client: Client, own: RelyingParty) -> None:
     for ago in (timedelta(hours=23), timedelta(hours=25)):
         client.get(PATH, asked(own, nonce="short"))
-        Step.objects.filter(id=Step.objects.latest("id").id).update(at=timezone.now() - ago)
+        LoggedStep.objects.filter(id=LoggedStep.objects.latest("id").id).update(at=timezone.now() - ago)
 
     call_command("clear_expired")
 
-    assert Step.objects.get().at > timezone.now() - recording.KEPT
+    assert LoggedStep.objects.get().at > timezone.now() - recording.KEPT
 
 
 def test_only_the_newest_steps_of_a_party_are_kept(
@@ -287,7 +292,7 @@ def test_only_the_newest_steps_of_a_party_are_kept(
     for _ in range(5):
         client.get(PATH, asked(own, nonce="short"))
 
-    assert (Step.objects.filter(relying_party=own).count(), Step.objects.count()) == (3, 4)
+    assert (LoggedStep.objects.filter(relying_party=own).count(), LoggedStep.objects.count()) == (3, 4)
     assert recording.MOST * 5 < 10_000
 
 
@@ -300,7 +305,7 @@ def test_the_steps_go_with_the_registration(client: Client, own: RelyingParty) -
 def test_an_error_in_recording_is_logged_and_the_answer_stays(
     client: Client, own: RelyingParty, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fail(step: Step) -> None:
+    def fail(step: LoggedStep) -> None:
         raise DatabaseError(step.sentence)
 
     monkeypatch.setattr(recording, "keep", fail)

@@ -16,7 +16,7 @@ from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from presentation.requests.delivery import posting
 from presentation.webhooks.models import WebhookEvent
-from sandbox.models import Step
+from sandbox.models import LoggedStep
 from sandbox.self_service import self_registrations
 from tests.people import ALICE
 from tests.presentation.clients import ask, basic
@@ -234,10 +234,10 @@ def test_what_openid_connect_leaves_out_without_an_error_is_named(
 
 def test_many_requests_have_several_pages(developer: Client, own: RelyingParty) -> None:
     rows = [
-        Step(relying_party=own, at=timezone.now(), route="push", method="POST", sentence=f"Number {n}.")
+        LoggedStep(relying_party=own, at=timezone.now(), route="push", method="POST", sentence=f"Number {n}.")
         for n in range(15)
     ]
-    Step.objects.bulk_create(rows)
+    LoggedStep.objects.bulk_create(rows)
 
     first, second = (text(developer.get(f"{request_log_of(own)}?page={number}")) for number in (1, 2))
 
@@ -247,7 +247,7 @@ def test_many_requests_have_several_pages(developer: Client, own: RelyingParty) 
 
 def test_what_is_older_than_a_day_is_not_shown(client: Client, developer: Client, own: RelyingParty) -> None:
     reference = reference_of(client.get(PATH, asked(own, nonce="short")))
-    Step.objects.update(at=timezone.now() - timedelta(days=1, minutes=1))
+    LoggedStep.objects.update(at=timezone.now() - timedelta(days=1, minutes=1))
 
     assert "There was none." in text(developer.get(request_log_of(own)))
     assert developer.get(ALL_REQUESTS, {"reference": reference}).status_code == 404

@@ -25,7 +25,7 @@ from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
 from wallet.identity import attempts, found, progress, sweeping
 from wallet.identity.state_machine import ForbiddenMoveError
-from wallet.models import Credential, Evidence, IdentityVerification, RedirectTask, Wallet
+from wallet.models import Credential, IdentityEvidence, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import Message, MessageRefusedError, ProviderError
 from wallet.providers.openid_connect import discovery
@@ -94,7 +94,7 @@ def test_a_verified_person_gets_a_credential_with_evidence(go: Any) -> None:
     assert now_in(attempt) == ("approved", "")
     credential = Credential.objects.get()
     assert credential.verification == attempt
-    evidence = Evidence.objects.get(verification=attempt)
+    evidence = IdentityEvidence.objects.get(verification=attempt)
     assert (evidence.method, evidence.trust_framework, evidence.assurance_level) == (
         "electronic",
         "eidas",
@@ -195,7 +195,7 @@ def test_a_provider_without_identity_assurance_is_believed_where_the_operator_sa
     attempt = go("plain")
     assert now_in(attempt) == ("approved", "")
     assert identity_of(nora) == ("Ärla", "O’Neill", date(1990, 2, 1), ("SE", "IE"))
-    evidence = Evidence.objects.get(verification=attempt)
+    evidence = IdentityEvidence.objects.get(verification=attempt)
     assert (evidence.trust_framework, evidence.assurance_level) == ("eidas", "substantial")
     assert (evidence.document_kind, evidence.document_expires_on) == ("", None)
 

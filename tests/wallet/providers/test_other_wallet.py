@@ -41,7 +41,7 @@ from wallet.credential import credentials
 from wallet.credential.details import MEMBERS
 from wallet.identity import found, progress
 from wallet.identity.sweeping import sweep
-from wallet.models import Credential, Evidence, IdentityVerification, RedirectTask, Wallet
+from wallet.models import Credential, IdentityEvidence, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.options import OptionError
 from wallet.providers.other_wallet.request_objects import query as our_query
@@ -116,7 +116,7 @@ def test_the_evidence_says_what_a_pid_is_and_ends_with_the_pid_and_not_with_the_
 ) -> None:
     request = scanned(client, nora_begins)
     assert send(OtherPersonsWallet().answer(request)).json() == {}
-    evidence = Evidence.objects.get()
+    evidence = IdentityEvidence.objects.get()
     assert (evidence.method, evidence.trust_framework, evidence.assurance_level) == (
         "wallet",
         "eidas",
@@ -551,7 +551,7 @@ def test_a_pid_that_does_not_say_when_it_ends_is_good(client: Client, nora_begin
     request = scanned(client, nora_begins)
     send(OtherPersonsWallet().answer(request, without=("date_of_expiry",)))
     assert attempt().state == State.APPROVED
-    assert Evidence.objects.get().document_expires_on is None
+    assert IdentityEvidence.objects.get().document_expires_on is None
 
 
 STRANGERS: dict[str, Any] = {

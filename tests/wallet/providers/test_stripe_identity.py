@@ -23,7 +23,7 @@ from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
 from wallet.identity import attempts, progress, review, state_machine
 from wallet.identity.state_machine import State
-from wallet.models import Credential, Evidence, IdentityVerification
+from wallet.models import Credential, IdentityEvidence, IdentityVerification
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError
 from wallet.providers.findings import REASONS
@@ -166,7 +166,7 @@ def test_only_an_address_is_followed(verification, play, now, url):
 def test_a_verified_person_gets_a_credential_and_evidence(verification, address, play, nora, now):
     play.person_ends(verification, address, "verified", outputs={"first_name": "  Jenny  Ann "})
     assert refreshed(verification, now).state == State.APPROVED
-    evidence = Evidence.objects.get()
+    evidence = IdentityEvidence.objects.get()
     report = play.server.results[verification.provider_reference]["report"]
     assert (evidence.method, evidence.verified_by) == ("remote_automatic", "Stripe")
     assert evidence.trust_framework.endswith("/assurance")
@@ -267,7 +267,7 @@ def test_an_operator_who_approves_what_stripe_could_not_decide_is_the_verifier(
     evidence = review.claims(verification)[1]
     claimed(verification)
     review.approve(verification, nora_new, evidence, operator=reviewer(), reason="Seen.", now=now)
-    stored = Evidence.objects.get()
+    stored = IdentityEvidence.objects.get()
     assert stored.method == "remote_pictures"
     assert stored.verified_by == urlsplit(settings.BASE_URL).netloc
 

@@ -17,7 +17,7 @@ from django.utils.crypto import constant_time_compare, salted_hmac
 
 from infra.limits import Limit, LimitReachedError, RollingLimit, take
 from infra.sealing import sha256_hex
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import EmailChange, FormerAddress, HolderSession, LoginCode, LoginLink, Recovery, Wallet
 from wallet.sign_in import known_browsers, reserved_addresses
 from wallet.sign_in.allowances import CODE_LIFETIME, CODES_PER_CLIENT, TRIES, take_code
@@ -51,9 +51,9 @@ def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime)
         with transaction.atomic():
             code = f"{secrets.randbelow(1_000_000):06}"
             if _is_free(email, wallet, now=now):
-                outgoing = letters.send_address_code(email, code, lifetime=CODE_LIFETIME)
+                outgoing = holder_emails.send_address_code(email, code, lifetime=CODE_LIFETIME)
             else:
-                outgoing = letters.send_notice(email, "address_taken", waited_for=CODE_LIFETIME)
+                outgoing = holder_emails.send_notice(email, "address_taken", waited_for=CODE_LIFETIME)
             facts = {
                 "browser": browser,
                 "email": email,
@@ -126,7 +126,7 @@ def _change(wallet: Wallet, email: str, *, now: datetime) -> None:
     old, until, secret = wallet.email, now + UNDO_FOR, secrets.token_urlsafe(16)
     link = settings.BASE_URL + reverse("wallet_email_change_undo", args=[secret])
     # Before the sessions end, of which one says the time zone.
-    letters.send_notice(old, "address_changed", wallet=wallet, link=link, until=until)
+    holder_emails.send_notice(old, "address_changed", wallet=wallet, link=link, until=until)
     set_address(wallet, email, now=now)
     FormerAddress.objects.create(
         wallet=wallet, email=old, left_at=now, expires_at=until, told_at=now, undo_digest=sha256_hex(secret)

@@ -10,7 +10,7 @@ from infra.sealing import sha256_hex
 from wallet.account import ways_in
 from wallet.account.address.changes import set_address
 from wallet.account.closing import closures
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import EmailChange, FormerAddress, Wallet, WalletClosure
 from wallet.sign_in import sessions
 from wallet.sign_in.reserved_addresses import undoable
@@ -56,7 +56,7 @@ def undo(secret: str, *, now: datetime) -> None:
         if asked_since.filter(asked_at__gte=former.left_at).exists():
             closures.undo(wallet, now=now)
     log.info("address_change_undone", wallet=str(wallet.id))
-    letters.send_notice(left, "address_put_back", wallet=wallet)
+    holder_emails.send_notice(left, "address_put_back", wallet=wallet)
 
 
 def _of(secret: str) -> QuerySet[FormerAddress]:

@@ -22,8 +22,8 @@ from infra.operations import WrongStateError
 from infra.sealing import seal_column, unseal_column
 from wallet.account import ways_in
 from wallet.credential import revocation
+from wallet.emails import holder_emails
 from wallet.identity import recoveries
-from wallet.letters import letters
 from wallet.models import (
     Credential,
     EmailChange,
@@ -128,7 +128,7 @@ def close(closure: WalletClosure, *, now: datetime) -> bool:
 def _tell(wallet: Wallet, notice: str, **facts: Any) -> None:
     """Put an e-mail to the holder into the outbox; a wallet closes even if its address takes none."""
     with suppress(EmailAddressError):
-        letters.send_notice(wallet.email, notice, wallet=wallet, **facts)
+        holder_emails.send_notice(wallet.email, notice, wallet=wallet, **facts)
 
 
 def _end_ways_in(wallet: Wallet, *, now: datetime) -> None:

@@ -6,8 +6,8 @@ from django.contrib.auth.models import AbstractUser
 from django.db.models import QuerySet
 
 from infra.sealing import sha256_hex
+from wallet.emails import holder_emails
 from wallet.identity.recoveries import RecoveryOverError, State, latest, stop, waiting_for
-from wallet.letters import letters
 from wallet.models import Recovery, StopLink, Wallet
 
 
@@ -55,4 +55,4 @@ def _links(secret: str, state: State, *, now: datetime) -> QuerySet[StopLink]:
 
 def _tell(recovery: Recovery) -> None:
     if recovery.new is not None:
-        letters.send_notice(recovery.new.email, "move_stopped", wallet=recovery.new)
+        holder_emails.send_notice(recovery.new.email, "move_stopped", wallet=recovery.new)

@@ -21,10 +21,10 @@ from infra.retention import Due, delete
 from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
 from wallet.account.recovery.moving import NotNowError
+from wallet.emails import holder_emails
 from wallet.identity.batches import each
 from wallet.identity.erasure import ATTEMPTS_KEPT
 from wallet.identity.recoveries import ASKED_FOR, WAITING_TIME
-from wallet.letters import letters
 from wallet.models import Recovery, StopLink
 
 State = Recovery.State
@@ -105,7 +105,7 @@ def _send(recovery: Recovery, email: str, notice: str, *, now: datetime) -> uuid
     StopLink.objects.create(digest=sha256_hex(secret), recovery=recovery, expires_at=now + LINKS_KEPT)
     link = settings.BASE_URL + reverse("wallet_recovery_stop", args=[secret])
     day = localtime(max(recovery.due_at or now, now + LAST_NOTICE)).date()
-    return letters.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
+    return holder_emails.send_notice(email, notice, wallet=recovery.old, link=link, day=day)
 
 
 def _move(recovery: Recovery, *, now: datetime) -> bool:
@@ -117,5 +117,5 @@ def _move(recovery: Recovery, *, now: datetime) -> bool:
     if addresses is None:
         return False
     for email, notice in zip(addresses, ("moved_away", "moved_here"), strict=True):
-        letters.send_notice(email, notice, wallet=recovery.old)
+        holder_emails.send_notice(email, notice, wallet=recovery.old)
     return True

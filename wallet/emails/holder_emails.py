@@ -21,8 +21,8 @@ from django.utils.translation import gettext as _t
 
 from infra import localised, zones
 from infra.mail import outbox
-from infra.mail.queue import Letter
-from wallet.letters.texts import LINKS, NOTICES
+from infra.mail.queue import EmailContent
+from wallet.emails.texts import LINKS, NOTICES
 from wallet.models import RedirectTask, Wallet
 
 
@@ -121,7 +121,7 @@ def _send(
         "base_url": settings.BASE_URL,
         "minutes": int(good_for.total_seconds() // 60) if good_for else None,
     }
-    text, html = (render_to_string(f"wallet/letters/{name}.{form}", facts) for form in ("txt", "html"))
+    text, html = (render_to_string(f"wallet/emails/{name}.{form}", facts) for form in ("txt", "html"))
     until = timezone.now() + good_for if good_for else None
-    letter = Letter(to=recipient, subject=subject, text=text, html=html)
-    return outbox.put(letter, purpose=purpose or name, urgent=good_for is not None, expires_at=until)
+    email = EmailContent(to=recipient, subject=subject, text=text, html=html)
+    return outbox.put(email, purpose=purpose or name, urgent=good_for is not None, expires_at=until)

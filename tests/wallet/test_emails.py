@@ -13,14 +13,14 @@ from django.urls import reverse
 from django.utils import timezone, translation
 
 from sandbox.mailbox import KEPT, EmailBackend
-from sandbox.models import Letter
+from sandbox.models import MailboxEmail
 from tests.people import BOB, NORA
 from tests.presentation.relying_parties.png_files import PNG
 from tests.wallet import mail_server
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import code_in
 from tests.wallet.requesting_codes import strangers_use_up
-from wallet.letters import letters
+from wallet.emails import holder_emails
 from wallet.models import HolderSession
 from wallet.sign_in import codes as signing_in
 
@@ -62,7 +62,7 @@ def words_of(page: str) -> str:
 
 def test_the_code_is_in_the_first_line_and_not_in_the_subject(client, redirect_task, nora, now):
     signing_in.send_code(redirect_task, client="192.0.2.1", now=now)
-    letters.send_address_code(NORA, "123456", lifetime=timedelta(minutes=10))
+    holder_emails.send_address_code(NORA, "123456", lifetime=timedelta(minutes=10))
     for letter in mail.outbox:
         code = code_in(letter.body)
         assert letter.body.startswith(f"{code} is ")
@@ -126,7 +126,7 @@ def mailbox(settings):
 
 def test_the_code_page_shows_the_code_in_the_sandbox(client, redirect_task, mailbox):
     response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
-    code = code_in(Letter.objects.get().text)
+    code = code_in(MailboxEmail.objects.get().text)
     text = client.get(response.url).content.decode()
     assert f'<strong class="banner-code">{code}</strong>' in text
     response = client.post(response.url, {"code": code})
@@ -143,7 +143,7 @@ def test_the_page_that_waits_for_a_link_shows_it_in_the_sandbox(client, redirect
 
 def test_no_other_page_shows_it_or_asks_for_it(client, redirect_task, mailbox, statements):
     client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
-    code = code_in(Letter.objects.get().text)
+    code = code_in(MailboxEmail.objects.get().text)
     with statements() as seen:
         text = client.get(reverse("wallet_sign_in", args=[redirect_task.id])).content.decode()
     assert code not in text
@@ -152,7 +152,7 @@ def test_no_other_page_shows_it_or_asks_for_it(client, redirect_task, mailbox, s
 
 def test_another_browser_does_not_see_the_code(client, redirect_task, mailbox):
     client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
-    code = code_in(Letter.objects.get().text)
+    code = code_in(MailboxEmail.objects.get().text)
     stranger = Client()
     stranger.cookies[project_settings.BROWSER_COOKIE_NAME] = "z" * 43
     for address in (reverse("wallet_code", args=[redirect_task.id]), reverse("sandbox_mailbox")):
@@ -166,7 +166,7 @@ def test_the_mailbox_shows_the_emails_to_addresses_of_this_browser(
     EmailBackend().send_messages([mail.EmailMessage("For Bob", "Nothing for Nora.", to=[BOB])])
     response = client.get(reverse("sandbox_mailbox"))
     text = response.content.decode()
-    assert code_in(Letter.objects.get(recipient=NORA).text) in text
+    assert code_in(MailboxEmail.objects.get(recipient=NORA).text) in text
     assert "For Bob" not in text
     assert "no-store" in response.headers["Cache-Control"]
     redirect_task.delete()
@@ -184,12 +184,12 @@ def test_emails_are_shown_as_text(client, redirect_task, mailbox):
 
 def test_the_mailbox_deletes_the_oldest_emails(db, mailbox):
     now = timezone.now()
-    Letter.objects.bulk_create(
-        Letter(recipient=NORA, subject=str(n), text="", sent_at=now) for n in range(KEPT + 20)
+    MailboxEmail.objects.bulk_create(
+        MailboxEmail(recipient=NORA, subject=str(n), text="", sent_at=now) for n in range(KEPT + 20)
     )
     EmailBackend().send_messages([mail.EmailMessage("newest", "text", to=[NORA, BOB])])
-    assert Letter.objects.count() == KEPT
-    assert Letter.objects.filter(subject="newest").count() == 2
+    assert MailboxEmail.objects.count() == KEPT
+    assert MailboxEmail.objects.filter(subject="newest").count() == 2
 
 
 def test_the_backend_counts_as_djangos_do(db):
@@ -214,7 +214,7 @@ def test_a_code_is_in_the_language_of_the_page(client, redirect_task):
 def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
     nora.language = "es"
     with translation.override("en-gb"):  # of an operator, or of a sweep
-        letters.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
+        holder_emails.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
     [letter] = mail.outbox
     assert letter.subject == "Su identidad verificada caduca el 1 de febrero de 2027"
     assert "hasta el final del 1 de febrero de 2027." in letter.body
@@ -223,7 +223,7 @@ def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
 
 
 def test_a_notice_to_a_wallet_without_a_language_is_in_english(nora):
-    letters.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
+    holder_emails.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
     assert mail.outbox[0].subject == "Your verified identity ends on 1 February 2027"
 
 
@@ -244,10 +244,10 @@ def test_times_are_those_of_the_browser_in_which_the_holder_was_last_signed_in(
     response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     typed = {"code": code_in(mail.outbox[0].body), "zone": "America/New_York"}
     client.post(response.url, typed, headers={"user-agent": "Firefox"})
-    letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
+    holder_emails.send_notice(nora.email, "closing", wallet=nora, when=AT)
     assert "closes on 1 February 2027, 04:30 UTC-05:00." in mail.outbox[-1].body
     HolderSession.objects.update(time_zone="Asia/Kolkata")
-    letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
+    holder_emails.send_notice(nora.email, "closing", wallet=nora, when=AT)
     assert "closes on 1 February 2027, 15:00 UTC+05:30." in mail.outbox[-1].body
 
 
@@ -255,17 +255,17 @@ def test_times_are_those_of_the_browser_in_which_the_holder_was_last_signed_in(
 def test_times_are_in_utc_where_the_browser_names_no_zone(client, redirect_task, nora, zone):
     response = client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
     client.post(response.url, {"code": code_in(mail.outbox[0].body), "zone": zone})
-    letters.send_notice(nora.email, "closing", wallet=nora, when=AT)
+    holder_emails.send_notice(nora.email, "closing", wallet=nora, when=AT)
     assert "closes on 1 February 2027, 09:30 UTC." in mail.outbox[-1].body
 
 
 @pytest.mark.parametrize("language", ["en-gb", "es"])
-@pytest.mark.parametrize("notice", letters.NOTICES)
+@pytest.mark.parametrize("notice", holder_emails.NOTICES)
 def test_every_notice_can_be_written_in_every_language(language, notice, nora):
     nora.language = language
     facts = dict.fromkeys(("browser", "when", "address", "name", "requester"), "x") | {
         "day": date(2027, 2, 1)
     }
     facts |= {"until": datetime(2027, 2, 1, 9, 30, tzinfo=UTC)}
-    letters.send_notice(nora.email, notice, wallet=nora, **facts)
+    holder_emails.send_notice(nora.email, notice, wallet=nora, **facts)
     assert "%(" not in mail.outbox[0].subject + mail.outbox[0].body

@@ -17,11 +17,11 @@ WCAG = EVERY_RULE | {"runOnly": ["wcag2a", "wcag2aa", "wcag21aa", "wcag22aa"]}
 
 @pytest.mark.parametrize("language", ["en-gb", "es"])
 def test_every_email_can_be_read_on_a_phone_by_everybody(page: Any, language: str) -> None:
-    letters = written(language, PNG)
-    assert len({letter.subject for letter in letters}) > 20
+    messages = written(language, PNG)
+    assert len({message.subject for message in messages}) > 20
 
-    for letter in letters:
-        page.set_content(letter.html)
+    for message in messages:
+        page.set_content(message.html)
         assert_no_sideways_scroll(page)
         for scheme in ("light", "dark"):
             page.emulate_media(color_scheme=scheme)

@@ -1,4 +1,4 @@
-"""The subjects and texts of the notices that `letters` sends to holders. Pure."""
+"""The subjects and texts of the notices that `holder_emails` sends to holders. Pure."""
 
 from django.utils.translation import gettext_lazy as _
 
