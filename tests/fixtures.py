@@ -120,7 +120,8 @@ OF_THE_MODULE = re.compile(r"^pytestmark = (?:\[[^\]]*\]|.*)", re.MULTILINE)
 # `make test` also runs on SQLite the modules with one of these in their text or name: SQL of their own,
 # questions for the kind of database, and complete requests.
 CAN_DIFFER = re.compile(
-    r"cursor\(|\.vendor|\.prepared|\.migrations|(limits|allocation|issuer_key|database_takes|flow)\.py$"
+    r"cursor\(|tamper\(|tests\.personal_data|\.vendor|\.prepared|\.migrations"
+    r"|(limits|allocation|issuer_key|database_takes|flow)\.py$"
 )
 
 

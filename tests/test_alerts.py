@@ -1,20 +1,17 @@
 """The alert rules of deploy/prometheus: promtool accepts them, and they name metrics that exist."""
 
-import json
 import re
 import subprocess
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from django.core.management import CommandError, call_command
 from django.test import Client
 from django.utils import timezone
-from prometheus_client.parser import text_string_to_metric_families
 
 from config import health
 from config.metrics import REGISTRY
@@ -25,16 +22,12 @@ from infra.models import Diagnosis
 from keys import issuer_key
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import client_secrets
-from tests.infra.audit.test_commands import tamper
-from tests.own_databases import ROOT
+from tests.alert_rules import FOLDER, RULES, fires
+from tests.infra.audit.days_on_record import tamper
 from tests.programs import promtool
 from tests.wallet.attempts import attempt_in
 from wallet.models import Recovery, Wallet
 
-FOLDER = ROOT / "deploy" / "prometheus"
-RULES = [
-    rule for group in yaml.safe_load((FOLDER / "rules.yml").read_text())["groups"] for rule in group["rules"]
-]
 TOKEN = "a-token-of-at-least-thirty-two-characters"
 OF_OTHERS = {"up", "node_filesystem_avail_bytes", "node_filesystem_size_bytes"}
 _NAME = re.compile(r"\b[a-z][a-z_]+\b(?=[{\[)]| ==| >| <)")
@@ -51,36 +44,6 @@ def scraped(client: Client) -> str:
     answer = client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert answer.status_code == 200
     return answer.content.decode()
-
-
-def fires(alert: str, before: str, after: str, folder: Path) -> bool:
-    """Whether the alert fires in the hour after scrapes went from `before` to `after`, on a working day."""
-    (rule,) = [rule for rule in RULES if rule["alert"] == alert]
-    earlier = dict(_series(before, rule))
-    values = {name: f"{earlier.get(name, '_')}x540 {value}x60" for name, value in _series(after, rule)}
-    firing = f'group(max_over_time(ALERTS{{alertname="{alert}", alertstate="firing"}}[1h]))'
-    test = {
-        "interval": "1m",
-        "input_series": [{"series": name, "values": steps} for name, steps in values.items()],
-        "promql_expr_test": [
-            {"expr": firing, "eval_time": "10h", "exp_samples": [{"labels": "{}", "value": 1}]}
-        ],
-    }
-    (folder / "rule.yml").write_text(yaml.safe_dump({"groups": [{"name": "one", "rules": [rule]}]}))
-    file = folder / "fault_test.yml"
-    file.write_text(yaml.safe_dump({"rule_files": ["rule.yml"], "tests": [test]}))
-    run = subprocess.run([str(promtool()), "test", "rules", file], capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0 or "got: nil" in run.stderr, run.stdout + run.stderr
-    return run.returncode == 0
-
-
-def _series(text: str, rule: dict[str, Any]) -> Iterator[tuple[str, float]]:
-    """The series that the rule names, and their values."""
-    for family in text_string_to_metric_families(text):
-        for sample in [sample for sample in family.samples if sample.name in rule["expr"]]:
-            labels = {**sample.labels, "instance": "a", "job": "presentation"}
-            written = ", ".join(f"{name}={json.dumps(value)}" for name, value in labels.items())
-            yield f"{sample.name}{{{written}}}", sample.value
 
 
 @pytest.mark.promtool

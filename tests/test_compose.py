@@ -11,9 +11,9 @@ import pytest
 from tests.deployment_check import production_environment
 from tests.docker import docker, run
 from tests.documented import authority, commands_of
+from tests.nginx_in_front import HOST, Visitor
 from tests.ports import free_port
 from tests.project_copy import ROOT, copy_project
-from tests.test_nginx import HOST, Visitor
 
 pytestmark = [pytest.mark.docker, pytest.mark.slow, pytest.mark.timeout(1200)]
 OPERATE = (ROOT / "docs" / "operate.md").read_text()

@@ -27,7 +27,7 @@ from presentation.dcql import parsing as dcql
 from presentation.dcql.evaluation import Offer, has_alternatives, select
 from presentation.relying_parties.metadata import logos
 from presentation.requests.parameters import LIMITS
-from tests.test_structure import ROOT, modules
+from tests.source_modules import ROOT, modules
 from tests.wallet import sd_jwts
 from tests.wallet.providers.pids import Authority, encrypted, world
 from tests.wallet.providers.wallet_responses import REQUEST, read

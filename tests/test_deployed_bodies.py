@@ -20,10 +20,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra import browser
+from tests.nginx_in_front import HOST, ID, SHIPPED, Server, Visitor, proxy, running
 from tests.ports import free_port
 from tests.project_copy import ROOT
-from tests.test_nginx import HOST, ID, SHIPPED, Server, Visitor, proxy, running
-from tests.test_setup import Setup, setup  # noqa: F401 (a fixture)
+from tests.setup_program import Setup
 from wallet.identity.upload import MOST
 
 UPLOAD = f"/wallet/errands/{ID}/identity/upload/"
@@ -105,7 +105,7 @@ def of_kubernetes(folder: Path, run_setup: Setup) -> tuple[str, str]:
 def test_the_place_for_bodies_has_room_for_all_that_clients_may_have_on_their_way(
     deployment: Callable[[Path, Setup], tuple[str, str]],
     tmp_path: Path,
-    setup: Setup,  # noqa: F811
+    setup: Setup,
 ) -> None:
     text, size = deployment(tmp_path, setup)
 

@@ -39,7 +39,7 @@ from presentation.jobs import DUE, JOBS
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
-from tests.infra.audit.test_commands import tamper
+from tests.infra.audit.days_on_record import tamper
 from tests.ports import free_port
 from tests.presentation.far_ends import answers, far_end
 from tests.wallet import mail_server

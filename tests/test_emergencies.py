@@ -20,7 +20,7 @@ from keys.endpoints import key_set
 from keys.models import SigningKey
 from keys.statements import StatementError
 from presentation import diagnosis
-from tests.keys.test_rotation import chain_for
+from tests.keys.chains import chain_for
 from tests.own_databases import ROOT
 
 PAGE = (ROOT / "docs" / "emergencies.md").read_text()

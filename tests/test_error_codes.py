@@ -10,7 +10,8 @@ from django.test import Client
 
 from presentation.errors import AuthorizationError
 from presentation.machine_errors import MachineError
-from tests.test_structure import modules
+from tests.raised_errors import raised_without_a_class
+from tests.source_modules import modules
 
 pytestmark = pytest.mark.slow
 
@@ -46,23 +47,6 @@ def answers_of_endpoints() -> set[tuple[int, str]]:
         for status in re.findall(r"\b\d{3}\b", cell)
         for code in re.findall(r"`(\w+_\w+)`", cell)
     }
-
-
-def raised_without_a_class() -> set[tuple[int, str]]:
-    """The status and code of every error for machines that is made with either of them.
-
-    `pushing` passes on the codes of the authorization endpoint.
-    """
-    found = set()
-    for path in (path for _, path in modules() if path.name != "pushing.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
-            name = ast.unparse(node.func) if isinstance(node, ast.Call) else ""
-            if name != "MachineError":
-                continue
-            assert isinstance(node, ast.Call)
-            facts = {each.arg: ast.literal_eval(each.value) for each in node.keywords}
-            found.add((facts.get("status", 400), facts.get("error", "invalid_request")))
-    return found
 
 
 def codes_in_the_code() -> set[str]:

@@ -20,12 +20,12 @@ import yaml
 from presentation.jobs import JOBS
 from tests.build_context import is_copied
 from tests.environment_files import as_kubernetes_reads
+from tests.nginx_in_front import HOST, Exchange, Server, Visitor, running
 from tests.own_databases import own_database
 from tests.ports import free_port
 from tests.programs import kubectl
 from tests.project_copy import ROOT
-from tests.test_nginx import HOST, Exchange, Server, Visitor, running
-from tests.test_setup import Setup, setup  # noqa: F401 (a fixture)
+from tests.setup_program import Setup
 from tools.version import current
 
 pytestmark = pytest.mark.kubectl
@@ -209,7 +209,7 @@ def test_as_many_pods_as_the_database_has_connections(built: list[Manifest]) -> 
 
 
 @pytest.fixture
-def made(setup: Setup, tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:  # noqa: F811
+def made(setup: Setup, tmp_path: Path) -> tuple[dict[str, str], dict[str, str]]:
     """The files of the Secret and the variables of the ConfigMap that deploy/setup makes."""
     done = setup("kubernetes", METRICS_TOKEN="metrics" * 6)
     assert done.returncode == 0, done.stderr

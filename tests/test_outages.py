@@ -18,9 +18,9 @@ from urllib.parse import urlencode
 import psycopg
 import pytest
 
-from tests.config.test_pages import ADDRESSES
+from tests.alert_rules import fires
+from tests.config.site_addresses import ADDRESSES
 from tests.pgcluster import Cluster, binaries
-from tests.test_alerts import fires
 from tests.warm_start import WarmSite
 from tools.benchmarks.browsers import HOST, ORIGIN, Browser
 from tools.benchmarks.flows import AUTHORIZE, SCOPE

@@ -2,7 +2,6 @@
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -23,14 +22,7 @@ from tests.relying_party import (
     verify_key_binding,
     verify_signature,
 )
-
-VECTORS = json.loads((Path(__file__).parent / "vectors" / "rfc9901_sdjwt_vectors.json").read_text())
-ISSUER_JWK = {
-    "kty": "EC",
-    "crv": "P-256",
-    "x": "b28d4MwZMjw8-00CG4xfnn9SLMVMM19SlqZpVb_uNtQ",
-    "y": "Xv5zWwuoaTgdS6hV43yI6gBwTnjukmFQQnJ_kCxzqk8",
-}
+from tests.sd_jwt_vectors import ISSUER_JWK, VECTORS
 
 
 def published(documents: dict[str, Any]) -> Callable[[str], bytes]:

@@ -3,7 +3,6 @@
 from collections import Counter
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import Any
 
 import pytest
 from django.apps import apps
@@ -16,8 +15,9 @@ from infra import retention
 from infra.models import Allowance
 from presentation.models import RelyingParty
 from tests.failing_rows import refusing
+from tests.personal_data import TRANSACTION_DATA
 from tests.presentation.requests.deciding import SignIn, ask, decide
-from tests.test_personal_data_at_rest import TRANSACTION_DATA, bank  # noqa: F401
+from tests.stored_columns import columns_that_hold
 from wallet.models import Wallet
 
 # Columns that can hold any text and say nothing about a person.
@@ -134,28 +134,12 @@ def test_what_is_cleared_has_a_name_and_nothing_else_has() -> None:
 # --- The content of the columns -------------------------------------------------------------------------
 
 
-def columns_that_hold(text: str) -> set[tuple[str, str]]:
-    """Every column of every table with this text, whatever its type."""
-    found = set()
-    with connection.cursor() as cursor:
-        for model in apps.get_models():
-            for field in model._meta.concrete_fields:
-                cursor.execute(f'SELECT "{field.column}" FROM "{model._meta.db_table}"')  # noqa: S608
-                if any(text in _text(value) for (value,) in cursor.fetchall()):
-                    found.add((model._meta.label, field.name))
-    return found
-
-
-def _text(value: Any) -> str:
-    return bytes(value).decode("latin-1") if isinstance(value, memoryview | bytes) else str(value)
-
-
 @pytest.mark.usefixtures("signing_key")
 @pytest.mark.django_db
 def test_data_of_a_holder_is_only_in_columns_with_an_entry(
     client: Client,
     alice: Wallet,
-    bank: RelyingParty,  # noqa: F811
+    bank: RelyingParty,
     sign_in: SignIn,
 ) -> None:
     ask(client, bank, transaction_data=TRANSACTION_DATA, nonce="a-nonce-of-somebody-to-sign-in")

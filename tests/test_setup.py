@@ -8,7 +8,6 @@ import signal
 import stat
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -24,18 +23,11 @@ from tests.own_databases import manage
 from tests.processes import INTERRUPTIBLE
 from tests.programs import nginx
 from tests.project_copy import ROOT
+from tests.setup_program import ANSWERS, SETUP, Setup, started
 from tests.warm_start import run
 
-SETUP = ROOT / "deploy" / "setup"
 HOSTILE = r"""O'Brien & "Söhne" \ #1 $HOME ${HOME} `id` 100% 日本"""
 FOR_COMPOSE = r"""Söhne & "O'Brien" <x> \n \ #1 = 100% 日本""".replace(" #", "#")
-ANSWERS = {
-    "BASE_URL": "https://id.example",
-    "OPERATOR_NAME": "Example Trust Ltd",
-    "OPERATOR_PRIVACY_NOTICE": "https://operator.example/privacy",
-    "OPERATOR_HELP": "help@operator.example",
-    "EMAIL_URL": "smtp+tls://user:pass%24word@mail.example:587",
-}
 MADE = {
     "SECRET_KEY",
     "KEY_SEALING_KEYS",
@@ -49,28 +41,6 @@ FILES = {
     "compose": ("environment", "nginx.conf", "database-password", "sealing-keys"),
     "kubernetes": ("presentation.yaml", "database.sql"),
 }
-Setup = Callable[..., subprocess.CompletedProcess[str]]
-
-
-@pytest.fixture
-def setup(tmp_path: Path) -> Setup:
-    """Runs it with a file of answers, in an empty environment, into the folder `made`."""
-
-    def run(form: str, script: Path = SETUP, **answers: str) -> subprocess.CompletedProcess[str]:
-        lines = [f"{name}={value}\n" for name, value in (ANSWERS | answers).items() if value]
-        text = "\ufeff# as one writes them\n\n" + "".join(lines)  # Windows begins files so
-        (tmp_path / "answers").write_text(text, encoding="utf-8", errors="surrogateescape")
-        words = ["--for", form, "--answers", str(tmp_path / "answers"), "--into", str(tmp_path / "made")]
-        return started(script, *words)
-
-    return run
-
-
-def started(script: Path, *words: str, typed: str = "") -> subprocess.CompletedProcess[str]:
-    command = [sys.executable, "-I", str(script), *words]
-    return subprocess.run(
-        command, env={"PATH": os.environ["PATH"]}, input=typed, capture_output=True, text=True
-    )
 
 
 def test_systemd_and_a_shell_read_what_was_answered(setup: Setup, tmp_path: Path) -> None:

@@ -13,18 +13,8 @@ from pathlib import Path
 import pytest
 
 from tests.deployment_check import production_environment
+from tests.source_modules import LAYERS, ROOT, imports, modules
 
-ROOT = Path(__file__).resolve().parent.parent
-LAYERS = [
-    "infra",
-    "keys",
-    "wallet",
-    "consent",
-    "presentation",
-    "operators",
-    "sandbox",
-    "config",
-]  # lowest first
 # The packages and modules right inside the largest apps, lowest first; those that Django, or an app below,
 # finds by their names stand last.
 PARTS = {
@@ -38,29 +28,10 @@ PARTS = {
 EDGES = {"views", "endpoints", "entrances", "admin", "urls", "forms", "operators"}
 
 
-def modules() -> Iterator[tuple[str, Path]]:
-    """The dotted name and the path of every module of the service, without migrations."""
-    for layer in LAYERS:
-        for path in sorted((ROOT / layer).rglob("*.py")):
-            if "migrations" not in path.parts:
-                yield ".".join(path.relative_to(ROOT).with_suffix("").parts), path
-
-
 def migrations() -> Iterator[tuple[str, Path]]:
     """The dotted name and the path of every migration of the service."""
     for path in sorted(ROOT.glob("*/migrations/*.py")):
         yield ".".join(path.relative_to(ROOT).with_suffix("").parts), path
-
-
-def imports(path: Path) -> Iterator[str]:
-    """Every module that a file imports, also inside functions."""
-    for node in ast.walk(ast.parse(path.read_text())):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module:
-            assert node.level == 0, f"{path} imports relatively"
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
 def runtime_imports(path: Path) -> Iterator[str]:
@@ -294,6 +265,24 @@ def test_what_is_in_infra_serves_two_apps() -> None:
         name for name in FOR_EVERY_CALL | FOR_THE_RECORD if len(serves(name, used_by)) > 1
     ]
     assert no_longer_exceptions == []
+
+
+def test_nothing_is_imported_from_a_test_module() -> None:
+    """What tests share stands in modules that are no tests, and fixtures in the nearest conftest.py."""
+    files = [path for folder in ("tests", "clients/tests", "tools") for path in (ROOT / folder).rglob("*.py")]
+    from_tests = {
+        f"{path.relative_to(ROOT)} imports {name}"
+        for path in files
+        if "node_modules" not in path.parts
+        for name in imports(path)
+        if (ROOT / name.replace(".", "/")).with_suffix(".py").exists() and is_test_module(name)
+    }
+    assert len(files) > 300
+    assert from_tests == set()
+
+
+def is_test_module(name: str) -> bool:
+    return name.rpartition(".")[2].startswith("test_")
 
 
 def test_only_settings_ask_which_environment_it_is() -> None:

@@ -18,9 +18,9 @@ from django.test.client import BOUNDARY, MULTIPART_CONTENT, encode_multipart
 from django.urls import reverse
 from django.utils import timezone
 
+from tests.nginx_in_front import proxy
 from tests.ports import free_port
 from tests.processes import environment
-from tests.test_nginx import proxy
 from tests.wallet.pictures import file, picture
 from tests.wallet.typed_identities import TYPED_BY_NORA
 from tests.warm_start import WarmSite

@@ -9,7 +9,7 @@ import pytest
 
 from credential_presentation.documents import Documents
 from tests.project_copy import ROOT
-from tests.test_structure import imports
+from tests.source_modules import imports
 
 PYTHON, NODE = ROOT / "clients" / "python", ROOT / "clients" / "node"
 SOURCE = PYTHON / "src" / "credential_presentation"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from config import limits
 from config.limits import SETTINGS
-from tests.test_structure import modules
+from tests.source_modules import modules
 from wallet.sign_in import allowances
 
 KINDS = ("Limit", "RollingLimit")

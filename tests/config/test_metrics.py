@@ -8,7 +8,6 @@ import pytest
 from django.core.management import call_command
 from django.test import Client
 from django.utils import timezone
-from prometheus_client.parser import text_string_to_metric_families
 
 from config import health
 from infra.models import DatabaseMark, LastRun
@@ -17,35 +16,20 @@ from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication.client_secrets import end, rotate
-from tests.keys.test_rotation import chain_for
+from tests.config.reading_metrics import TOKEN, numbers, scrape
+from tests.keys.chains import chain_for
 from tests.people import register
 from tests.wallet.attempts import attempt_in
 from wallet.metrics import promised_by
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-TOKEN = "a-token-of-at-least-thirty-two-characters"
 DAY = timedelta(days=1).total_seconds()
 
 
 @pytest.fixture(autouse=True)
 def _token(settings: Any) -> None:
     settings.METRICS_TOKEN = TOKEN
-
-
-def scrape(client: Client, **headers: str) -> Any:
-    return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}", **headers})
-
-
-def numbers(client: Client) -> dict[tuple[str, ...], float]:
-    """Every sample by its name and the values of its labels, in the order of the labels' names."""
-    text = scrape(client).content.decode()
-    families = text_string_to_metric_families(text)
-    return {
-        (s.name, *(value for _, value in sorted(s.labels.items()))): s.value
-        for family in families
-        for s in family.samples
-    }
 
 
 def test_the_keys_are_counted_and_their_certificates_and_next_steps_are_timed(client: Client) -> None:

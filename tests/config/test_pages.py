@@ -1,16 +1,13 @@
 """The front page and the error pages: plain words, a reference, no internals."""
 
-import re
-import uuid
-from collections.abc import Iterator
-
 import pytest
 from django.apps import apps
 from django.db import connection
 from django.test import Client, RequestFactory
-from django.urls import URLPattern, URLResolver, get_resolver, reverse
+from django.urls import reverse
 
 from config import views
+from tests.config.site_addresses import ADDRESSES
 
 PAGES = [
     (views.bad_request, 400, "We could not read that"),
@@ -116,20 +113,6 @@ def test_only_the_admin_knows_who_operates(client: Client, db: None) -> None:
 
     assert not hasattr(request, "user")
     assert not hasattr(request, "session")
-
-
-def _addresses(resolver: URLResolver, ahead: str = "/") -> Iterator[str]:
-    """Every URL outside the admin, with values for its parameters."""
-    for entry in resolver.url_patterns:
-        route = ahead + str(entry.pattern)
-        if isinstance(entry, URLPattern):
-            yield re.sub("<([a-z]+):[a-z_]+>", lambda part: SOMETHING[part[1]], route)
-        elif entry.app_name != "admin":
-            yield from _addresses(entry, route)
-
-
-SOMETHING = {"uuid": str(uuid.UUID(int=1)), "int": "1", "str": "x", "slug": "x", "path": "x"}
-ADDRESSES = list(_addresses(get_resolver()))
 
 
 def test_a_page_that_is_only_read_says_so_to_other_methods_and_complains_of_no_form(db: None) -> None:

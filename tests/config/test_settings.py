@@ -7,21 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.config.documented_variables import ROOT, VARIABLES
+from tests.config.starting import READY, start
 from tests.deployment_check import production_environment
 from tests.own_databases import gunicorn, manage, reason
 from tests.warm_start import run
 from tools.benchmarks.sites import Site
-
-ROOT = Path(__file__).resolve().parents[2]
-
-
-READY = "import django; django.setup();"
-
-
-def start(environment: dict[str, str], code: str = "") -> subprocess.CompletedProcess[str]:
-    """Loads the settings in a new process and runs `code`; `READY` loads the applications, too."""
-    program = f"from django.conf import settings; settings.DEBUG; {code or READY}"
-    return run({"DJANGO_SETTINGS_MODULE": "config.settings", **environment}, "-c", program)
 
 
 def test_production_starts_when_everything_is_said() -> None:
@@ -249,8 +240,6 @@ def test_every_variable_that_settings_read_is_in_the_operators_table() -> None:
 
 # STATE_DIRECTORY and RUNTIME_DIRECTORY may be folders that are made later, and only a sandbox reads PORT.
 OF_ANY_VALUE = {"STATE_DIRECTORY", "RUNTIME_DIRECTORY", "PORT"}
-TABLE = re.findall(r"^\| (`.*?) \|", (ROOT / "docs" / "settings.md").read_text(), re.MULTILINE)
-VARIABLES = re.findall(r"`([A-Z0-9_]+)`", " ".join(TABLE))
 
 
 @pytest.mark.parametrize("name", sorted({*VARIABLES} - OF_ANY_VALUE))

@@ -61,3 +61,10 @@ def put(wallet: Wallet, *, now: datetime | None = None, **changes: Any) -> Conse
 def last_shared(wallet: Wallet, requester_id: str) -> Sharing | None:
     """What the page of a new question would say of the last sharing."""
     return decisions.last_shared(wallet, requester_id, now=timezone.now())
+
+
+LONG = Requester(
+    name="Internationale Handelsgenossenschaft für Außerordentliche Bezahlvorgänge GmbH & Co. KGaA München",
+    domain="very-long-subdomain.internationale-handelsgenossenschaft.example.com",
+    purpose="x" * 300,
+)

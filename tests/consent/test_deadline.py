@@ -14,7 +14,7 @@ from playwright.sync_api import expect
 from consent.models import Consent
 from presentation.models import Interaction
 from tests.code_page import enter_code
-from tests.consent.test_look import check, picture
+from tests.page_looks import check, picture
 from tests.people import register
 from tests.presentation.requests.deciding import ask
 from tests.wallet.conftest import code_in

@@ -10,8 +10,8 @@ from playwright.sync_api import expect
 
 from consent import decisions
 from consent.models import Consent
-from tests.consent.questions import WIRE, put
-from tests.consent.test_look import LONG, check, picture
+from tests.consent.questions import LONG, WIRE, put
+from tests.page_looks import check, picture
 from tests.wallet.attempts import attempt_in
 from tests.wallet.statuses import presented
 from wallet.models import Credential, IdentityVerification, Wallet

@@ -1,6 +1,5 @@
 """The consent pages in a real browser: accessible, on every screen size, and safe with the back button."""
 
-import os
 import re
 from typing import Any
 
@@ -12,13 +11,12 @@ from playwright.sync_api import expect
 
 from consent import decisions
 from consent.models import Consent
-from consent.question import Requester
 from consent.receipts import PAGE_SIZE
 from presentation.models import Interaction, RelyingParty
 from presentation.transaction_data.entries import display, parse
 from presentation.transaction_data.types import TYPES
-from tests.barriers import assert_no_barriers_in_both_schemes
-from tests.consent.questions import ACME, BASIC, WIRE, put
+from tests.consent.questions import ACME, BASIC, LONG, WIRE, put
+from tests.page_looks import check, picture
 from tests.people import register
 from tests.presentation.payloads import ITEMIZED, around
 from tests.presentation.requests.deciding import ask
@@ -26,12 +24,6 @@ from tests.wallet.statuses import INVALID, SUSPENDED, VALID, presented
 from wallet.models import StatusEntry, Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
-
-LONG = Requester(
-    name="Internationale Handelsgenossenschaft für Außerordentliche Bezahlvorgänge GmbH & Co. KGaA München",
-    domain="very-long-subdomain.internationale-handelsgenossenschaft.example.com",
-    purpose="x" * 300,
-)
 
 
 # Whether a click of the pointer on the button that shares would reach it.
@@ -56,35 +48,6 @@ def question(
             [{"name": name, "value": client.cookies[name].value, "url": live_server.url}]
         )
     return f"{live_server.url}{asked}"
-
-
-def assert_no_sideways_scroll(page: Any) -> None:
-    """The page is never wider than a small phone, a phone or a desktop, also with text of 200 %."""
-    page.wait_for_load_state()  # before, a new page has no element yet
-    before, root = page.viewport_size, "document.documentElement"
-    for text in ("200%", ""):
-        page.evaluate(f"text => {{ {root}.style.fontSize = text; }}", text)
-        for width in (320, 390, 1280):
-            page.set_viewport_size({"width": width, "height": 800})
-            beyond = page.evaluate(f"{root}.scrollWidth - {root}.clientWidth")
-            assert beyond <= 0, f"{page.url} scrolls sideways by {beyond} at {width}, {text or '100%'}"
-    page.set_viewport_size(before)
-
-
-def picture(page: Any, name: str) -> None:
-    """Save screenshots in the folder SCREENSHOTS, from small phone to desktop, light and dark."""
-    if not (folder := os.environ.get("SCREENSHOTS")):
-        return
-    for width, scheme in ((320, "light"), (390, "dark"), (1280, "light")):
-        page.set_viewport_size({"width": width, "height": 800})
-        page.emulate_media(color_scheme=scheme)
-        page.screenshot(path=f"{folder}/{name}-{width}-{scheme}.png", full_page=True)
-
-
-def check(page: Any) -> None:
-    """Axe finds no violation in light and dark mode, and the page fits every screen."""
-    assert_no_barriers_in_both_schemes(page)
-    assert_no_sideways_scroll(page)
 
 
 @pytest.mark.parametrize("requester", [None, LONG])

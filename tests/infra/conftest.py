@@ -1,3 +1,11 @@
-"""Fixtures of other apps that tests of `infra` use, too."""
+"""Fixtures for the tests of `infra`, which also publish the documents of keys."""
 
-from tests.keys.conftest import _fresh_documents, at_once, now  # noqa: F401
+import pytest
+
+from tests.keys.prepared_documents import rebuild
+
+
+@pytest.fixture(autouse=True)
+def _fresh_documents() -> None:
+    """Prepared bytes outlive the database of a test, so each test has them rebuilt."""
+    rebuild()

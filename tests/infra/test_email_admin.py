@@ -12,7 +12,7 @@ from infra.mail import outbox, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
 from infra.mail.queue import EmailContent
-from tests.config.test_metrics import TOKEN, numbers
+from tests.config.reading_metrics import TOKEN, numbers
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 LIST = "/admin/infra/outgoingemail/"

@@ -15,7 +15,7 @@ from infra import diagnosis
 from infra.doctor import State
 from infra.files import FileError, content, is_missing, obstacle
 from infra.named_files import RUNS, WRITES, NamedFile, faults
-from tests.config.test_settings import VARIABLES
+from tests.config.documented_variables import VARIABLES
 from tests.deployment_check import production_environment
 from tests.own_databases import manage
 from tests.warm_start import run

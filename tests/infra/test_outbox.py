@@ -16,7 +16,7 @@ from infra.mail.outbox import SendingState
 from infra.mail.queue import EmailContent
 from infra.personal_data import Person, erasers
 from infra.sealing import SealError
-from tests.test_retention import columns_that_hold
+from tests.stored_columns import columns_that_hold
 
 pytestmark = pytest.mark.django_db
 NORA = "nora@example.org"

@@ -11,9 +11,8 @@ from typing import Any
 import pytest
 
 from tests.barriers import assert_no_barriers, assert_no_barriers_in_both_schemes
-from tests.consent.conftest import as_alice  # noqa: F401
-from tests.consent.test_look import assert_no_sideways_scroll
 from tests.journeys import every_page
+from tests.page_looks import assert_no_sideways_scroll
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
@@ -71,7 +70,7 @@ def test_signing_in_and_the_identity_check(page: Any, look: Any, service: Any, s
 
 
 def test_the_question_and_what_comes_after_it(
-    as_alice: Any,  # noqa: F811
+    as_alice: Any,
     look: Any,
     alice: Wallet,
     service: Any,

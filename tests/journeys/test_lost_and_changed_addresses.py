@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from sandbox.models import MailboxEmail
 from tests.barriers import assert_no_barriers_in_both_schemes
 from tests.code_page import enter_code
-from tests.journeys.test_self_service import NARROWEST, overflow
+from tests.narrow_and_wide_windows import NARROWEST, overflow
 from wallet.account.recovery import sweeping
 from wallet.models import FormerAddress, HolderSession, Recovery, Wallet
 

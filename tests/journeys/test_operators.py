@@ -17,8 +17,8 @@ from infra.outbound.calls import Outbound
 from presentation.models import Interaction, RelyingParty
 from tests.barriers import CONTRAST, EVERY_RULE, TARGET_SIZE, assert_no_barriers
 from tests.consent.questions import put
-from tests.journeys.test_passkeys import Device
-from tests.operators.test_second_factor import SECRET, code
+from tests.journeys.virtual_authenticators import Device
+from tests.operators.one_time_codes import SECRET, code
 from tests.people import register
 from tests.presentation.webhooks import deliver, waiting
 

@@ -8,8 +8,8 @@ import pytest
 
 from presentation.models import RelyingParty as Registered
 from presentation.models import Scope
-from tests.consent.test_look import check, picture
 from tests.journeys.conftest import Holder
+from tests.page_looks import check, picture
 from tests.relying_party import Answer, RelyingParty
 
 pytestmark = pytest.mark.browser

@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from infra.sealing import seal
 from tests.day_inputs import type_day
 from tests.journeys.conftest import Holder
-from tests.journeys.test_self_service import look
+from tests.narrow_and_wide_windows import look
 from tests.people import NORA
 from tests.relying_party import RelyingParty
 from tests.wallet.providers.pids import OtherPersonsWallet, fetched, world

@@ -12,8 +12,9 @@ from playwright.sync_api import expect
 
 from consent.models import Consent
 from tests.barriers import assert_no_barriers_in_both_schemes
-from tests.consent.test_look import assert_no_sideways_scroll
 from tests.journeys.conftest import Holder
+from tests.journeys.virtual_authenticators import Device
+from tests.page_looks import assert_no_sideways_scroll
 from tests.people import ALICE
 from tests.presentation.payloads import FULL, WIRE
 from tests.relying_party import RelyingParty
@@ -27,36 +28,6 @@ TRANSFER = {
     "credential_ids": ["basic"],
     "payload": FULL[WIRE] | {"amount": 950, "currency": "USD"},
 }
-
-
-class Device:
-    """A virtual authenticator of a page: one that verifies its user at once."""
-
-    def __init__(self, page: Any) -> None:
-        self._session = page.context.new_cdp_session(page)
-        self._session.send("WebAuthn.enable", {"enableUI": False})
-        options = {
-            "protocol": "ctap2",
-            "transport": "internal",
-            "hasResidentKey": True,
-            "hasUserVerification": True,
-            "isUserVerified": True,
-            "automaticPresenceSimulation": True,
-        }
-        made = self._session.send("WebAuthn.addVirtualAuthenticator", {"options": options})
-        self._id = made["authenticatorId"]
-
-    def _send(self, command: str, **options: Any) -> Any:
-        return self._session.send(f"WebAuthn.{command}", {"authenticatorId": self._id, **options})
-
-    def verifies_user(self, yes: bool) -> None:
-        self._send("setUserVerified", isUserVerified=yes)
-
-    def passkeys(self) -> list[dict[str, Any]]:
-        return list(self._send("getCredentials")["credentials"])
-
-    def forget(self) -> None:
-        self._send("clearCredentials")
 
 
 @pytest.fixture

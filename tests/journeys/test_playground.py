@@ -16,8 +16,8 @@ from sandbox.models import PlaygroundAnswer
 from sandbox.playground import examples, posted_answers
 from sandbox.playground.sample_request import encode_transaction
 from tests.barriers import assert_no_barriers
-from tests.consent.test_look import assert_no_sideways_scroll
 from tests.journeys.conftest import Holder
+from tests.page_looks import assert_no_sideways_scroll
 from tests.people import ALICE, NORA, register
 from tests.relying_party import RelyingParty
 from wallet.models import StatusList

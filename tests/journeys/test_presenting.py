@@ -13,7 +13,7 @@ from playwright.sync_api import expect
 from consent.models import Consent
 from presentation.models import Interaction
 from tests.journeys.conftest import Application, Holder
-from tests.journeys.test_self_service import look
+from tests.narrow_and_wide_windows import look
 from tests.people import NORA, register
 from tests.relying_party import RelyingParty
 from wallet.models import HolderSession, RedirectTask, Wallet

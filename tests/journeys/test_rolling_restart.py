@@ -17,10 +17,10 @@ import pytest
 
 from tests.instances import LONGEST, Instances, previous
 from tests.journeys.load import Load
+from tests.nginx_in_front import proxy
 from tests.own_databases import ROOT, own_database, production, sandbox
 from tests.ports import free_port
 from tests.relying_party import RelyingParty
-from tests.test_nginx import proxy
 from tools.benchmarks.browsers import ORIGIN
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.nginx, pytest.mark.curl, pytest.mark.slow]

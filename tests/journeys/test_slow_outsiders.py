@@ -23,7 +23,7 @@ from tests.presentation.dcql.queries import query
 from tests.presentation.requests.authorization_requests import PATH
 from tests.processes import environment
 from tests.receiver import listening
-from tests.sandbox.test_holder import HOLDER, authorize_url
+from tests.sandbox.holder_calls import HOLDER, authorize_url
 from tests.warm_start import WarmSite
 
 pytestmark = [pytest.mark.postgresql, pytest.mark.django_db(transaction=True)]

@@ -21,10 +21,10 @@ from django.core.management import CommandError, call_command
 from infra import base64url
 from keys.models import KINDS, KeyEvent, SigningKey, StatementKey
 from keys.rotation import renewal
-from tests.keys.test_authority import openssl
+from tests.keys.openssl import openssl
+from tests.nginx_in_front import HOST, proxy
 from tests.ports import free_port
 from tests.project_copy import ROOT
-from tests.test_nginx import HOST, proxy
 
 pytestmark = [pytest.mark.acme, pytest.mark.nginx, pytest.mark.slow, pytest.mark.django_db]
 DEPLOY = ROOT / "deploy"

@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives.serialization import Encoding
 from django.contrib.admin.models import ADDITION, LogEntry
-from django.contrib.auth.models import Group, Permission, User
+from django.contrib.auth.models import User
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 from django.utils import timezone
@@ -21,24 +21,13 @@ from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, find, in_state
 from operators.second_factor import MARK, PROVED_AT_PROVIDER
 from presentation.models import RelyingParty
-from tests.keys.test_rotation import chain_for
-from tests.operators.test_second_factor import SECRET, code, wrong
+from tests.keys.admin_pages import LIST, operator, page
+from tests.keys.chains import chain_for
+from tests.operators.one_time_codes import SECRET, code, wrong
 from tests.people import register
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
-LIST = "/admin/keys/signingkey/"
 STEPS = ("activate", "retire", "certify", "withdraw")
-
-
-def operator(name: str, *permissions: str) -> Client:
-    """A signed-in operator with only these permissions on keys."""
-    user = User.objects.create_user(name, is_staff=True)
-    group = Group.objects.create(name=f"{name}'s group")
-    group.permissions.set(Permission.objects.filter(content_type__app_label="keys", codename__in=permissions))
-    user.groups.add(group)
-    client = Client()
-    client.force_login(user)
-    return client
 
 
 @pytest.fixture
@@ -64,10 +53,6 @@ def keys(db: None) -> dict[str, SigningKey]:
     transitions.activate(transitions.stage(now=now - timedelta(days=2)).pk, now=now - timedelta(days=1))
     transitions.stage(now=now - timedelta(hours=4))
     return {key.state: key for key in SigningKey.objects.all()}
-
-
-def page(key: SigningKey, step: str = "") -> str:
-    return f"{LIST}{key.pk}/do/{step}/" if step else f"{LIST}{key.pk}/change/"
 
 
 def test_the_list_shows_every_key_its_state_and_what_comes_next(keeper: Client, keys: Any) -> None:

@@ -15,14 +15,9 @@ from keys.certificates.chain import CertificateChain
 from keys.jwk import public_der
 from keys.models import Authority
 from keys.private_keys.signer import SoftwareSigner
+from tests.keys.openssl import openssl
 
 pytestmark = pytest.mark.django_db
-
-
-def openssl(*words: str | Path, stdin: str = "") -> str:
-    run = subprocess.run(["openssl", *words], input=stdin, capture_output=True, text=True, timeout=60)
-    assert run.returncode == 0, run.stdout + run.stderr
-    return run.stdout
 
 
 def certified(now: datetime) -> CertificateChain:

@@ -23,7 +23,7 @@ from keys.checks import certificate_command
 from keys.models import KINDS, KeyEvent, SigningKey
 from keys.rotation import due_steps, renewal, transitions
 from keys.rotation.states import State, in_state
-from tests.keys.test_authority import openssl
+from tests.keys.openssl import openssl
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "keys.md"

@@ -19,7 +19,7 @@ from keys.models import KINDS, Authority, KeyEvent, SigningKey, StatementKey
 from keys.rotation import due_steps, transitions
 from keys.rotation.states import PUBLISHED_BEFORE_SIGNING, State, find, in_state
 from keys.sealed_columns import sealed_columns
-from tests.keys.test_rotation import chain_for
+from tests.keys.chains import chain_for
 from tests.people import register
 from tests.wallet.statuses import present
 from wallet.models import Wallet

@@ -20,9 +20,9 @@ from keys.checks import certificates
 from keys.models import SigningKey
 from keys.rotation import due_steps, transitions
 from keys.rotation.states import State, in_state
+from tests.keys.admin_pages import operator
 from tests.keys.certificates import NOW, issuing, leaf, make, root
-from tests.keys.test_admin import operator
-from tests.keys.test_rotation import chain_for
+from tests.keys.chains import chain_for
 
 DAY, SECOND = timedelta(days=1), timedelta(seconds=1)
 

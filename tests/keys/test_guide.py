@@ -14,7 +14,7 @@ from keys.issuer_key import active_issuer_key
 from keys.models import SigningKey
 from keys.rotation import transitions
 from keys.rotation.states import State, find, in_state
-from tests.keys.test_rotation import chain_for
+from tests.keys.chains import chain_for
 from tests.wallet.statuses import present
 from wallet.models import StatusEntry, Wallet
 

@@ -16,7 +16,7 @@ from keys.models import KeyEvent, SigningKey
 from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import Action, record, shell_user
 from keys.rotation.states import RotationRefusedError, State, in_state
-from tests.keys.test_rotation import chain_for
+from tests.keys.chains import chain_for
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)

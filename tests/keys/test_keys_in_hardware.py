@@ -33,10 +33,10 @@ from keys.rotation import due_steps, transitions
 from keys.rotation.key_events import shell_user
 from keys.rotation.plan import outlook
 from keys.rotation.states import IN_FLIGHT, State, find, in_state
+from tests.keys.admin_pages import LIST, operator, page
+from tests.keys.chains import chain_for
 from tests.keys.compact_jws import sign_compact, verify_compact
-from tests.keys.test_admin import LIST, operator, page
-from tests.keys.test_authority import openssl
-from tests.keys.test_rotation import chain_for
+from tests.keys.openssl import openssl
 from tests.people import register
 from tests.presentation.requests.authorization_requests import fragment
 from tests.presentation.requests.deciding import ask, decide

@@ -25,11 +25,10 @@ from keys.rotation.states import (
     transition_to,
 )
 from keys.rotation.withdrawal import cost_of_withdrawal
-from tests.keys.certificates import Made, issuing, leaf, pem, root
+from tests.keys.chains import HOUR, SECOND, chain_for
 from wallet.credential import credentials
 
 pytestmark = pytest.mark.django_db
-HOUR, SECOND = timedelta(hours=1), timedelta(seconds=1)
 NEW_KEY_EVERY, STAGED_FOR = timedelta(days=90), timedelta(hours=48)  # the defaults of the settings
 
 
@@ -45,24 +44,6 @@ def active(now: datetime) -> SigningKey:
 def real_authority(settings: Any) -> None:
     """As in production: an external authority issues certificates."""
     settings.SELF_CERTIFYING_AUTHORITY = False
-
-
-def chain_for(key: SigningKey, now: datetime, *, only_hosts_of: str = "", **differences: Any) -> str:
-    """The chain that an external authority would send for this key.
-
-    only_hosts_of: the domain for which the issuing authority may certify; any without it.
-    """
-    from keys.jwk import public_key_from_der
-
-    class PublicOnly:
-        def public_key(self) -> Any:
-            return public_key_from_der(key.public_key)
-
-    times = {"begins": now - HOUR, "ends": now + timedelta(days=400)}
-    top = root(**times)
-    middle = issuing(top, only_hosts_of=only_hosts_of, **times)
-    made: Made = leaf(middle, key=PublicOnly(), **{**times, **differences})
-    return pem(made, middle, top)
 
 
 def test_a_new_service_gets_a_key_that_signs_at_once(now: datetime) -> None:

@@ -12,8 +12,8 @@ from keys.models import SigningKey
 from keys.rotation import due_steps, transitions
 from keys.rotation.plan import outlook
 from keys.rotation.states import State, in_state
-from tests.config.test_metrics import TOKEN, numbers
-from tests.keys.test_rotation import chain_for
+from tests.config.reading_metrics import TOKEN, numbers
+from tests.keys.chains import chain_for
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)

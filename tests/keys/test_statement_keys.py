@@ -21,7 +21,7 @@ from keys.rotation import due_steps, transitions
 from keys.rotation.states import PUBLISHED_AFTER_SIGNING, STATEMENTS_KEPT, State, find, in_state
 from keys.rotation.withdrawal import cost_of_withdrawal, stops_signing
 from keys.sealed_columns import sealed_columns
-from tests.keys.test_admin import operator
+from tests.keys.admin_pages import operator
 
 pytestmark = pytest.mark.django_db
 SETS = {SigningKey: endpoints.jwks, StatementKey: endpoints.statement_jwks}

@@ -15,13 +15,13 @@ from django.contrib.auth.models import Group, User
 from django.contrib.contenttypes.models import ContentType
 from django.db import models, transaction
 from django.test import Client, RequestFactory
-from django.urls import URLPattern, URLResolver
 from django.utils import timezone
 
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from tests.consent.questions import put
+from tests.operators.admin_addresses import addresses
 from tests.people import register
 from wallet.models import Wallet
 
@@ -70,16 +70,6 @@ def rows(alice: Wallet, signing_key: Any, acme_bank: RelyingParty) -> dict[str, 
     )
     client_secrets.rotate(notified, now=now)
     return {"notified": notified}
-
-
-def addresses(found: Any = None, before: str = "/admin/") -> Iterator[str]:
-    """Every URL of the site, with `{}` for the parameter in the path."""
-    for entry in admin.site.get_urls() if found is None else found:
-        route = before + str(entry.pattern)
-        if isinstance(entry, URLResolver):
-            yield from addresses(entry.url_patterns, route)
-        elif isinstance(entry, URLPattern) and not route.endswith("$"):
-            yield re.sub(r"<[^>]+>", "{}", route)
 
 
 def failed(client: Client, method: str, address: str, *args: Any) -> str | None:

@@ -19,7 +19,8 @@ from infra import second_factors
 from infra.models import AuditLine, OperatorPasskey, RecoveryCode, SecondFactor
 from infra.sealing import sha256_hex
 from operators import passkeys
-from tests.operators.test_second_factor import SECRET, actions, code
+from tests.operators.actions_on_record import actions
+from tests.operators.one_time_codes import SECRET, code
 from tests.wallet.authenticator import PRESENT, Authenticator
 from tests.wallet.conftest import together
 from wallet.account.fresh import FRESH_FOR

@@ -8,8 +8,6 @@ from typing import Any
 from uuid import uuid4
 
 import pytest
-from cryptography.hazmat.primitives.hashes import SHA1
-from cryptography.hazmat.primitives.twofactor.totp import TOTP
 from django.conf import settings
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
@@ -19,14 +17,15 @@ from django.utils import timezone
 from infra import second_factors
 from infra.models import AuditLine, RecoveryCode, SecondFactor, SecondFactorReset
 from infra.second_factors import WrongCodeError
-from tests.config.test_settings import start
+from tests.config.starting import start
 from tests.deployment_check import production_environment
-from tests.operators.test_admin_addresses import addresses
+from tests.operators.actions_on_record import actions
+from tests.operators.admin_addresses import addresses
+from tests.operators.one_time_codes import SECRET, code, wrong
 from tests.wallet.conftest import together
 
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 STEP = "/admin/second-factor/"
-SECRET = bytes(range(20))
 PASSWORD = "correct horse battery"
 
 
@@ -53,21 +52,6 @@ def known(client: Client, olga: User) -> Client:
     """A session that has only shown the password."""
     client.post("/admin/login/", {"username": "olga", "password": PASSWORD})
     return client
-
-
-def code(at: Any = None, secret: bytes = SECRET) -> str:
-    return TOTP(secret, 6, SHA1(), 30).generate(int((at or timezone.now()).timestamp())).decode()
-
-
-def wrong() -> str:
-    """Six digits that are no code of now, before or after."""
-    now = timezone.now()
-    near = {code(now + timedelta(seconds=30 * steps)) for steps in range(-4, 5)}
-    return next(f"{number:06}" for number in range(20) if f"{number:06}" not in near)
-
-
-def actions() -> list[str]:
-    return list(AuditLine.objects.order_by("seq").values_list("action", flat=True))
 
 
 def test_production_asks_for_it() -> None:

@@ -35,7 +35,7 @@ from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, DETAILS, evidence_of, register
 from tests.presentation.api_schemas import demand_exactly
 from tests.presentation.requests.authorization_requests import PATH, asked
-from tests.test_error_codes import raised_without_a_class
+from tests.raised_errors import raised_without_a_class
 from wallet.credential.claims import CLAIMS, Identity
 from wallet.credential.trust_policy import CHECKS as CHECKS_OF_PRESENTATIONS
 from wallet.models import StatusEntry

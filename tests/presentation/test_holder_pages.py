@@ -21,7 +21,7 @@ from tests.presentation.dcql.queries import query
 from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.presentation.requests.signed_requests import signed
 from tests.receiver import Receiver, listening
-from tests.sandbox.test_holder import authorize_url, call
+from tests.sandbox.holder_calls import authorize_url, call
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
 CALLBACK = "https://bank.example/callback"

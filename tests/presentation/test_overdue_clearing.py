@@ -16,7 +16,7 @@ from infra.models import Allowance, LastRun
 from presentation.models import Interaction, RelyingParty
 from sandbox.models import SelfRegistration
 from sandbox.self_service import self_registrations
-from tests.config.test_metrics import TOKEN, numbers
+from tests.config.reading_metrics import TOKEN, numbers
 from tests.presentation.many_rows import fill
 from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.wallet.attempts import attempt_in

@@ -18,7 +18,7 @@ from keys.rotation.key_events import shell_user
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEndpoint, WebhookEvent, WebhookSecret
-from tests.config.test_metrics import TOKEN, numbers
+from tests.config.reading_metrics import TOKEN, numbers
 from tests.presentation.relying_parties.operator_roles import AUDIT, KEYS, RELYING_PARTIES, operator
 from tests.presentation.webhooks import EVENTS, deliver, opted_in, receiving, waiting
 

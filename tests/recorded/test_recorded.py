@@ -4,10 +4,10 @@ import re
 
 import pytest
 
+from tests.personal_data import leaves
 from tests.presentation.payloads import FULL
 from tests.recorded import runs
 from tests.recorded.installation import AS_ALWAYS, PASSWORD
-from tests.test_personal_data_at_rest import leaves
 
 pytestmark = pytest.mark.postgresql  # production runs on nothing else
 HINT = (

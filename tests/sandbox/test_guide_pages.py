@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from presentation.models import RelyingParty
 from sandbox.guide.document import rendered
 from sandbox.guide.views import PAGES
-from tests.journeys.test_self_service import look
+from tests.narrow_and_wide_windows import look
+from tests.sandbox.developers import HOME, signed_in
 from tests.sandbox.request_log.conftest import registered_by
-from tests.sandbox.test_self_service import HOME, signed_in
 
 pytestmark = pytest.mark.slow
 

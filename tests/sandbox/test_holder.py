@@ -30,20 +30,12 @@ from tests.presentation.dcql.queries import disclosed, query
 from tests.presentation.requests.authorization_requests import PATH, asked, encoded
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
+from tests.sandbox.holder_calls import HOLDER, authorize_url, call
 from tests.wallet.conftest import together
 from wallet.models import HolderSession, IdentityVerification, Wallet
 from wallet.sign_in import allowances
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.slow]
-HOLDER = "/sandbox/holder"
-
-
-def authorize_url(party: RelyingParty, **changes: Any) -> str:
-    return f"{settings.BASE_URL}{PATH}?{urlencode(asked(party, **changes))}"
-
-
-def call(url: str, **members: Any) -> Any:
-    return Client().post(HOLDER, {"authorize_url": url, **members}, content_type="application/json")
 
 
 def fragment_of(response: Any) -> dict[str, str]:

@@ -26,6 +26,7 @@ from presentation.transaction_data import entries
 from sandbox.playground.examples import URNS, example, for_scopes
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, encode_transaction
 from tests.people import register
+from tests.sandbox.playground_page import request_on
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 MODULES = Path(sandbox.__file__).parent / "static" / "playground"
@@ -45,11 +46,6 @@ def bank(db: None, callback: str) -> RelyingParty:
 @pytest.fixture
 def shop(db: None, callback: str) -> RelyingParty:
     return register("Corner Shop", callback, wire_format="openid4vp-1.0")
-
-
-def request_on(page: Any) -> dict[str, str]:
-    """The parameters of the request to which the button leads."""
-    return dict(parse_qsl(urlsplit(page.context["authorize_url"]).query, strict_parsing=True))
 
 
 def test_the_page_offers_the_relying_parties_with_the_playground_as_redirect_uri(

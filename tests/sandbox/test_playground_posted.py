@@ -22,8 +22,7 @@ from sandbox.models import PlaygroundAnswer
 from sandbox.playground import posted_answers
 from tests.drawn import without_drawn
 from tests.people import register
-from tests.sandbox.test_playground import request_on
-from tests.sandbox.test_playground_verifier import node as node
+from tests.sandbox.playground_page import request_on
 
 POST, READ = "/playground/answers/", "/playground/answers/read/"
 STATE = "the-state-of-this-tab"

@@ -5,10 +5,7 @@ The independent verifier in Python is tested with the same table of forgeries.
 
 import json
 import re
-import shutil
-import subprocess
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 from urllib.parse import quote, quote_plus
 
@@ -16,32 +13,12 @@ import pytest
 from django.test import Client
 from django.urls import reverse
 
-import sandbox
 from tests.forgery import HONEST, TAMPERINGS, WRONG_CHAINS, Forger, Tampering
-from tests.test_relying_party import ISSUER_JWK, VECTORS
+from tests.sd_jwt_vectors import ISSUER_JWK, VECTORS
 
 pytestmark = pytest.mark.node
 
-MODULES = Path(sandbox.__file__).parent / "static" / "playground"
-RUNNER = Path(__file__).parent / "playground_runner.mjs"
 AS_ASKED = HONEST["as asked"]
-
-
-@pytest.fixture(scope="module")
-def node(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., dict[str, Any]]:
-    """Runs the modules in Node, which needs a package.json to load .js files as modules."""
-    directory = tmp_path_factory.mktemp("playground")
-    for module in MODULES.glob("*.js"):
-        shutil.copy(module, directory)
-    (directory / "package.json").write_text('{"type": "module"}')
-
-    def run(**given: Any) -> dict[str, Any]:
-        task = json.dumps({"directory": str(directory), **given})
-        done = subprocess.run(["node", RUNNER], input=task, capture_output=True, text=True, timeout=60)
-        assert done.returncode == 0, done.stderr
-        return dict(json.loads(done.stdout))
-
-    return run
 
 
 def case(tampering: Tampering, forger: Forger | None = None, **expect: Any) -> dict[str, Any]:

@@ -4,7 +4,6 @@ import re
 import threading
 import time
 from datetime import timedelta
-from html import unescape
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -25,39 +24,14 @@ from sandbox.models import SelfRegistration
 from sandbox.self_service import developer_sign_in, self_registrations
 from tests.people import register
 from tests.presentation.clients import FORM, TOKEN, basic
+from tests.sandbox.developers import CHOSEN, DEVELOPER, HOME, LOCAL, link_for, make, signed_in, text
 from tests.wallet import mail_server
 from tests.wallet.conftest import together
 
 pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("windows_just_begun")]
 
-HOME = "/sandbox/relying-parties/"
-DEVELOPER = "dev@shop.example"
-LOCAL = "http://127.0.0.1:5000/callback"
-CHOSEN = {"name": "My Shop", "redirect_uris": LOCAL, "allowed_scopes": [BASIC], "wire_format": "string"}
 GRANT = "grant_type=client_credentials&scope=presentation:verify"
 PAYMENT = "urn:service:params:vc:transaction-data:payment-itemized:v1"
-
-
-def text(response: Any) -> str:
-    return unescape(response.content.decode())
-
-
-def link_for(browser: Client, email: str = DEVELOPER) -> str:
-    """The path of the sign-in link on the page of a sandbox that sends no e-mail."""
-    page = text(browser.post(HOME, {"email": email}))
-    found = re.search(r'class="button" href="([^"]+)"', page)
-    assert found, page
-    return urlsplit(found[1]).path
-
-
-def signed_in(email: str = DEVELOPER, **extra: Any) -> Client:
-    browser = Client(**extra)
-    assert browser.get(link_for(browser, email)).headers["Location"].startswith(HOME)
-    return browser
-
-
-def make(browser: Client, **changes: Any) -> Any:
-    return browser.post(f"{HOME}new/", CHOSEN | changes)
 
 
 @pytest.fixture

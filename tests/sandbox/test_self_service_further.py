@@ -17,7 +17,7 @@ from tests.forgery import new_key, public_jwk
 from tests.presentation.clients import FORM, basic
 from tests.presentation.webhooks import receiving
 from tests.receiver import listening
-from tests.sandbox.test_self_service import CHOSEN, HOME, LOCAL, make, signed_in, text
+from tests.sandbox.developers import CHOSEN, HOME, LOCAL, make, signed_in, text
 
 PAR = "/verifiable-credentials/v1/presentation/par"
 AUTHORIZE = "/verifiable-credentials/v1/presentation/authorize"

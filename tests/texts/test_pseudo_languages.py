@@ -11,7 +11,6 @@ import pytest
 from django.conf import settings as project
 from django.utils.translation import override
 
-from tests.consent.conftest import as_alice  # noqa: F401
 from tests.journeys import every_page
 from tests.texts import pseudo
 from wallet.models import Wallet
@@ -87,7 +86,7 @@ def test_signing_in_and_the_identity_check(page: Any, look: Any, service: Any, s
 
 
 def test_the_question_and_what_comes_after_it(
-    as_alice: Any,  # noqa: F811
+    as_alice: Any,
     language: str,
     look: Any,
     alice: Wallet,

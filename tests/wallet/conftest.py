@@ -12,9 +12,8 @@ import pytest
 from django.db import connection
 from django.test import Client
 from django.urls import reverse
-from django.utils import timezone
 
-from tests.people import ALICE, NORA
+from tests.people import ALICE
 from tests.wallet.browser_redirect_tasks import SECRET, make_redirect_task
 from tests.wallet.operators import operator
 from tests.wallet.recovering import DAY, NEW, verify
@@ -22,20 +21,9 @@ from wallet.models import Passkey, RedirectTask, Wallet
 
 
 @pytest.fixture
-def now() -> datetime:
-    return timezone.now()
-
-
-@pytest.fixture
 def redirect_task(db: None, client: Client, now: datetime) -> RedirectTask:
     """A redirect task that Acme Bank has opened for Nora's browser."""
     return make_redirect_task(client, now=now)
-
-
-@pytest.fixture
-def nora(db: None, now: datetime) -> Wallet:
-    """The wallet of Nora, who has signed in once and has no credential."""
-    return Wallet.objects.create(email=NORA, created_at=now)
 
 
 def passkey_of(wallet: Wallet, name: str, now: datetime) -> Passkey:

@@ -4,7 +4,7 @@ import os
 from typing import Any
 
 from tests.barriers import assert_no_barriers
-from tests.consent.test_look import assert_no_sideways_scroll
+from tests.page_looks import assert_no_sideways_scroll
 
 
 def look(page: Any, name: str, heading: str, *, narrow: bool = True) -> None:

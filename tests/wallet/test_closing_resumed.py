@@ -1,7 +1,5 @@
 """A closing that broke off is finished by the next sweep, whatever had been done."""
 
-# ruff: noqa: F811  (fixtures of another module)
-
 from collections.abc import Callable
 from datetime import timedelta
 from functools import partial
@@ -13,7 +11,7 @@ from django.utils import timezone
 
 from infra import personal_data
 from tests.emails import send_waiting
-from tests.test_nothing_is_left import DAY, PERSON, bank, closed, in_the_database, petronella  # noqa: F401
+from tests.petronella import DAY, PERSON, closed, in_the_database
 from wallet.account.closing import closures, sweeping
 from wallet.models import StatusEntry, Wallet, WalletClosure
 

@@ -16,8 +16,8 @@ from presentation.models import RelyingParty
 from sandbox.models import MailboxEmail
 from tests.code_page import enter_code
 from tests.people import ALICE
+from tests.personal_data import TRANSACTION_DATA
 from tests.presentation.requests.deciding import SignIn, ask, decide
-from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.looking_at_pages import look
 from wallet.models import HolderSession, Wallet, WalletClosure
 

@@ -18,8 +18,8 @@ from infra.personal_data import sections
 from presentation.models import RelyingParty
 from tests.own_databases import ROOT
 from tests.people import ALICE, BOB, DETAILS, enroll
+from tests.personal_data import TRANSACTION_DATA
 from tests.presentation.requests.deciding import SignIn, ask, decide
-from tests.test_personal_data_at_rest import TRANSACTION_DATA
 from tests.wallet.conftest import passkey_of
 from wallet.account import pairwise
 from wallet.account.closing import closures

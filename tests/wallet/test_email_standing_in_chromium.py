@@ -10,7 +10,7 @@ from infra.mail import outbox, queue
 from infra.mail.failures import Failure
 from infra.mail.models import OutgoingEmail
 from tests.barriers import assert_no_barriers
-from tests.consent.test_look import assert_no_sideways_scroll
+from tests.page_looks import assert_no_sideways_scroll
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from tests.barriers import EVERY_RULE, assert_no_barriers
-from tests.consent.test_look import assert_no_sideways_scroll
 from tests.email_sheet import written
+from tests.page_looks import assert_no_sideways_scroll
 from tests.presentation.relying_parties.png_files import PNG
 
 pytestmark = pytest.mark.browser

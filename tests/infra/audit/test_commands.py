@@ -20,57 +20,14 @@ from cryptography.hazmat.primitives.serialization import (
 )
 from django.contrib.auth.models import User
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.utils import timezone
 
 from infra import audit, runs
 from infra.audit import verification
 from infra.models import AuditLine, LastRun
+from tests.infra.audit.days_on_record import NOON, run, tamper
 
 pytestmark = pytest.mark.django_db
-NOON = datetime(2026, 11, 20, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def key(tmp_path: Path, settings: Any) -> Ed25519PrivateKey:
-    made = Ed25519PrivateKey.generate()
-    content = made.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
-    (tmp_path / "audit.pem").write_bytes(content)
-    settings.AUDIT_KEY_FILE = str(tmp_path / "audit.pem")
-    return made
-
-
-@pytest.fixture
-def folder(tmp_path: Path, settings: Any, key: Ed25519PrivateKey) -> Path:
-    made = tmp_path / "heads"
-    made.mkdir()
-    settings.AUDIT_FOLDER = str(made)
-    return made
-
-
-@pytest.fixture
-def olga() -> User:
-    return User.objects.create_user("olga")
-
-
-@pytest.fixture
-def three_days(olga: User) -> None:
-    for hours in (0, 1, 24, 25, 26, 48):
-        audit.record(olga, "seen", f"wallet.wallet:{hours}", now=NOON + timedelta(hours=hours))
-
-
-def run(command: str, *args: Any, **options: Any) -> str:
-    said = StringIO()
-    call_command(command, *args, stdout=said, **options)
-    return said.getvalue()
-
-
-def tamper(statement: str) -> None:
-    """As the owner of the database can."""
-    with connection.cursor() as cursor:
-        if connection.vendor == "postgresql":
-            cursor.execute("ALTER TABLE infra_auditline DISABLE TRIGGER infra_auditline_append_only")
-        cursor.execute(statement)
 
 
 def signed(folder: Path) -> dict[str, int]:

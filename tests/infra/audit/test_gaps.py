@@ -15,7 +15,7 @@ from infra import audit, second_factors
 from infra.audit import gaps
 from infra.files import FileError
 from infra.models import AuditLine, RecoveryCode, SecondFactor
-from tests.infra.audit.test_commands import folder, key, olga, run, tamper, three_days  # noqa: F401 - fixtures
+from tests.infra.audit.days_on_record import run, tamper
 
 pytestmark = pytest.mark.django_db
 REASON = "ticket 17: restored to an earlier moment"
@@ -38,7 +38,7 @@ def operators() -> tuple[User, User]:
 
 
 @pytest.fixture
-def cut(three_days: None, folder: Path) -> None:  # noqa: F811
+def cut(three_days: None, folder: Path) -> None:
     """The record was signed, and then the database was restored to an earlier moment."""
     run("sign_audit_record")
     tamper("DELETE FROM infra_auditline WHERE seq > 4")
@@ -51,7 +51,7 @@ def accept(monkeypatch: pytest.MonkeyPatch, *codes: str, names: tuple[str, str] 
 
 @pytest.mark.usefixtures("cut", "operators")
 def test_after_a_gap_was_accepted_the_record_is_signed_again(
-    folder: Path,  # noqa: F811
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with pytest.raises(CommandError, match="its end was cut off"):
@@ -70,7 +70,7 @@ def test_after_a_gap_was_accepted_the_record_is_signed_again(
 
 @pytest.mark.usefixtures("cut")
 def test_the_record_itself_and_the_folder_say_who_accepted_it_and_keep_what_was_set_aside(
-    folder: Path,  # noqa: F811
+    folder: Path,
     operators: tuple[User, User],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -105,7 +105,7 @@ def test_the_record_itself_and_the_folder_say_who_accepted_it_and_keep_what_was_
     ],
 )
 def test_it_takes_two_operators_with_a_code_each(
-    folder: Path,  # noqa: F811
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
     codes: tuple[str, ...],
     names: tuple[str, str],
@@ -148,7 +148,7 @@ def test_what_is_changed_after_a_gap_was_accepted_is_found(
 
 
 @pytest.mark.usefixtures("cut", "operators")
-def test_there_may_be_a_second_gap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # noqa: F811
+def test_there_may_be_a_second_gap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
     audit.record(None, "seen", "wallet.wallet:9")
     run("sign_audit_record")
@@ -162,8 +162,8 @@ def test_there_may_be_a_second_gap(folder: Path, monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.usefixtures("cut", "operators")
 def test_the_file_of_a_gap_can_be_neither_changed_nor_removed(
-    folder: Path,  # noqa: F811
-    key: Ed25519PrivateKey,  # noqa: F811
+    folder: Path,
+    key: Ed25519PrivateKey,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
@@ -181,7 +181,7 @@ def test_the_file_of_a_gap_can_be_neither_changed_nor_removed(
 @pytest.mark.usefixtures("operators")
 def test_a_gap_that_was_signed_and_whose_files_were_not_moved_yet_is_not_lost(
     cut: None,
-    folder: Path,  # noqa: F811
+    folder: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """The process may end between the two."""

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from tests.test_structure import ROOT
+from tests.source_modules import ROOT
 
 GUIDE = (Path(ROOT) / "docs" / "openid-connect.md").read_text()
 

@@ -155,7 +155,7 @@ def test_a_stored_logo_with_too_many_pixels_is_not_shown(acme_bank: RelyingParty
 @pytest.mark.django_db
 def test_the_consent_page_names_no_logo_that_is_not_shown(signing_key: Any, acme_bank: RelyingParty) -> None:
     from consent.models import Consent
-    from tests.sandbox.test_holder import authorize_url, call
+    from tests.sandbox.holder_calls import authorize_url, call
 
     RelyingParty.objects.filter(pk=acme_bank.pk).update(logo=bomb())
     assert call(authorize_url(acme_bank)).status_code == 200

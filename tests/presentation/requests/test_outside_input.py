@@ -50,7 +50,7 @@ from tests.presentation.far_ends import answers, far_end
 from tests.presentation.requests.authorization_requests import PATH, fragment
 from tests.presentation.requests.pushing import PAR
 from tests.presentation.verifying import VERIFY
-from tests.sandbox.test_self_service import make, signed_in
+from tests.sandbox.developers import make, signed_in
 from wallet.sd_jwt import verification
 from wallet.sd_jwt.issuance import SdJwtError, digest
 

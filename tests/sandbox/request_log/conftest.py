@@ -12,7 +12,7 @@ from presentation.models import RelyingParty
 from presentation.relying_parties.metadata.grants import GRANTS
 from sandbox.models import LoggedStep, SelfRegistration
 from tests.people import register
-from tests.sandbox.test_self_service import DEVELOPER, HOME, signed_in
+from tests.sandbox.developers import DEVELOPER, HOME, signed_in
 
 CALLBACK = "https://bank.example/callback"
 

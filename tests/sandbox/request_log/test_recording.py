@@ -17,12 +17,12 @@ from sandbox.models import LoggedStep
 from sandbox.request_log import recording
 from tests.forgery import new_key, public_jwk
 from tests.people import ALICE, NORA
+from tests.personal_data import stored
 from tests.presentation.clients import FORM, access_token, ask, assertion, basic, by_assertion
 from tests.presentation.openid_connect.shop import ALL, Shop, user_info
 from tests.presentation.requests.authorization_requests import PATH, asked, encoded, fragment
 from tests.presentation.requests.deciding import SignIn, decide
 from tests.sandbox.request_log.conftest import registered_by, steps
-from tests.test_personal_data_at_rest import stored
 from wallet.models import RedirectTask, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")

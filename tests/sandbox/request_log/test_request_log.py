@@ -25,8 +25,8 @@ from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.presentation.requests.deciding import SignIn, decide
 from tests.presentation.webhooks import TLS, Receiver, deliver, opted_in, receiving
 from tests.receiver import listening
+from tests.sandbox.developers import HOME, signed_in
 from tests.sandbox.request_log.conftest import registered_by, request_log_of, steps, text
-from tests.sandbox.test_self_service import HOME, signed_in
 from wallet.models import Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
