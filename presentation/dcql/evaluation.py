@@ -8,7 +8,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from presentation.dcql.queries import FORMAT, ClaimPath, ClaimsQuery, CredentialQuery, PathPointer, Query
+from presentation.dcql.queries import FORMAT, ClaimsQuery, CredentialQuery, PathPointer, Query
+from wallet.credential.claims import ClaimPath
 
 Available = Callable[[ClaimsQuery], bool]
 

@@ -5,7 +5,6 @@
 
 from dataclasses import dataclass
 
-ClaimPath = tuple[str, ...]
 PathPointer = tuple[str | int | None, ...]  # §7; str: a name, int: an index, None: every element of an array
 Value = str | int | bool
 FORMAT = "dc+sd-jwt"  # of the one credential type that this service issues

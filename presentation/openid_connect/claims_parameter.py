@@ -10,9 +10,9 @@ from typing import Any
 
 from infra import strict_json
 from infra.strict_json import StrictJsonError
-from presentation.dcql.queries import ClaimPath, ClaimsQuery, PathPointer, Value
+from presentation.dcql.queries import ClaimsQuery, PathPointer, Value
 from presentation.errors import InvalidRequestError
-from wallet.credential.claims import ARRAYS, openid_values
+from wallet.credential.claims import ARRAYS, ClaimPath, openid_values
 
 PLACES = ("id_token", "userinfo")
 AUTH_TIME = "auth_time"

@@ -8,7 +8,6 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from keys.jws import decode_segment
-from presentation.dcql.queries import ClaimPath
 from presentation.openid_connect.claims_parameter import (
     PRESENTATION,
     TRUST_FRAMEWORK,
@@ -16,7 +15,7 @@ from presentation.openid_connect.claims_parameter import (
     VerifiedClaimsRequest,
 )
 from presentation.openid_connect.translation import OpenIDRequest
-from wallet.credential.claims import OPENID_PROVEN, openid_name, openid_value
+from wallet.credential.claims import OPENID_PROVEN, ClaimPath, openid_name, openid_value
 from wallet.sd_jwt.parsing import parse
 from wallet.sd_jwt.processing import Processing
 

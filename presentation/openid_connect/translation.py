@@ -11,7 +11,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from presentation.dcql.queries import ClaimPath, ClaimsQuery, CredentialQuery, CredentialSet, Query
+from presentation.dcql.queries import ClaimsQuery, CredentialQuery, CredentialSet, Query
 from presentation.errors import InvalidRequestError, InvalidScopeError
 from presentation.openid_connect import claims_parameter
 from presentation.openid_connect.claims_parameter import (
@@ -26,6 +26,7 @@ from wallet.credential.claims import (
     OPENID_PROVEN,
     OPENID_SCOPES,
     SUBJECT,
+    ClaimPath,
     openid_name,
     openid_named,
     permitted,

@@ -3,11 +3,12 @@
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from infra.words import Words
 from presentation.scopes import catalogue
 from presentation.scopes.records import ScopeRecord
-from wallet.credential.claims import FAMILIES, NAMES, SUBJECT, Text, labels, named
+from wallet.credential.claims import FAMILIES, NAMES, SUBJECT, labels, named
 
-Choices = list[tuple[str, Text]]
+Choices = list[tuple[str, Words]]
 # Without the claims that answer a question: there are hundreds of them.
 _CLAIMS: Choices = list(zip(NAMES, labels(NAMES.values()), strict=True))
 # What may be allowed for DCQL queries; `RelyingParty.may_recognise` allows SUBJECT.

@@ -13,8 +13,8 @@ from types import MappingProxyType
 from typing import Any
 
 from infra.characters import is_legible
-from presentation.dcql.queries import BASIC, ClaimPath, ClaimsQuery, CredentialQuery
-from wallet.credential.claims import FAMILIES, MOST_QUESTIONS, is_named, named
+from presentation.dcql.queries import BASIC, ClaimsQuery, CredentialQuery
+from wallet.credential.claims import FAMILIES, MOST_QUESTIONS, ClaimPath, is_named, named
 
 LONGEST_URN = 200
 LONGEST_TITLE = 100

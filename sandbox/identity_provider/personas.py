@@ -10,8 +10,9 @@ from hashlib import sha256
 
 from django.utils.translation import gettext_lazy as _
 
+from infra.words import Words
 from wallet.credential.birth_dates import PartialDate
-from wallet.credential.claims import Identity, Text
+from wallet.credential.claims import Identity
 from wallet.credential.details import of_evidence, read
 from wallet.credential.evidence import Assurance, Evidence
 from wallet.providers.findings import (
@@ -47,8 +48,8 @@ class Outcome:
     calls_back: the provider's machine calls this service before the browser goes back.
     """
 
-    label: Text
-    description: Text
+    label: Words
+    description: Words
     finding: Callable[[Submission], Finding]
     calls_back: bool = False
 

@@ -20,11 +20,11 @@ from infra import base64url
 from infra.limits import Limit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal_column, unseal_column
+from infra.words import Words
 from keys.jws import JwsError, decode_segment
 from presentation.machine_errors import MachineError
 from presentation.requests.carriers import posted_form
 from sandbox.models import PlaygroundAnswer
-from wallet.credential.claims import Text
 
 LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)
@@ -42,7 +42,7 @@ def response_uri() -> str:
     return settings.BASE_URL + reverse("playground_answers")
 
 
-def obstacle() -> Text | None:
+def obstacle() -> Words | None:
     """Why no answer can be posted to the playground of this sandbox; None if answers can be posted."""
     try:
         target = parse(response_uri(), loopback=settings.LOOPBACK_CALLS)

@@ -14,12 +14,12 @@ from django.utils.translation import gettext_lazy as _
 
 from infra import base64url, strict_json
 from infra.strict_json import StrictJsonError
+from infra.words import Words
 from presentation.dcql.queries import BASIC
 from presentation.relying_parties.integration import of_openid_connect
 from presentation.requests.parameters import DIRECT_POST
 from sandbox.playground import codes
 from sandbox.playground.examples import URNS, example, for_scopes
-from wallet.credential.claims import Text
 
 # The parameters that the page explains, in the order of the contract.
 PARAMETERS = (
@@ -133,8 +133,8 @@ def _edited(text: str, transaction: str, scopes: Sequence[str]) -> str:
 class Mistake:
     """A request with one mistake: its outcome, and the parameters that differ (None: left out)."""
 
-    title: Text
-    outcome: Text
+    title: Words
+    outcome: Words
     changes: Mapping[str, str | None]
 
 

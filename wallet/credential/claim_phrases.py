@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Text, is_named
+from wallet.credential.claims import Words, is_named
 from wallet.credential.countries import name_in_page
 
 # The names of claims (`claims.NAMES`) and what stands for them after “Acme Bank wants to confirm:”.
-PHRASES: dict[str, Text] = {
+PHRASES: dict[str, Words] = {
     "given_name": _("your given name"),
     "family_name": _("your family name"),
     "birth_date": _("your date of birth"),
@@ -43,7 +43,7 @@ def phrases(names: Sequence[str]) -> list[str]:
     return list(dict.fromkeys(str(phrase) for phrase in said if phrase))
 
 
-def _phrase(name: str) -> Text:
+def _phrase(name: str) -> Words:
     group, _dot, asked = name.partition(".")
     if group == "age_equal_or_over" and is_named(name):
         return format_lazy(_("that you are {age} or over"), age=asked)

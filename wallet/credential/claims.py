@@ -14,7 +14,6 @@ from functools import lru_cache
 from typing import Any
 
 import orjson
-from django.utils.functional import Promise
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
@@ -32,7 +31,6 @@ from wallet.credential.details import Details
 from wallet.credential.evidence import COUNTRY, DOCUMENT_KINDS, METHODS, EvidenceError, Verification, read_day
 
 ClaimPath = tuple[str, ...]
-Text = str | Promise
 
 AGE_THRESHOLDS = (18, 21, 65)  # what a request for all of `age_equal_or_over` means
 HIGHEST_AGE = 120
@@ -40,13 +38,13 @@ MOST_QUESTIONS = 3  # of one family in a presentation
 # Its value belongs to a wallet and a requester together, and not to an identity: see `account.pairwise`.
 SUBJECT: ClaimPath = ("pairwise_subject",)
 # Registered trust frameworks and levels, as people know them; others are shown as they are written.
-TRUST_FRAMEWORKS: dict[str, Text] = {
+TRUST_FRAMEWORKS: dict[str, Words] = {
     "eidas": _("eIDAS, the European Union’s rules for electronic identity"),
     "uk_diatf": _("the United Kingdom’s trust framework for digital identity"),
     "nist_800_63A": _("NIST SP 800-63A, the rules of the United States"),
     "de_aml": _("Germany’s rules against money laundering"),
 }
-LEVELS: dict[str, Text] = {
+LEVELS: dict[str, Words] = {
     "low": _("low"),
     "medium": _("medium"),
     "substantial": _("substantial"),
@@ -147,7 +145,7 @@ class Claim:
     """One claim that a relying party can request."""
 
     path: ClaimPath
-    label: Text
+    label: Words
     description: str  # for developers, in the type metadata
     value: Callable[[Identity, date], Any]  # from an identity, on a day; None if it has no such claim
     derived_from: ClaimPath | None = None  # the more telling claim it spares the holder
@@ -178,7 +176,9 @@ def _nationality_claim(code: str) -> Claim:
     )
 
 
-def _of_verification(name: str, label: Text, description: str, value: Callable[[Verification], Any]) -> Claim:
+def _of_verification(
+    name: str, label: Words, description: str, value: Callable[[Verification], Any]
+) -> Claim:
     """A claim about how the identity was verified; those verified by earlier releases do not have it."""
     return Claim(
         path=("verification", name),
@@ -189,7 +189,7 @@ def _of_verification(name: str, label: Text, description: str, value: Callable[[
     )
 
 
-def _of_details(name: str, label: Text, description: str) -> Claim:
+def _of_details(name: str, label: Words, description: str) -> Claim:
     """A claim that only some providers verify: a group of details, or a member of one."""
     group, *member = name.split(".")
 
@@ -294,7 +294,7 @@ OBJECTS: dict[ClaimPath, tuple[str, ...]] = {("place_of_birth",): details.MEMBER
 ORIGINAL = tuple(path for path, claim in CLAIMS.items() if not claim.derived_from and not claim.optional)
 
 # The label of the claim that can have several values, when it has.
-IN_THE_PLURAL: dict[ClaimPath, Text] = {("nationalities",): _("Nationalities")}
+IN_THE_PLURAL: dict[ClaimPath, Words] = {("nationalities",): _("Nationalities")}
 
 # What operators and receipts call them: the path with dots.
 NAMES: dict[str, ClaimPath] = {".".join(path): path for path in CLAIMS}
@@ -310,12 +310,12 @@ OPENID_SCOPES: dict[str, tuple[ClaimPath, ...]] = {
 OPENID_PROVEN = {"email": "email_verified"}  # true whenever the first is there: a wallet has no other address
 
 # The claims that answer a question, by the first element of their path.
-FAMILIES: dict[str, Text] = {"age_equal_or_over": _("Any age"), "nationality_in": _("Any nationality")}
+FAMILIES: dict[str, Words] = {"age_equal_or_over": _("Any age"), "nationality_in": _("Any nationality")}
 # What may be allowed to relying parties beside single claims: a whole family.
 WHOLE_FAMILIES: dict[str, ClaimPath] = {f"{family}.*": (family, "*") for family in FAMILIES}
 
 # Objects that contain claims: selectively disclosable, as are their members (RFC 9901 §6.3).
-GROUPS: dict[ClaimPath, tuple[Text, str]] = {
+GROUPS: dict[ClaimPath, tuple[Words, str]] = {
     ("age_equal_or_over",): (
         _("Age"),
         "Whether the person has reached an age, by threshold in years. A birthday counts once it has begun "
@@ -500,7 +500,7 @@ def held_details(identity: Identity) -> list[ClaimPath]:
     return [path for path in held(identity) if path[0] in details.MEMBERS]
 
 
-def detail_label(group: str) -> Text:
+def detail_label(group: str) -> Words:
     """What people call a group of details."""
     return GROUPS[group,][0] if (group,) in GROUPS else CLAIMS[group,].label
 
@@ -511,12 +511,12 @@ def details_in_words(groups: Iterable[str]) -> str:
     return localised.listed(str(detail_label(group)) for group in details.MEMBERS if group in chosen)
 
 
-def labels(paths: Iterable[ClaimPath]) -> list[Text]:
+def labels(paths: Iterable[ClaimPath]) -> list[Words]:
     """The labels of the claims at `paths`, in the same order; raises KeyError for an unknown path."""
     return [claim(path).label for path in paths]
 
 
-def not_shared(paths: Collection[ClaimPath]) -> list[Text]:
+def not_shared(paths: Collection[ClaimPath]) -> list[Words]:
     """What the wallet holds about a person and keeps to itself when `paths` are shared.
 
     A nationality may follow from one answer about it, so it is not said to be kept.
@@ -534,11 +534,11 @@ class ClaimPreview:
     """A claim as the holder sees it before the decision."""
 
     path: ClaimPath
-    value: Text = field(repr=False)
+    value: Words = field(repr=False)
     several: bool = False  # whether it has several values
 
     @property
-    def label(self) -> Text:
+    def label(self) -> Words:
         """The label of the claim: in the plural if it has several values."""
         return IN_THE_PLURAL[self.path] if self.several else claim(self.path).label
 
@@ -555,7 +555,7 @@ def preview(identity: Identity, paths: Sequence[ClaimPath], *, today: date) -> l
     ]
 
 
-def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
+def display(path: ClaimPath, identity: Identity, *, today: date) -> Words:
     """The claim's value for people, in the language of the page."""
     value = claim(path).value(identity, today)
     if path[0] in details.MEMBERS and value:
@@ -573,7 +573,7 @@ def display(path: ClaimPath, identity: Identity, *, today: date) -> Text:
     return value or _("(none)")  # “None” would read as a name
 
 
-def _detail_in_words(path: ClaimPath, value: Any) -> Text:
+def _detail_in_words(path: ClaimPath, value: Any) -> Words:
     match path[-1]:
         case "place_of_birth":
             return ", ".join(str(_detail_in_words((name,), part)) for name, part in value.items())
@@ -587,7 +587,7 @@ def _detail_in_words(path: ClaimPath, value: Any) -> Text:
             return ", ".join(value.split("\n"))
 
 
-def _in_words(path: ClaimPath, verification: Verification) -> Text:
+def _in_words(path: ClaimPath, verification: Verification) -> Words:
     match path[1]:
         case "trust_framework":
             framework = verification.assurance.trust_framework

@@ -13,7 +13,7 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
 from infra.published.documents import PublishedDocument
-from wallet.credential.claims import CLAIMS, GROUPS, ClaimPath, Text
+from wallet.credential.claims import CLAIMS, GROUPS, ClaimPath, Words
 from wallet.credential.credentials import credential_type
 
 LOCALE = "en-GB"  # the first; descriptions, which are for developers, are in this language alone
@@ -58,7 +58,7 @@ def _is_always_there(group: ClaimPath) -> bool:
 
 
 def _claim(
-    path: ClaimPath, label: Text, description: str, *, withheld: str = "always", mandatory: bool = True
+    path: ClaimPath, label: Words, description: str, *, withheld: str = "always", mandatory: bool = True
 ) -> dict[str, Any]:
     """Claim metadata (§5.6); whether a claim can be withheld is said for each path by itself."""
     return {
@@ -69,7 +69,7 @@ def _claim(
     }
 
 
-def _display(member: str, text: Text, description: str) -> Iterator[dict[str, str]]:
+def _display(member: str, text: Words, description: str) -> Iterator[dict[str, str]]:
     """The text in each language, English first; names on the wire, which have no translation, only once."""
     with override(LOCALE.lower()):
         yield {"locale": LOCALE, member: str(text), "description": description}

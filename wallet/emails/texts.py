@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Text
+from wallet.credential.claims import Words
 
 _ENDS = (
     _("Your verified identity ends on %(day)s"),
@@ -12,7 +12,7 @@ _ENDS = (
     ),
 )
 # Kind of notice → subject and text.
-NOTICES: dict[str, tuple[Text, Text]] = {
+NOTICES: dict[str, tuple[Words, Words]] = {
     "approved": (
         _("Your identity check: approved"),
         _(

@@ -7,7 +7,7 @@ import structlog
 
 from infra.sealing import SealError
 from wallet.credential import birth_dates
-from wallet.credential.claims import Identity, Text
+from wallet.credential.claims import Identity, Words
 from wallet.credential.countries import country_name
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Evidence
 from wallet.identity import duplicates, found, review
@@ -22,7 +22,7 @@ class Dossier:
     """An attempt in review, for people to read. `readable` is False if what was sealed does not open."""
 
     email: str
-    why: Text
+    why: Words
     identity: Identity | None
     typed: Mapping[str, str]  # by the person, where that is not the identity
     evidence: Evidence | None
@@ -43,12 +43,12 @@ class Dossier:
         return ", ".join(f"{country_name(code)} ({code})" for code in codes)
 
     @property
-    def method(self) -> Text:
+    def method(self) -> Words:
         """How it was checked, in words."""
         return METHODS[self.evidence.method][0] if self.evidence else ""
 
     @property
-    def document(self) -> Text:
+    def document(self) -> Words:
         """The kind of the document, in words."""
         return DOCUMENT_KINDS[self.evidence.document_kind] if self.evidence else ""
 

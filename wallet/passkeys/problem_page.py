@@ -4,14 +4,14 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Text
+from wallet.credential.claims import Words
 from wallet.models import RedirectTask
 from wallet.passkeys.errors import PasskeyError
 
 POSTED = "passkey"  # the field of a form in which scripts post what the browser made
 
 # Code of `errors` → status, heading and text.
-PROBLEMS: dict[str, tuple[int, Text, Text]] = {
+PROBLEMS: dict[str, tuple[int, Words, Words]] = {
     "unreadable": (
         422,
         _("Your passkey did not arrive"),

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
-from wallet.credential.claims import Text
+from wallet.credential.claims import Words
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance
 from wallet.providers.findings import Finding
@@ -128,9 +128,9 @@ class Provider:
     details: those that it is set to verify; others are not kept.
     """
 
-    label: Text
-    needs: Text
-    takes: Text
+    label: Words
+    needs: Words
+    takes: Words
     assurances: tuple[Assurance, ...] = ()
     method: ClassVar[str] = "in_person"
     by_operators: ClassVar[bool] = False

@@ -5,11 +5,11 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Identity, Text
+from wallet.credential.claims import Identity, Words
 from wallet.credential.evidence import Evidence
 
 # Why a check did not pass, or was not decided: code → what the person reads. Providers use these.
-REASONS: dict[str, Text] = {
+REASONS: dict[str, Words] = {
     "blurry": _("The picture of your document was too blurred to read."),
     "document_expired": _("Your document has expired. Please use another one."),
     "document_unsupported": _("This kind of document cannot be used. Please use another one."),

@@ -17,7 +17,6 @@ from infra import email_addresses, log_context
 from infra.characters import is_legible
 from infra.outbound import targets
 from infra.words import Words
-from presentation.dcql.queries import ClaimPath
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import catalogue
@@ -25,7 +24,7 @@ from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
 from wallet.account import pairwise
-from wallet.credential.claims import SUBJECT, WHOLE_FAMILIES, is_named, named
+from wallet.credential.claims import SUBJECT, WHOLE_FAMILIES, ClaimPath, is_named, named
 from wallet.credential.evidence import Assurance, EvidenceError
 
 

@@ -1,9 +1,9 @@
 """Scopes as aliases of queries on the one credential."""
 
 from presentation.dcql.evaluation import Offer, select_for_anyone
-from presentation.dcql.queries import BASIC, ClaimPath, ClaimsQuery, CredentialQuery, Query
+from presentation.dcql.queries import BASIC, ClaimsQuery, CredentialQuery, Query
 from presentation.scopes.records import THE_BASIC_SCOPE
-from wallet.credential.claims import CLAIMS
+from wallet.credential.claims import CLAIMS, ClaimPath
 
 
 def query_for(id: str, *paths: ClaimPath) -> CredentialQuery:
