@@ -20,7 +20,7 @@ from consent.question import Requester, sought
 from consent.transactions import KeptTransaction
 from wallet.credential import claims
 from wallet.models import Wallet
-from wallet.status_lists.standing import Status, standings
+from wallet.status_lists.statuses import Status, statuses_of
 
 PAGE_SIZE = 20
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -193,7 +193,7 @@ class Receipt:
 
 def of(wallet: Wallet, consents: Sequence[Consent], *, now: datetime) -> list[Receipt]:
     """The receipts of these consents of a wallet, with the status of what was presented."""
-    statuses = standings(wallet, [consent.id for consent in consents], now=now)
+    statuses = statuses_of(wallet, [consent.id for consent in consents], now=now)
     return [Receipt.of(consent, statuses.get(consent.id), now=now) for consent in consents]
 
 

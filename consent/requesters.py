@@ -23,7 +23,7 @@ from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
 from wallet.credential.inference import Fact
 from wallet.models import Credential, Wallet
-from wallet.status_lists.standing import standings
+from wallet.status_lists.statuses import statuses_of
 
 REFERENCES = 10  # of receipts in an e-mail, because not every program opens a long address
 REPORTS = Limit.from_settings("reports-per-wallet")
@@ -60,7 +60,7 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
     told = dict.fromkeys(path for each in records for path in decisions.told_by(each) if path not in last)
     number = last.get(SUBJECT)
     recognised = Requester.from_json(number.requester) if number else None
-    statuses = standings(wallet, [consent.id for consent in last.values()], now=now)
+    statuses = statuses_of(wallet, [consent.id for consent in last.values()], now=now)
     is_open = newest.decision == Consent.Decision.ASKED and newest.expires_at > now
     paths = [tuple(path) for path in newest.claims] if is_open else []
     return {

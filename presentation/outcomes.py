@@ -20,7 +20,7 @@ from presentation.requests.authorization_request import nonce_digest
 from presentation.requests.delivery import deliveries
 from presentation.requests.delivery.deliveries import DeliveryState
 from wallet.credential.credentials import TOKEN_LIFETIME
-from wallet.status_lists import standing
+from wallet.status_lists import statuses
 
 PER_RELYING_PARTY = Limit.from_settings("outcomes-per-relying-party")
 
@@ -67,7 +67,7 @@ def told_about(interaction: Interaction, *, now: datetime) -> dict[str, Any]:
     if interaction.error:
         members["error"] = interaction.error
     if delivery := getattr(interaction, "delivery", None):
-        members["delivery"] = DELIVERIES[deliveries.standing(delivery, now=now)]
+        members["delivery"] = DELIVERIES[deliveries.state_of(delivery, now=now)]
     if status := _status(interaction, now):
         members["status"] = status
     return members
@@ -107,6 +107,6 @@ def _status(interaction: Interaction, now: datetime) -> str:
     if consent.wallet is None:  # closed, and all that was presented from it is invalid until it expires
         answered = interaction.answered_at
         valid_still = answered is not None and answered + TOKEN_LIFETIME > now
-        return standing.Status.INVALID.name.lower() if valid_still else ""
-    found = standing.standings(consent.wallet, [consent.id], now=now, gravest=True).get(consent.id)
+        return statuses.Status.INVALID.name.lower() if valid_still else ""
+    found = statuses.statuses_of(consent.wallet, [consent.id], now=now, gravest=True).get(consent.id)
     return "" if found is None else found.name.lower()

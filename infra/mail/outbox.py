@@ -73,7 +73,7 @@ def digest(address: str) -> str:
     return salted_hmac("infra.mail.recipient", address, algorithm="sha256").hexdigest()
 
 
-def standing(email: uuid.UUID | None, *, now: datetime) -> SendingState:
+def state_of(email: uuid.UUID | None, *, now: datetime) -> SendingState:
     """The state of this e-mail. One that is no longer in the queue counts as sent."""
     found = OutgoingEmail.objects.filter(id=email).first() if email else None
     if found is None or found.state == State.SENT:

@@ -61,7 +61,7 @@ class InteractionAdmin(FilteredOnly, ReadOnly, admin.ModelAdmin):
             return "-"
         if kept.delivered_at is not None:
             return _t("arrived at %(at)s") % {"at": date_format(kept.delivered_at, "DATETIME_FORMAT")}
-        if deliveries.standing(kept, now=timezone.now()) is DeliveryState.ENDED:
+        if deliveries.state_of(kept, now=timezone.now()) is DeliveryState.ENDED:
             return _t("has not arrived and is gone; tried %(tries)s times") % {"tries": kept.tries}
         return _t("has not arrived; tried %(tries)s times") % {"tries": kept.tries}
 

@@ -37,7 +37,7 @@ from presentation.requests.authorization_request import AuthorizationRequest
 from presentation.requests.sign_in_time import CODE_LIVES, hour_will_do, told
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
-from wallet.status_lists import standing
+from wallet.status_lists import statuses
 
 log = structlog.get_logger(__name__)
 
@@ -197,7 +197,7 @@ def _is_valid(row: AuthorizationCode, *, now: datetime, lock: bool = False) -> b
     consent = row.interaction.consent
     if consent is None or consent.wallet_id is None:  # the wallet is closed
         return False
-    return standing.all_valid(consent.wallet_id, consent.id, now=now, lock=lock)
+    return statuses.all_valid(consent.wallet_id, consent.id, now=now, lock=lock)
 
 
 def _end(digest: str) -> None:

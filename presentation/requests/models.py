@@ -160,7 +160,7 @@ class Interaction(KeepsParameters, NumberedRow):
 class Delivery(InternalRow):
     """An answer that is posted. Its body is kept only until it is delivered or has expired.
 
-    Only facts are stored; `deliveries.standing` computes the state from them.
+    Only facts are stored; `deliveries.state_of` computes the state from them.
     """
 
     # Sealed columns and the associated data each is bound to.

@@ -13,7 +13,7 @@ from presentation.models import Interaction, RelyingParty
 from presentation.webhooks import enqueue
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import StatusEntry
-from wallet.status_lists import allocation, standing
+from wallet.status_lists import allocation, statuses
 
 REVOKED = WebhookEvent.Type.REVOKED
 BATCH = 500
@@ -42,7 +42,7 @@ def _without_event(parties: list[int], now: datetime) -> QuerySet[StatusEntry]:
         output_field=CharField(),
     )
     inserted = WebhookEvent.objects.filter(Q(type=REVOKED), subject=place)
-    return standing.invalid(now=now).filter(Exists(answered), ~Exists(inserted)).order_by()
+    return statuses.invalid(now=now).filter(Exists(answered), ~Exists(inserted)).order_by()
 
 
 def _insert_events(entries: list[StatusEntry], now: datetime) -> int:

@@ -154,7 +154,7 @@ def test_what_stays_of_a_sent_email_is_its_purpose_state_and_times(now: datetime
         now,
         "notice",
     )
-    assert outbox.standing(email.id, now=now) is SendingState.SENT
+    assert outbox.state_of(email.id, now=now) is SendingState.SENT
     assert outbox.is_done(email.id) is True
     assert not outbox.drop(email.id, now=now)
     assert not outbox.send_again(email.id, now=now)
@@ -167,7 +167,7 @@ def test_an_email_that_was_not_accepted_is_tried_again_later_and_later() -> None
         email = queue.claim(urgent=False, now=at)
         assert email is not None
         queue.note(email, BUSY, now=at)
-        assert outbox.standing(email.id, now=at) is SendingState.DELAYED
+        assert outbox.state_of(email.id, now=at) is SendingState.DELAYED
         waits.append((row(email.id).due_at - at).total_seconds())
         at = row(email.id).due_at
 
@@ -183,9 +183,9 @@ def test_a_code_that_is_too_old_is_not_sent_and_its_content_is_erased(now: datet
     email = outbox.put(LETTER, purpose="code", urgent=True, expires_at=now + timedelta(minutes=10))
     later = now + timedelta(minutes=10)
 
-    assert outbox.standing(email, now=now) is SendingState.SENDING
+    assert outbox.state_of(email, now=now) is SendingState.SENDING
     assert queue.claim(urgent=True, now=later) is None
-    assert outbox.standing(email, now=later) is SendingState.FAILED
+    assert outbox.state_of(email, now=later) is SendingState.FAILED
     assert queue.end_expired(now=later) == 1
     assert (row(email).state, bytes(row(email).sealed_letter)) == (State.TOO_LATE, b"")
     assert outbox.is_done(email) is False
@@ -196,10 +196,10 @@ def test_an_email_that_was_refused_for_good_can_be_sent_again_by_an_operator(now
     queue.note(claimed(), FULL, now=now)
 
     assert queue.claim(urgent=False, now=now + timedelta(hours=5)) is None
-    assert outbox.standing(email, now=now) is SendingState.FAILED
+    assert outbox.state_of(email, now=now) is SendingState.FAILED
     assert outbox.is_done(email) is True
     assert outbox.send_again(email, now=now)
-    assert outbox.standing(email, now=now) is SendingState.SENDING
+    assert outbox.state_of(email, now=now) is SendingState.SENDING
     assert not outbox.send_again(email, now=now), "it waits"
     assert claimed(minutes=1).id == email
 
@@ -267,7 +267,7 @@ def test_a_dropped_email_is_erased_and_not_sent(now: datetime, result: Failure |
 
 
 def test_of_an_email_that_is_not_in_the_outbox_nothing_is_known(now: datetime) -> None:
-    assert outbox.standing(None, now=now) is SendingState.SENT
+    assert outbox.state_of(None, now=now) is SendingState.SENT
     assert outbox.is_done(None) is False
 
 

@@ -267,7 +267,7 @@ def test_an_e_mail_that_cannot_be_sent_counts_like_any_other(db, now, broken_mai
     assert kinds(waiting) == {"codes": 5, "links": 3}
     with pytest.raises(TooSoonError):
         sign_in.send_code(waiting[0], client=HOME, now=now + timedelta(seconds=59))
-    assert sign_in.standing(waiting[0], now=now) in (SendingState.DELAYED, SendingState.FAILED)
+    assert sign_in.sending_state(waiting[0], now=now) in (SendingState.DELAYED, SendingState.FAILED)
 
 
 def test_an_e_mail_that_the_mail_server_took_without_saying_so_counts_as_sent(db, now, settings):
@@ -340,7 +340,9 @@ def test_eight_browsers_at_once_share_one_link_although_the_mail_server_refuses_
         waiting = together(lambda number: asks(f"new {number}", now, client=f"198.51.100.{number}"))
     assert kinds(waiting) == {"codes": 0, "links": 8}
     assert LoginLink.objects.get().outgoing == OutgoingEmail.objects.get(state="refused").id
-    assert {sign_in.standing(redirect_task, now=now) for redirect_task in waiting} == {SendingState.FAILED}
+    assert {sign_in.sending_state(redirect_task, now=now) for redirect_task in waiting} == {
+        SendingState.FAILED
+    }
 
 
 @pytest.mark.postgresql

@@ -29,7 +29,7 @@ from tests.wallet.statuses import (
 from wallet.credential import credentials, revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet
 from wallet.operations import suspension
-from wallet.status_lists import allocation, standing, upkeep
+from wallet.status_lists import allocation, statuses, upkeep
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 
@@ -351,7 +351,7 @@ def test_a_revocation_among_presentations_leaves_none_valid(
 
     assert not [result for result in together(work) if isinstance(result, Exception)]
     assert len(given) == StatusEntry.objects.count() >= 10
-    found = {list_id: standing.not_valid(list_id, now=timezone.now()) for list_id, _idx in given}
+    found = {list_id: statuses.not_valid(list_id, now=timezone.now()) for list_id, _idx in given}
     assert {found[list_id].get(idx) for list_id, idx in given} == {status}
 
 
@@ -406,7 +406,7 @@ def test_a_revocation_waits_for_a_presentation_that_is_not_yet_committed() -> No
         assert thread.is_alive()
     thread.join()
 
-    assert standing.not_valid(place[0], now=timezone.now()) == {place[1]: INVALID}
+    assert statuses.not_valid(place[0], now=timezone.now()) == {place[1]: INVALID}
 
 
 @pytest.mark.postgresql

@@ -37,7 +37,7 @@ from tests.wallet.statuses import (
 from wallet.credential import revocation
 from wallet.models import StatusEntry, StatusList, Wallet
 from wallet.operations import suspension
-from wallet.status_lists import changes, endpoints, publication, standing, upkeep
+from wallet.status_lists import changes, endpoints, publication, statuses, upkeep
 from wallet.status_lists.changes import Action
 
 pytestmark = pytest.mark.usefixtures("signing_key")
@@ -116,7 +116,7 @@ def test_a_suspension_passes_and_a_revocation_does_not(alice: Wallet) -> None:
     for step in steps:
         step()
         seen.append(status_of(entry))
-        assert standing.standing(rows.get()) == seen[-1]
+        assert statuses.status_of(rows.get()) == seen[-1]
 
     assert seen == [SUSPENDED, VALID, SUSPENDED, VALID, SUSPENDED, VALID, INVALID]
     with pytest.raises(changes.NothingToChangeError):
@@ -186,7 +186,7 @@ def test_a_list_is_made_from_a_few_statements_however_many_places_are_taken(
     entries = [presented(alice) for _ in range(20)]
     changes.change_presented(entries[0], Action.INVALIDATED, now=timezone.now(), **SAID)
     with statements() as asked:
-        found = standing.not_valid(entries[0].status_list_id, now=timezone.now())
+        found = statuses.not_valid(entries[0].status_list_id, now=timezone.now())
 
     assert found == {entries[0].idx: INVALID}
     assert len(asked.texts) == 4
@@ -296,17 +296,17 @@ def test_what_a_slow_instance_found_is_not_written_over_what_is_newer(
     alice: Wallet, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     entry = presented(alice)
-    not_valid, newer = standing.not_valid, []
+    not_valid, newer = statuses.not_valid, []
 
     def overtaken(list_id: int, *, now: datetime) -> dict[int, int]:
         found = not_valid(list_id, now=now)
-        monkeypatch.setattr(standing, "not_valid", not_valid)
+        monkeypatch.setattr(statuses, "not_valid", not_valid)
         changes.change_presented(entry, Action.INVALIDATED, now=timezone.now(), **SAID)
         StatusList.objects.update(checked_at=None)  # it takes so long that another instance checks, too
         newer.append(publication.current(list_id))
         return found
 
-    monkeypatch.setattr(standing, "not_valid", overtaken)
+    monkeypatch.setattr(statuses, "not_valid", overtaken)
     served = publication.current(entry.status_list_id)
 
     assert served == newer[0]

@@ -15,7 +15,7 @@ from wallet.admin.operated import OperatedAdmin
 from wallet.credential.validity import Validity, for_operators
 from wallet.models import Credential, StatusEntry, StatusEvent
 from wallet.operations.credentials import OF_CREDENTIALS, OF_PRESENTED
-from wallet.status_lists.standing import standing, unexpired
+from wallet.status_lists.statuses import status_of, unexpired
 
 
 class ValidityFilter(admin.SimpleListFilter):
@@ -91,7 +91,7 @@ class StatusEntryAdmin(OperatedAdmin):
     @admin.display(description=_("status"))
     def stands(self, entry: StatusEntry) -> str:
         """The published status, which also depends on the credential, the wallet and the key."""
-        return str(standing(entry).label)
+        return str(status_of(entry).label)
 
 
 @admin.register(StatusEvent)

@@ -5,7 +5,8 @@ from collections.abc import Sequence
 from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Words, is_named
+from infra.words import Words
+from wallet.credential.claims import is_named
 from wallet.credential.countries import name_in_page
 
 # The names of claims (`claims.NAMES`) and what stands for them after “Acme Bank wants to confirm:”.

@@ -18,6 +18,7 @@ from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
+from infra.words import Words
 from wallet.credential import birth_dates, details
 from wallet.credential.birth_dates import BirthDate, PartialDate
 from wallet.credential.countries import (

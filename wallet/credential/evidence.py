@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from datetime import UTC, date, datetime
 from typing import Any, TypeGuard
 
-from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
+from infra.words import Words
 from wallet.credential import days
 
 MAX_TEXT = 200
@@ -16,7 +16,7 @@ COUNTRY = re.compile(r"[A-Z]{2}", re.ASCII)  # the form only; `countries` knows 
 _IDENTIFIER = re.compile(r"[\x21\x23-\x5b\x5d-\x7e]{1,200}", re.ASCII)
 
 # How an identity can be verified: our name → its `check_method` (identifiers of OpenID Identity Assurance).
-METHODS: dict[str, tuple[str | Promise, str]] = {
+METHODS: dict[str, tuple[Words, str]] = {
     "in_person": (_("Document shown in person"), "vpip"),
     "remote_pictures": (_("Pictures of a document and of the person, seen by an operator"), "vri"),
     "remote_automatic": (_("Pictures of a document and of the person, checked automatically"), "vri"),
@@ -28,7 +28,7 @@ METHODS: dict[str, tuple[str | Promise, str]] = {
 EVIDENCE = ("document", "electronic_record")  # types
 
 # Kinds of documents, by the `document_details.type` of OpenID Identity Assurance.
-DOCUMENT_KINDS: dict[str, str | Promise] = {
+DOCUMENT_KINDS: dict[str, Words] = {
     "": _("none"),
     "passport": _("passport"),
     "idcard": _("identity card"),

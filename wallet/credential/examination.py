@@ -12,7 +12,7 @@ from wallet.credential.credentials import credential_type, plain_claims
 from wallet.credential.trust_policy import TrustPolicy
 from wallet.models import StatusEntry
 from wallet.sd_jwt.issuance import SdJwtError
-from wallet.status_lists import allocation, standing
+from wallet.status_lists import allocation, statuses
 
 _MOST = 2**31  # above every index
 
@@ -61,7 +61,7 @@ def refused(error: SdJwtError, passed: Sequence[str] = ()) -> Findings:
 
 def _with_status(payload: Mapping[str, Any], passed: tuple[str, ...]) -> Findings:
     entry = _entry(payload.get("status"))
-    status = StatusEntry.Status(standing.standing(entry)).name.lower() if entry else "unknown"
+    status = StatusEntry.Status(statuses.status_of(entry)).name.lower() if entry else "unknown"
     if status != "valid":
         return Findings(passed, "status", f"the credential's status is {status}", status)
     plain = plain_claims().keys()

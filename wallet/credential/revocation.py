@@ -9,7 +9,7 @@ from infra.operations import WrongStateError
 from wallet.models import Credential, StatusEntry
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action, Subject
-from wallet.status_lists.standing import unexpired
+from wallet.status_lists.statuses import unexpired
 
 # valid ──► suspended ──► revoked
 #   ▲           │            ▲

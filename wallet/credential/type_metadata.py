@@ -13,7 +13,8 @@ from django.utils.translation import gettext_lazy as _
 from django.utils.translation import override
 
 from infra.published.documents import PublishedDocument
-from wallet.credential.claims import CLAIMS, GROUPS, ClaimPath, Words
+from infra.words import Words
+from wallet.credential.claims import CLAIMS, GROUPS, ClaimPath
 from wallet.credential.credentials import credential_type
 
 LOCALE = "en-GB"  # the first; descriptions, which are for developers, are in this language alone

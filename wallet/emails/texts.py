@@ -2,7 +2,7 @@
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Words
+from infra.words import Words
 
 _ENDS = (
     _("Your verified identity ends on %(day)s"),

@@ -6,8 +6,9 @@ from dataclasses import dataclass
 import structlog
 
 from infra.sealing import SealError
+from infra.words import Words
 from wallet.credential import birth_dates
-from wallet.credential.claims import Identity, Words
+from wallet.credential.claims import Identity
 from wallet.credential.countries import country_name
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Evidence
 from wallet.identity import duplicates, found, review

@@ -4,7 +4,7 @@ from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Words
+from infra.words import Words
 from wallet.models import RedirectTask
 from wallet.passkeys.errors import PasskeyError
 

@@ -11,7 +11,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 from uuid import UUID
 
-from wallet.credential.claims import Words
+from infra.words import Words
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance
 from wallet.providers.findings import Finding

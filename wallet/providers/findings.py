@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 
 from django.utils.translation import gettext_lazy as _
 
-from wallet.credential.claims import Identity, Words
+from infra.words import Words
+from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
 
 # Why a check did not pass, or was not decided: code → what the person reads. Providers use these.

@@ -62,7 +62,7 @@ def send_code(redirect_task: RedirectTask, *, client: str, now: datetime, link: 
     client: the network address that limits count by. link: the holder requests a link, because codes from
     this client address are refused at the moment. If it raises `TooSoonError` or `limits.LimitReachedError`,
     the allowances except that of the client address are given back. The e-mail is sent afterwards, see
-    `standing`; it counts even if the mail server refuses it.
+    `sending_state`; it counts even if the mail server refuses it.
     """
     _claim_sending(redirect_task, now=now)
     try:
@@ -135,12 +135,12 @@ def link_pending(redirect_task: RedirectTask, *, now: datetime) -> bool:
     return redirect_task.link_until is not None and redirect_task.link_until > now
 
 
-def standing(redirect_task: RedirectTask, *, now: datetime) -> SendingState:
+def sending_state(redirect_task: RedirectTask, *, now: datetime) -> SendingState:
     """The state of the e-mail that this redirect task waits for."""
     if link_pending(redirect_task, now=now):
         link = links.newest(redirect_task.email, now=now)
-        return outbox.standing(link.outgoing if link else None, now=now)
-    return outbox.standing(_outgoing(redirect_task), now=now)
+        return outbox.state_of(link.outgoing if link else None, now=now)
+    return outbox.state_of(_outgoing(redirect_task), now=now)
 
 
 def may_send_at(redirect_task: RedirectTask) -> datetime | None:

@@ -85,11 +85,11 @@ def code(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> Ht
     if request.method != "POST":
         if signing_in.link_pending(redirect_task, now=now):
             return show(
-                request, "link_sent", redirect_task, session, **waits, **_standing(redirect_task, now)
+                request, "link_sent", redirect_task, session, **waits, **_sending_state(redirect_task, now)
             )
         if not signing_in.code_pending(redirect_task, now=now):
             return see_other("wallet_sign_in", redirect_task.id)
-        facts = waits | _standing(redirect_task, now)
+        facts = waits | _sending_state(redirect_task, now)
         return show(request, "code", redirect_task, session, form=CodeForm(), **facts)
     form = CodeForm(request.POST)
     if form.is_valid() and (response := _redeem(request, redirect_task, form, now)):
@@ -196,9 +196,9 @@ def _ask_address(request: HttpRequest, form: EmailForm, *, status: int) -> HttpR
     return page
 
 
-def _standing(redirect_task: RedirectTask, now: datetime) -> dict[str, Any]:
+def _sending_state(redirect_task: RedirectTask, now: datetime) -> dict[str, Any]:
     """The state of the e-mail, which is sent only after the response that requests it."""
-    return {"standing": signing_in.standing(redirect_task, now=now)}
+    return {"standing": signing_in.sending_state(redirect_task, now=now)}
 
 
 def _redeem(

@@ -136,8 +136,8 @@ def _take(
     ]
     with connection.cursor() as cursor:
         cursor.execute(_statement(connection.vendor), values)
-        place: tuple[int, int] | None = cursor.fetchone()
-        return place
+        list_and_index: tuple[int, int] | None = cursor.fetchone()
+        return list_and_index
 
 
 @cache

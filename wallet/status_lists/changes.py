@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils.translation import gettext as _
 
 from wallet.models import StatusEntry, StatusEvent, Wallet
-from wallet.status_lists.standing import unexpired
+from wallet.status_lists.statuses import unexpired
 
 log = structlog.get_logger(__name__)
 

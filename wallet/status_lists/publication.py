@@ -16,7 +16,7 @@ from infra.published.documents import NothingToPublishError
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.models import SigningKey
 from wallet.models import StatusList
-from wallet.status_lists import allocation, standing, token
+from wallet.status_lists import allocation, statuses, token
 
 log = structlog.get_logger(__name__)
 
@@ -86,7 +86,7 @@ def _claim(row: StatusList, now: datetime) -> bool:
 
 def _renewed(row: StatusList, now: datetime) -> str:
     """The stored token, or a new one if that is due."""
-    packed = token.pack(standing.not_valid(row.pk, now=now), size=row.size, bits=token.BITS)
+    packed = token.pack(statuses.not_valid(row.pk, now=now), size=row.size, bits=token.BITS)
     # The token names the address: after a move to another domain a new one is signed at once.
     content = hashlib.sha256(allocation.address(row.pk).encode() + b"\n" + packed).hexdigest()
     key = active_issuer_key(now=now, fresh=True)

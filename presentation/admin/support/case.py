@@ -215,7 +215,7 @@ class _Show:
         if code := getattr(one, "code", None):  # it is deleted when its time is over
             return _("code exchanged") if code.used_at else _("code not exchanged")
         kept = getattr(one, "delivery", None)
-        return "" if kept is None else deliveries.standing(kept, now=self.now).name.lower()
+        return "" if kept is None else deliveries.state_of(kept, now=self.now).name.lower()
 
     def _id(self, row: Model, *, permission: str = "") -> Cell:
         cell = self._link(row, short(row.pk), permission=permission)

@@ -25,7 +25,7 @@ from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
 from presentation.requests.encryption import Recipient
 from presentation.webhooks import enqueue
-from wallet.status_lists.standing import all_valid
+from wallet.status_lists.statuses import all_valid
 
 log = structlog.get_logger(__name__)
 
@@ -96,7 +96,7 @@ def of(interaction: Interaction) -> Delivery | None:
     return found.first()
 
 
-def standing(delivery: Delivery, *, now: datetime) -> DeliveryState:
+def state_of(delivery: Delivery, *, now: datetime) -> DeliveryState:
     """The state of the delivery at this moment."""
     if delivery.delivered_at is not None:
         return DeliveryState.DELIVERED

@@ -23,7 +23,7 @@ from tests.presentation.requests.deciding import ask, url_of_interaction
 from tests.wallet.statuses import INVALID
 from wallet.credential import revocation
 from wallet.models import Credential, StatusEntry, StatusList, Wallet
-from wallet.status_lists import standing, upkeep
+from wallet.status_lists import statuses, upkeep
 
 pytestmark = [pytest.mark.usefixtures("signing_key"), pytest.mark.postgresql]
 Act = Callable[[], object]
@@ -353,7 +353,7 @@ def test_of_a_yes_and_a_revocation_at_the_same_moment_nothing_valid_stays(
     if "vp_token" in answer:
         assert entries.count() == several
         for entry in entries:
-            assert standing.not_valid(entry.status_list_id, now=timezone.now())[entry.idx] == INVALID
+            assert statuses.not_valid(entry.status_list_id, now=timezone.now())[entry.idx] == INVALID
     else:
         assert answer.get("error") in ("access_denied", None)  # or a redirect to the identity check
         assert not entries.exists()

@@ -280,14 +280,14 @@ MUTANTS = (
     ),
     mutant(
         "codes: a wallet that is about to close",
-        "wallet/status_lists/standing.py",
-        " and entry.credential is not None and entry.credential.wallet.can_share",
+        "wallet/status_lists/statuses.py",
+        "\n        and entry.credential.wallet.can_share",
         "",
         f"{_STATE}::test_between_the_yes_and_the_exchange",
     ),
     mutant(
         "codes: a presentation that has expired",
-        "wallet/status_lists/standing.py",
+        "wallet/status_lists/statuses.py",
         "return bool(presented) and all(",
         "return all(",
         f"{_STATE}::test_between_the_yes_and_the_exchange",

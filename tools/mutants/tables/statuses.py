@@ -2,7 +2,7 @@
 
 from tools.mutants.mutant import mutant
 
-_CREDENTIALS, _STANDING = "wallet/credential/credentials.py", "wallet/status_lists/standing.py"
+_CREDENTIALS, _STATUSES = "wallet/credential/credentials.py", "wallet/status_lists/statuses.py"
 _ALLOCATION, _PUBLICATION = "wallet/status_lists/allocation.py", "wallet/status_lists/publication.py"
 _PUBLISHED = "wallet/test_status_publication.py"
 
@@ -97,14 +97,14 @@ MUTANTS = (
     ),
     mutant(
         "status list: suspension of the credential is not published",
-        _STANDING,
+        _STATUSES,
         "    Q(credential__state=Credential.State.SUSPENDED),\n",
         "",
         f"{_PUBLISHED}::test_a_suspension_passes_and_a_revocation_does_not",
     ),
     mutant(
         "status list: suspension of the wallet is not published",
-        _STANDING,
+        _STATUSES,
         "    Q(credential__wallet__state=Wallet.State.SUSPENDED),\n",
         "",
         f"{_PUBLISHED}::test_a_suspension_passes_and_a_revocation_does_not",
@@ -112,14 +112,14 @@ MUTANTS = (
     ),
     mutant(
         "status list: suspended outweighs invalid",
-        _STANDING,
+        _STATUSES,
         '    statuses |= dict(entries.exclude(status=Status.VALID).values_list("idx", "status"))\n',
         '    statuses = dict(entries.exclude(status=Status.VALID).values_list("idx", "status")) | statuses\n',
         f"{_PUBLISHED}::test_invalid_outweighs_suspended",
     ),
     mutant(
         "status list: what a withdrawn key signed is valid",
-        _STANDING,
+        _STATUSES,
         "        signed = entries.filter(signing_key__in=keys)\n",
         "        signed = entries.filter(signing_key__in=keys, idx=-1)\n",
         f"{_PUBLISHED}::test_what_a_withdrawn_key_signed_is_invalid_and_what_the_next_signs_is_valid",

@@ -80,7 +80,7 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
             session.wallet.refresh_from_db()
             sessions.start(request, response, session.wallet, now=now)
             return response
-    facts = {"email": asked.email, "standing": outbox.standing(asked.outgoing, now=now)}
+    facts = {"email": asked.email, "standing": outbox.state_of(asked.outgoing, now=now)}
     return show_to(
         request, session, "address/confirm", form=form, status=422 if form.is_bound else 200, **facts
     )

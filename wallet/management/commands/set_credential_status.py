@@ -20,7 +20,7 @@ from wallet.models import Credential, StatusEntry, Wallet
 from wallet.operations import suspension
 from wallet.status_lists import changes
 from wallet.status_lists.changes import Action
-from wallet.status_lists.standing import unexpired
+from wallet.status_lists.statuses import unexpired
 
 ACTIONS = {"invalid": Action.INVALIDATED, "suspended": Action.SUSPENDED, "valid": Action.REINSTATED}
 OF_CREDENTIAL = {

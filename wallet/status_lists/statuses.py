@@ -37,7 +37,7 @@ def signed_by(kid: UUID, now: datetime) -> int:
     return unexpired(now).filter(signing_key=kid).count()
 
 
-def standing(entry: StatusEntry) -> Status:
+def status_of(entry: StatusEntry) -> Status:
     """The status of an unexpired entry; makes no query if its credential, wallet and key are loaded."""
     if entry.credential is None or entry.signing_key is None:
         raise ValueError("a blank entry has no status")
@@ -60,12 +60,14 @@ def all_valid(wallet_id: UUID, reference: UUID, *, now: datetime, lock: bool = F
         entries = entries.select_for_update(of=["self"])
     presented = list(entries)
     return bool(presented) and all(
-        standing(entry) == Status.VALID and entry.credential is not None and entry.credential.wallet.can_share
+        status_of(entry) == Status.VALID
+        and entry.credential is not None
+        and entry.credential.wallet.can_share
         for entry in presented
     )
 
 
-def standings(
+def statuses_of(
     wallet: Wallet, references: Collection[UUID], *, now: datetime, gravest: bool = False
 ) -> dict[UUID, Status]:
     """The status, by reference, of what a wallet presented for these references and has not expired.
@@ -75,7 +77,7 @@ def standings(
     """
     entries = unexpired(now).filter(credential__wallet=wallet, reference__in=references)
     with_reasons = entries.select_related("credential__wallet", "signing_key")
-    found = [(standing(entry), entry.reference) for entry in with_reasons if entry.reference]
+    found = [(status_of(entry), entry.reference) for entry in with_reasons if entry.reference]
     found.sort(key=lambda each: _GRAVITY.index(each[0]), reverse=not gravest)
     return {reference: status for status, reference in found}  # the last counts
 
@@ -89,7 +91,7 @@ def invalid(*, now: datetime) -> QuerySet[StatusEntry]:
 
 
 def not_valid(list_id: int, *, now: datetime) -> dict[int, int]:
-    """The statuses other than valid in a list, by index, as in `standing`. Reads these entries only."""
+    """Statuses other than valid of a list, by index, as `status_of` has them. Reads only these entries."""
     entries = unexpired(now - _PUBLISHED_BEYOND).filter(status_list=list_id).order_by()
     statuses: dict[int, int] = {}
     for reason in _SUSPENDED_BY:
