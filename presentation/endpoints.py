@@ -32,12 +32,12 @@ from presentation.machine_errors import (
     UnavailableError,
 )
 from presentation.openid_connect import codes
+from presentation.parameters import Parameters
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
 from presentation.relying_parties.metadata.grants import READ, VERIFY
 from presentation.requests.carriers import posted_form
 from presentation.requests.client import usable
-from presentation.requests.parameters import Parameters
 
 log = structlog.get_logger(__name__)
 

@@ -16,7 +16,7 @@ from presentation import evidence
 from presentation.errors import InvalidTransactionDataError
 from presentation.machine_errors import MachineError
 from presentation.models import CertifiedClientID
-from presentation.requests.parameters import LIMITS
+from presentation.parameters import LIMITS
 from presentation.transaction_data import entries
 from presentation.transaction_data.fields import FieldError
 from wallet.credential import examination

@@ -24,9 +24,9 @@ from django.utils import timezone
 from consent.models import Consent
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
+from presentation.parameters import Parameters
 from presentation.relying_parties import registration
 from presentation.requests import interactions
-from presentation.requests.parameters import Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from tests.log_form import log_form

@@ -25,8 +25,8 @@ from keys.certificates.path import MOST_IN_CHAIN
 from presentation import verification
 from presentation.dcql import parsing as dcql
 from presentation.dcql.evaluation import Offer, has_alternatives, select
+from presentation.parameters import LIMITS
 from presentation.relying_parties.metadata import logos
-from presentation.requests.parameters import LIMITS
 from tests.source_modules import ROOT, modules
 from tests.wallet import sd_jwts
 from tests.wallet.providers.pids import Authority, encrypted, world

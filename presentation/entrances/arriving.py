@@ -12,10 +12,10 @@ from presentation.entrances.context import AuthorizeContext
 from presentation.entrances.going_on import address_of_step
 from presentation.entrances.sending import redirect_to
 from presentation.models import RelyingParty
+from presentation.parameters import LONGEST_QUERY, Parameters
 from presentation.requests import interactions
 from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import identify
-from presentation.requests.parameters import LONGEST_QUERY, Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from wallet.sign_in import sessions
 

@@ -8,6 +8,7 @@ from infra.limits import Limit
 from presentation.entrances.context import PushContext
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.machine_errors import InsufficientScopeError, MachineError, UnavailableError
+from presentation.parameters import LIMITS, Parameters
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.bearer import access_by
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
@@ -16,7 +17,6 @@ from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, identify, read_for
 from presentation.requests.interactions import NONCE_USED
-from presentation.requests.parameters import LIMITS, Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue
 

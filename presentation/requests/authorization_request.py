@@ -23,8 +23,8 @@ from presentation.errors import (
 )
 from presentation.models import RelyingParty
 from presentation.openid_connect.translation import OpenIDRequest
+from presentation.parameters import POSTED, SHORTEST_NONCE, VISIBLE, Parameters
 from presentation.requests.encryption import Recipient
-from presentation.requests.parameters import POSTED, SHORTEST_NONCE, VISIBLE, Parameters
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.credential import claims

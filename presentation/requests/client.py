@@ -17,9 +17,7 @@ from django.utils.translation import gettext as _
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.fast_path.reading import RequestRows, read_request
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
-from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
-from presentation.requests.authorization_request import nonce_digest, parameters_hash
-from presentation.requests.parameters import (
+from presentation.parameters import (
     DIRECT_POST,
     FRAGMENT,
     POSTED,
@@ -27,6 +25,8 @@ from presentation.requests.parameters import (
     RESPONSE_MODES,
     Parameters,
 )
+from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
+from presentation.requests.authorization_request import nonce_digest, parameters_hash
 from presentation.requests.wire_formats.registered import wire_format_of
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal

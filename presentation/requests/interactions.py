@@ -26,9 +26,9 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import Interaction, RelyingParty
+from presentation.parameters import Parameters
 from presentation.requests.authorization_request import AuthorizationRequest
 from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
-from presentation.requests.parameters import Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes

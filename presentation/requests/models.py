@@ -9,8 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from consent.models import Consent
 from infra.models import InternalRow, NumberedRow
 from infra.sealing import seal_column, unseal_column
+from presentation.parameters import Parameters
 from presentation.relying_parties.models.relying_parties import RelyingParty
-from presentation.requests.parameters import Parameters
 from wallet.models import RedirectTask
 
 

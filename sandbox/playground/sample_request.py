@@ -16,8 +16,8 @@ from infra import base64url, strict_json
 from infra.strict_json import StrictJsonError
 from infra.words import Words
 from presentation.dcql.queries import BASIC
+from presentation.parameters import DIRECT_POST
 from presentation.relying_parties.integration import of_openid_connect
-from presentation.requests.parameters import DIRECT_POST
 from sandbox.playground import codes
 from sandbox.playground.examples import URNS, example, for_scopes
 

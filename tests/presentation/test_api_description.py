@@ -27,9 +27,9 @@ from keys.rotation import due_steps
 from presentation.errors import AuthorizationError
 from presentation.machine_errors import MachineError
 from presentation.outcomes import DELIVERIES, State
+from presentation.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES, SHORTEST_NONCE
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
-from presentation.requests.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES, SHORTEST_NONCE
 from sandbox import api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, DETAILS, evidence_of, register

@@ -19,7 +19,7 @@ from keys.endpoints import root_der
 from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty, Scope
-from presentation.requests.parameters import CARRIERS, LIMITS, Parameters
+from presentation.parameters import CARRIERS, LIMITS, Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from presentation.transaction_data import entries

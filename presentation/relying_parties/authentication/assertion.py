@@ -10,6 +10,7 @@ from typing import Any
 
 from keys.jws import JwsError, decode_segment
 from presentation.machine_errors import InvalidClientError
+from presentation.parameters import LIMITS
 from presentation.relying_parties.authentication.signed_jwt import (
     LEEWAY,
     ClientJwtError,
@@ -18,7 +19,6 @@ from presentation.relying_parties.authentication.signed_jwt import (
     signed_claims,
     times,
 )
-from presentation.requests.parameters import LIMITS
 
 TYPE = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer"
 LIFETIME = timedelta(hours=1)  # the latest `exp`, from now; also how long a `jti` is stored

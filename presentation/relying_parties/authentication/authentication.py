@@ -16,10 +16,10 @@ from infra.sealing import sha256_hex
 from presentation import metadata
 from presentation.machine_errors import InvalidClientError, MachineError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty
+from presentation.parameters import decoded
 from presentation.relying_parties.authentication import assertion, client_secrets, fetched_keys
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.public_keys import ClientKeys
-from presentation.requests.parameters import decoded
 
 _NOTED_EVERY = timedelta(minutes=1)  # how often `last_used_at` is updated, to save writes
 _NO_SECRET = "The client_id or secret is wrong."  # noqa: S105 - a message

@@ -14,6 +14,7 @@ from presentation.errors import (
 )
 from presentation.fast_path.reading import RequestRows
 from presentation.models import CertifiedClientID
+from presentation.parameters import Parameters
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
@@ -24,7 +25,6 @@ from presentation.requests.client import (
     read_for,
     usable,
 )
-from presentation.requests.parameters import Parameters
 
 GET, POST = "get", "post"  # values of request_uri_method
 

@@ -1,7 +1,7 @@
 """Forms posted to endpoints for machines (RFC 6749 §3.2, Appendix B): each parameter once. Pure."""
 
 from presentation.machine_errors import MachineError
-from presentation.requests.parameters import decoded
+from presentation.parameters import decoded
 
 MOST = 50  # parameters
 

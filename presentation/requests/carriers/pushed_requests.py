@@ -16,10 +16,10 @@ from presentation.errors import (
 )
 from presentation.fast_path.reading import RequestRows, read_request
 from presentation.models import PushedRequest
+from presentation.parameters import Parameters
 from presentation.requests import interactions
 from presentation.requests.client import CarriedRequest, Client, mistaken
 from presentation.requests.interactions import InteractionGoneError
-from presentation.requests.parameters import Parameters
 
 HANDLE = "urn:ietf:params:oauth:request_uri:"  # followed by 256 random bits
 LIFETIME = timedelta(seconds=60)

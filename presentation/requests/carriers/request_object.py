@@ -8,6 +8,7 @@ from collections.abc import Collection
 from datetime import datetime, timedelta
 from typing import Any
 
+from presentation.parameters import CARRIERS, CODE, LIMITS, OF_OPENID_CONNECT, Parameters
 from presentation.relying_parties.authentication.signed_jwt import (
     ClientJwtError,
     FindKeys,
@@ -15,7 +16,6 @@ from presentation.relying_parties.authentication.signed_jwt import (
     signed_claims,
     times,
 )
-from presentation.requests.parameters import CARRIERS, CODE, LIMITS, OF_OPENID_CONNECT, Parameters
 
 TYPE = "oauth-authz-req+jwt"
 MEDIA_TYPE = f"application/{TYPE}"

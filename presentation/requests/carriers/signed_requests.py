@@ -20,6 +20,7 @@ from keys.jws import take_apart
 from presentation.errors import UntrustedRequestError
 from presentation.metadata import discovery_document
 from presentation.models import CertifiedClientID, RelyingParty
+from presentation.parameters import LIMITS
 from presentation.relying_parties.authentication.authentication import keys_of
 from presentation.relying_parties.authentication.signed_jwt import ClientJwtError
 from presentation.relying_parties.metadata import certificates, request_uris
@@ -27,7 +28,6 @@ from presentation.relying_parties.metadata.public_keys import ClientKeys
 from presentation.requests.carriers import request_object
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, mistaken
-from presentation.requests.parameters import LIMITS
 from presentation.scopes import catalogue
 
 log = structlog.get_logger(__name__)

@@ -14,6 +14,7 @@ from presentation.errors import (
     VpFormatsNotSupportedError,
 )
 from presentation.models import RelyingParty
+from presentation.parameters import DIRECT_POST_JWT, FRAGMENT, RESPONSE_MODES, Parameters
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
@@ -27,7 +28,6 @@ from presentation.requests.authorization_request import (
     written,
 )
 from presentation.requests.encryption import Recipient, recipient
-from presentation.requests.parameters import DIRECT_POST_JWT, FRAGMENT, RESPONSE_MODES, Parameters
 from presentation.requests.wire_formats.wire_format import Answer, Presented, WireFormat, issuer
 from presentation.scopes.records import ScopeRecord, Scopes
 from wallet.credential import claims

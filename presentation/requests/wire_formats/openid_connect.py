@@ -8,6 +8,7 @@ from infra import log_context
 from presentation.errors import InvalidRequestError, ServerError
 from presentation.models import RelyingParty
 from presentation.openid_connect import codes, translation
+from presentation.parameters import CODE, QUERY, Parameters
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
     check_countries,
@@ -17,7 +18,6 @@ from presentation.requests.authorization_request import (
     login_hint,
     transaction_data,
 )
-from presentation.requests.parameters import CODE, QUERY, Parameters
 from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat, issuer
 from presentation.scopes.records import Scopes
 

@@ -10,8 +10,8 @@ from django.conf import settings
 from presentation.dcql.evaluation import Selection
 from presentation.errors import AuthorizationError, InvalidRequestError
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
+from presentation.parameters import POSTED, Parameters
 from presentation.requests.authorization_request import AuthorizationRequest
-from presentation.requests.parameters import POSTED, Parameters
 from presentation.scopes.records import Scopes
 from wallet.models import HolderSession
 

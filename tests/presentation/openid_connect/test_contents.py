@@ -19,8 +19,8 @@ from presentation.openid_connect.claims_parameter import (
     Asked,
     RequestedClaims,
 )
+from presentation.parameters import LIMITS
 from presentation.requests.authorization_request import offered
-from presentation.requests.parameters import LIMITS
 from presentation.scopes.records import ONLY_BASIC
 from wallet.credential.claims import CLAIMS, ClaimPath, is_named, openid_name, openid_named
 

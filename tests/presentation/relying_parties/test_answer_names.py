@@ -19,12 +19,12 @@ from infra.registering import NotRegistrableError
 from presentation.dcql.queries import BASIC
 from presentation.diagnosis import addresses
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
+from presentation.parameters import QUERY
 from presentation.relying_parties import registration
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS, OF_BEGINNINGS, in_query
 from presentation.relying_parties.metadata.redirect_uris import check_query, problem_with_start
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery.posting import form as posted
-from presentation.requests.parameters import QUERY
 from tests.presentation.relying_parties.admin_form import LIST, form, page
 
 CALLBACK = "https://app.example/callback"

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from presentation.dcql.queries import BASIC
 from presentation.models import Interaction, RelyingParty
-from presentation.requests.parameters import Parameters
+from presentation.parameters import Parameters
 from presentation.scopes import catalogue
 from presentation.transaction_data.types import TYPES
 from tests.presentation.relying_parties.admin_form import LIST, form, page

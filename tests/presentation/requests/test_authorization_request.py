@@ -12,11 +12,11 @@ from presentation import errors
 from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty
+from presentation.parameters import LIMITS, Parameters
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
     parameters_hash,
 )
-from presentation.requests.parameters import LIMITS, Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from presentation.transaction_data.types import TYPES

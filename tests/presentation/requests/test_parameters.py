@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation.errors import UntrustedRequestError
-from presentation.requests.parameters import LIMITS, LONGEST_QUERY, OF_OPENID_CONNECT, Parameters
+from presentation.parameters import LIMITS, LONGEST_QUERY, OF_OPENID_CONNECT, Parameters
 
 readable = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=80

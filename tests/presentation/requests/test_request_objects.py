@@ -28,13 +28,13 @@ from infra.limits import Limit
 from infra.waiting import waiting_for
 from presentation.metadata import discovery_document
 from presentation.models import Interaction, PushedRequest, RelyingParty
+from presentation.parameters import LIMITS
 from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.request_uris import is_registered, problem_with
 from presentation.requests import interactions
 from presentation.requests.carriers import signed_requests
 from presentation.requests.carriers.request_object import LIFETIME, RequestObjectError, read
-from presentation.requests.parameters import LIMITS
 from tests.consent.shown import values_on
 from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text
 from tests.people import register

@@ -116,7 +116,7 @@ MUTANTS = (
     ),
     mutant(
         "OpenID Connect: every request without a nonce is taken for the same",
-        "presentation/requests/parameters.py",
+        "presentation/parameters.py",
         'return nonce if long_enough else self.values.get("code_challenge", "")',
         "return nonce",
         f"{_OF}/test_flow.py::test_without_a_long_nonce_the_key_binding_repeats_the_code_challenge",
