@@ -9,12 +9,12 @@ from django.conf import settings
 from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
+from presentation import encryption
 from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION
 from presentation.openid_connect.translation import OPENID
 from presentation.parameters import CODE, QUERY, RESPONSE_MODES
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
-from presentation.requests import encryption
 from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
 from wallet.credential.claims import CLAIMS, OPENID_PROVEN, OPENID_SCOPES, SUBJECT, openid_name

@@ -17,6 +17,7 @@ from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer
 from presentation.dcql.queries import CredentialQuery, PathPointer, Query
+from presentation.encryption import Recipient
 from presentation.errors import (
     InvalidRequestError,
     UnsupportedResponseTypeError,
@@ -24,7 +25,6 @@ from presentation.errors import (
 from presentation.models import RelyingParty
 from presentation.openid_connect.translation import OpenIDRequest
 from presentation.parameters import POSTED, SHORTEST_NONCE, VISIBLE, Parameters
-from presentation.requests.encryption import Recipient
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.credential import claims

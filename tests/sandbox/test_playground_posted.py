@@ -16,8 +16,8 @@ from django.test import Client
 from django.utils import timezone
 from joserfc.jwk import ECKey
 
+from presentation.encryption import Recipient
 from presentation.models import RelyingParty, ResponseURI
-from presentation.requests.encryption import Recipient
 from sandbox.models import PlaygroundAnswer
 from sandbox.playground import posted_answers
 from tests.drawn import without_drawn

@@ -19,11 +19,11 @@ from consent import decisions
 from infra.outbound.calls import NotReachedError, OutboundError, UnusableAnswerError
 from infra.retention import Due, pages
 from infra.sealing import SealError, seal_column, unseal_column
+from presentation.encryption import Recipient
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
-from presentation.requests.encryption import Recipient
 from presentation.webhooks import enqueue
 from wallet.status_lists.statuses import all_valid
 

@@ -18,10 +18,10 @@ from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
 from infra.registering import NotRegistrableError
 from infra.strict_json import StrictJsonError
 from infra.waiting import waiting_for
+from presentation.encryption import Recipient
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import redirect_uris
 from presentation.requests.client import ReturnAddress, parameters_of, registered_uris
-from presentation.requests.encryption import Recipient
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
 LONGEST_ONWARD = 2048

@@ -7,6 +7,7 @@ from datetime import datetime
 
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.queries import CredentialQuery, Query
+from presentation.encryption import Recipient, recipient
 from presentation.errors import (
     InvalidRequestError,
     InvalidScopeError,
@@ -27,7 +28,6 @@ from presentation.requests.authorization_request import (
     transaction_data,
     written,
 )
-from presentation.requests.encryption import Recipient, recipient
 from presentation.requests.wire_formats.wire_format import Answer, Presented, WireFormat, issuer
 from presentation.scopes.records import ScopeRecord, Scopes
 from wallet.credential import claims

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from joserfc import jwe
 from joserfc.jwk import ECKey, OctKey, RSAKey
 
+from presentation.encryption import Recipient, recipient
 from presentation.errors import InvalidRequestError
-from presentation.requests.encryption import Recipient, recipient
 
 KEY = ECKey.generate_key("P-256", {"kid": "one", "use": "enc", "alg": "ECDH-ES"})
 PUBLIC: dict[str, Any] = KEY.as_dict(private=False)
