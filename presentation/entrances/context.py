@@ -9,10 +9,10 @@ from uuid import UUID
 from django.http import HttpRequest
 
 from consent.views import Choice
-from presentation.fast_path.reading import InteractionRows, RequestRows
 from presentation.models import AuthorizationCode, RelyingParty
 from presentation.parameters import Parameters
 from presentation.requests.client import CarriedRequest, Client
+from presentation.requests.fast_path.reading import InteractionRows, RequestRows
 from presentation.requests.interactions import OpenInteraction
 from presentation.requests.next_step import NextStep
 from wallet.models import HolderSession

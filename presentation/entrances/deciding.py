@@ -8,8 +8,8 @@ from infra import browser
 from infra.paths import path_with_id
 from presentation.entrances.context import ResumeContext
 from presentation.entrances.sending import redirect_to
-from presentation.fast_path.reading import read_interaction
 from presentation.requests import answers, interactions, more_time
+from presentation.requests.fast_path.reading import read_interaction
 from presentation.requests.interactions import InteractionGoneError
 from wallet.sign_in import sessions
 from wallet.sign_in.decorators import NOT_ME, page_of

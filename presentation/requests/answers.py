@@ -31,13 +31,13 @@ from presentation.errors import (
     TemporarilyUnavailableError,
     UntrustedRequestError,
 )
-from presentation.fast_path.reading import StatusIndex
-from presentation.fast_path.writing import write_answer
 from presentation.models import Interaction
 from presentation.requests import counters
 from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
 from presentation.requests.delivery import deliveries
+from presentation.requests.fast_path.reading import StatusIndex
+from presentation.requests.fast_path.writing import write_answer
 from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
 from presentation.requests.next_step import Match, NextStep, Step, next_step
 from presentation.requests.wire_formats.registered import wire_format_of

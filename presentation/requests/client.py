@@ -15,7 +15,6 @@ from uuid import UUID
 from django.utils.translation import gettext as _
 
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
-from presentation.fast_path.reading import RequestRows, read_request
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.parameters import (
     DIRECT_POST,
@@ -27,6 +26,7 @@ from presentation.parameters import (
 )
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
+from presentation.requests.fast_path.reading import RequestRows, read_request
 from presentation.requests.wire_formats.registered import wire_format_of
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal

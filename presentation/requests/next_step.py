@@ -25,10 +25,10 @@ from keys.issuer_key import active_issuer_key
 from presentation.dcql import conditions, evaluation
 from presentation.dcql.evaluation import Offer, Selection, covered, select_for_anyone
 from presentation.dcql.queries import Query
-from presentation.fast_path.writing import write_question
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import interactions, sign_in_time
 from presentation.requests.authorization_request import AuthorizationRequest, offered
+from presentation.requests.fast_path.writing import write_question
 from presentation.requests.interactions import OpenInteraction
 from presentation.requests.more_time import longest_end
 from presentation.requests.sign_in_time import CODE_LIVES

@@ -15,9 +15,14 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from infra.sealing import sha256_hex
-from presentation.fast_path import writing
-from presentation.fast_path.reading import interaction_by_orm, read_interaction, read_request, request_by_orm
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
+from presentation.requests.fast_path import writing
+from presentation.requests.fast_path.reading import (
+    interaction_by_orm,
+    read_interaction,
+    read_request,
+    request_by_orm,
+)
 from tests.consent.questions import put
 from tests.presentation.requests.deciding import ask
 from wallet.models import HolderSession, Wallet

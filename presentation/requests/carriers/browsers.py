@@ -12,7 +12,6 @@ from presentation.errors import (
     InvalidRequestUriMethodError,
     UntrustedRequestError,
 )
-from presentation.fast_path.reading import RequestRows
 from presentation.models import CertifiedClientID
 from presentation.parameters import Parameters
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
@@ -25,6 +24,7 @@ from presentation.requests.client import (
     read_for,
     usable,
 )
+from presentation.requests.fast_path.reading import RequestRows
 
 GET, POST = "get", "post"  # values of request_uri_method
 

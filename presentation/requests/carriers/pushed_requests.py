@@ -14,11 +14,11 @@ from presentation.errors import (
     ServerError,
     UntrustedRequestError,
 )
-from presentation.fast_path.reading import RequestRows, read_request
 from presentation.models import PushedRequest
 from presentation.parameters import Parameters
 from presentation.requests import interactions
 from presentation.requests.client import CarriedRequest, Client, mistaken
+from presentation.requests.fast_path.reading import RequestRows, read_request
 from presentation.requests.interactions import InteractionGoneError
 
 HANDLE = "urn:ietf:params:oauth:request_uri:"  # followed by 256 random bits

@@ -16,9 +16,9 @@ from consent import decisions
 from infra import sealing
 from presentation.dcql import evaluation
 from presentation.dcql import parsing as dcql
-from presentation.fast_path import reading
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import authorization_request, next_step
+from presentation.requests.fast_path import reading
 from presentation.requests.interactions import path_of
 from presentation.requests.wire_formats.wire_format import WireFormat
 from presentation.transaction_data import entries

@@ -14,9 +14,9 @@ from django.utils import timezone
 from consent import decisions
 from consent.models import Consent
 from keys.models import SigningKey
-from presentation.fast_path.reading import read_interaction
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.requests import answers
+from presentation.requests.fast_path.reading import read_interaction
 from tests.presentation.dcql.queries import path, query, with_query
 from tests.presentation.requests.authorization_requests import fragment
 from tests.presentation.requests.deciding import ask, url_of_interaction

@@ -7,7 +7,10 @@ _INTERACTIONS, _NEXT = f"{_PACKAGE}/interactions.py", f"{_PACKAGE}/next_step.py"
 _ANSWERS, _DELIVERIES = f"{_PACKAGE}/answers.py", f"{_PACKAGE}/delivery/deliveries.py"
 _FLOW, _DECIDING = f"{_TESTS}/test_flow.py", f"{_TESTS}/test_deciding.py"
 _POSTED = f"{_TESTS}/test_direct_post.py"
-_READING, _WRITING = "presentation/fast_path/reading.py", "presentation/fast_path/writing.py"
+_READING, _WRITING = (
+    "presentation/requests/fast_path/reading.py",
+    "presentation/requests/fast_path/writing.py",
+)
 _SETTLEMENT, _SETTLING = f"{_PACKAGE}/answers.py", f"{_TESTS}/test_settlement.py"
 
 _AT_ONCE = f"{_TESTS}/test_asking_at_once.py"
@@ -15,14 +18,14 @@ _AT_ONCE = f"{_TESTS}/test_asking_at_once.py"
 MUTANTS = (
     mutant(
         "interaction: the same request in another browser continues it",
-        "presentation/fast_path/reading.py",
+        "presentation/requests/fast_path/reading.py",
         "            AND same.browser = %(browser)s\n",
         "",
         f"{_AT_ONCE}::test_another_browser_begins_an_interaction_of_its_own",
     ),
     mutant(
         "interaction: another request with its nonce continues it",
-        "presentation/fast_path/reading.py",
+        "presentation/requests/fast_path/reading.py",
         "            AND same.request_hash = asked.request_hash\n",
         "",
         f"{_AT_ONCE}::test_another_request_begins_an_interaction_of_its_own",

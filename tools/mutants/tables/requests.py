@@ -41,7 +41,7 @@ MUTANTS = (
     ),
     mutant(
         "nonce: that of another relying party counts as used",
-        "presentation/fast_path/reading.py",
+        "presentation/requests/fast_path/reading.py",
         "            WHERE same.relying_party_id = party.id\n"
         "            AND same.nonce_digest = asked.nonce_digest\n            AND same.outcome = 'token'\n",
         "            WHERE same.nonce_digest = asked.nonce_digest\n            AND same.outcome = 'token'\n",

@@ -8,9 +8,9 @@ from django.db import IntegrityError, connection, transaction
 from psycopg.types.json import Jsonb
 
 from consent.models import Consent
-from presentation.fast_path.columns import Columns
-from presentation.fast_path.reading import StatusIndex
 from presentation.models import Interaction
+from presentation.requests.fast_path.columns import Columns
+from presentation.requests.fast_path.reading import StatusIndex
 from wallet.credential.credentials import Term
 from wallet.models import Credential
 

@@ -13,8 +13,8 @@ from django.db import connection
 from consent import decisions
 from consent.decisions import Sharing
 from consent.models import Consent
-from presentation.fast_path.columns import Columns
 from presentation.models import Interaction, PushedRequest, RedirectURI, RelyingParty, ResponseURI
+from presentation.requests.fast_path.columns import Columns
 from presentation.scopes import catalogue
 from wallet.models import Credential, HolderSession, Wallet
 from wallet.sign_in import sessions
