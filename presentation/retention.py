@@ -11,9 +11,9 @@ from consent.models import Consent
 from infra.moments import in_words
 from infra.retention import Clearing, Due, ForPeople, Kept, delete, expired, pages
 from presentation.models import AuthorizationCode, Interaction, PushedRequest, RequestCount, UsedAssertion
-from presentation.openid_connect import codes
 from presentation.requests import more_time, sign_in_time
 from presentation.requests.delivery import deliveries
+from presentation.requests.wire_formats import codes
 from presentation.statistics import counting
 from presentation.webhooks.models import WebhookEvent, WebhookSecret
 

@@ -7,8 +7,8 @@ import structlog
 
 from infra.limits import Limit
 from presentation.entrances.context import ExchangeContext
-from presentation.openid_connect import codes
 from presentation.relying_parties.authentication.authentication import authenticate
+from presentation.requests.wire_formats import codes
 
 PER_CLIENT_ADDRESS = Limit.from_settings("code-exchanges-per-client")
 PER_RELYING_PARTY = Limit.from_settings("code-exchanges-per-relying-party")

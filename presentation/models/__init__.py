@@ -1,6 +1,5 @@
 """The models of relying parties, their secrets, their requests, and posted answers."""
 
-from presentation.openid_connect.models import AuthorizationCode
 from presentation.relying_parties.models.addresses import RedirectURI, ResponseURI
 from presentation.relying_parties.models.clients import (
     CertifiedClientID,
@@ -9,6 +8,6 @@ from presentation.relying_parties.models.clients import (
     UsedAssertion,
 )
 from presentation.relying_parties.models.relying_parties import RelyingParty
-from presentation.requests.models import Delivery, Interaction, PushedRequest
+from presentation.requests.models import AuthorizationCode, Delivery, Interaction, PushedRequest
 from presentation.scopes.models import Scope
 from presentation.statistics.models import RequestCount

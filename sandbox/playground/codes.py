@@ -17,7 +17,7 @@ from presentation.entrances.context import ExchangeContext
 from presentation.entrances.stages import REDEEM, go_through
 from presentation.machine_errors import MachineError
 from presentation.models import AuthorizationCode, RelyingParty
-from presentation.openid_connect import codes
+from presentation.requests.wire_formats import codes
 
 
 def verifier(state: str) -> str:

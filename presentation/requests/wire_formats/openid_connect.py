@@ -7,7 +7,7 @@ from datetime import datetime
 from infra import log_context
 from presentation.errors import InvalidRequestError, ServerError
 from presentation.models import RelyingParty
-from presentation.openid_connect import codes, translation
+from presentation.openid_connect import translation
 from presentation.parameters import CODE, QUERY, Parameters
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
@@ -18,6 +18,7 @@ from presentation.requests.authorization_request import (
     login_hint,
     transaction_data,
 )
+from presentation.requests.wire_formats import codes
 from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat, issuer
 from presentation.scopes.records import Scopes
 

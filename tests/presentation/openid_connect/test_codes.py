@@ -20,8 +20,8 @@ from keys.issuer_key import NoSigningKeyError
 from presentation import outcomes, personal_data, share_emails
 from presentation.entrances import exchanging
 from presentation.models import Interaction
-from presentation.openid_connect import codes
-from presentation.openid_connect.models import AuthorizationCode
+from presentation.requests.models import AuthorizationCode
+from presentation.requests.wire_formats import codes
 from tests.people import ALICE, enroll
 from tests.presentation.clients import TOKEN, basic
 from tests.presentation.openid_connect.shop import CALLBACK, Shop, challenge, share, user_info

@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.openid_connect.models import AuthorizationCode
 from presentation.requests.interactions import path_of
+from presentation.requests.models import AuthorizationCode
 from tests.people import ALICE
 from tests.presentation.openid_connect.shop import (
     CALLBACK,

@@ -16,7 +16,7 @@ from consent import decisions
 from consent.models import Consent
 from keys.models import SigningKey, StatementKey
 from keys.rotation import due_steps, transitions
-from presentation.openid_connect.models import AuthorizationCode
+from presentation.requests.models import AuthorizationCode
 from tests.people import ALICE, enroll
 from tests.presentation.openid_connect.shop import Shop, user_info
 from tests.relying_party import read_jwt

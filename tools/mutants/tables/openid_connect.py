@@ -3,7 +3,7 @@
 from tools.mutants.mutant import mutant
 
 _PACKAGE, _OF = "presentation/openid_connect", "presentation/openid_connect"
-_CODES, _TRANSLATION = f"{_PACKAGE}/codes.py", f"{_PACKAGE}/translation.py"
+_CODES, _TRANSLATION = "presentation/requests/wire_formats/codes.py", f"{_PACKAGE}/translation.py"
 _EXCHANGING = "presentation/entrances/exchanging.py"
 _STATE = f"{_OF}/test_state_at_exchange.py"
 _CONTENTS, _PARAMETER = f"{_PACKAGE}/contents.py", f"{_PACKAGE}/claims_parameter.py"
