@@ -316,14 +316,14 @@ MUTANTS = (
     ),
     mutant(
         "encryption: to a registered key in place of that of the request",
-        f"{_PACKAGE}/encryption.py",
+        "presentation/encryption.py",
         'usable = [*_usable(metadata.get("jwks", {"keys": []})), *registered]',
         'usable = [*registered, *_usable(metadata.get("jwks", {"keys": []}))]',
         f"{_TESTS}/test_response_encryption.py::test_a_registered_key_is_used_if_the_request_has_none",
     ),
     mutant(
         "encryption: to a key that is not for it",
-        f"{_PACKAGE}/encryption.py",
+        "presentation/encryption.py",
         "return [key for key in keys if is_for_encryption(key)]",
         "return list(keys)",
         f"{_TESTS}/test_response_encryption.py::test_a_key_that_cannot_be_used_is_passed_over",

@@ -158,14 +158,14 @@ MUTANTS = (
     ),
     mutant(
         "parameters: a value of any length",
-        f"{_PACKAGE}/parameters.py",
+        "presentation/parameters.py",
         "elif len(value) > LIMITS[name]:",
         "elif len(value) > 2 * LIMITS[name]:",
         f"{_TESTS}/test_parameters.py::test_each_parameter_has_its_limit",
     ),
     mutant(
         "parameters: the last of two values counts",
-        f"{_PACKAGE}/parameters.py",
+        "presentation/parameters.py",
         "for name, (value, *others) in found.items():\n            if others:",
         "for name, (*others, value) in found.items():\n            if False:",
         f"{_TESTS}/test_parameters.py::test_a_repeated_name_is_remembered_and_its_value_is_not_used",
