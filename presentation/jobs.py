@@ -15,7 +15,8 @@ from infra.jobs import Job
 from infra.mail import queue, sending
 from infra.outbound.calls import Outbound
 from presentation import share_emails
-from presentation.webhooks import delivery, revocations
+from presentation.requests import revocations
+from presentation.webhooks import delivery
 
 log = structlog.get_logger(__name__)
 

@@ -21,8 +21,8 @@ from infra.mail.queue import EmailContent
 from infra.sealing import SealError, seal_column, sha256_hex, unseal
 from keys.sealed_columns import sealed_columns
 from presentation.models import Delivery, Interaction, PushedRequest, RelyingParty
+from presentation.requests import revocations
 from presentation.scopes import catalogue
-from presentation.webhooks import revocations
 from tests.people import enroll, evidence_of
 from tests.personal_data import TRANSACTION_DATA, plain
 from tests.presentation.clients import FORM, basic, with_secret

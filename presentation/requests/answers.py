@@ -32,7 +32,7 @@ from presentation.errors import (
     UntrustedRequestError,
 )
 from presentation.models import Interaction
-from presentation.requests import counters
+from presentation.requests import counters, webhook_events
 from presentation.requests.authorization_request import parameters_hash
 from presentation.requests.carriers import pushed_requests
 from presentation.requests.delivery import deliveries
@@ -43,7 +43,6 @@ from presentation.requests.next_step import Match, NextStep, Step, next_step
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.requests.wire_formats.wire_format import Presented
 from presentation.transaction_data import entries
-from presentation.webhooks import enqueue
 from wallet.account import pairwise
 from wallet.credential import credentials, days
 from wallet.credential.claims import SUBJECT, ClaimPath
@@ -260,7 +259,7 @@ def _close(interaction: Interaction, outcome: Interaction.Outcome, *, error: str
             interaction.refresh_from_db()
             raise InteractionGoneError(interaction, own=True)
         if notified:
-            enqueue.enqueue_answer(interaction, outcome, error=error, now=now)
+            webhook_events.enqueue_answer(interaction, outcome, error=error, now=now)
 
 
 def answer_at_once(

@@ -20,7 +20,8 @@ from keys.models import StatementKey
 from keys.rotation import due_steps
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
-from presentation.webhooks import revocations, signing_secrets
+from presentation.requests import revocations
+from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
 from sandbox import api
 from tests.forgery import Key, new_key, public_jwk

@@ -16,8 +16,7 @@ from keys.jws import decode_segment
 from keys.models import SigningKey
 from keys.rotation import transitions
 from presentation.models import Interaction, RelyingParty
-from presentation.requests import answers
-from presentation.webhooks import revocations
+from presentation.requests import answers, revocations
 from presentation.webhooks.models import WebhookEvent
 from tests.people import ALICE
 from tests.presentation.dcql.queries import path, query, with_query

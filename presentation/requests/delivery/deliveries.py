@@ -21,10 +21,10 @@ from infra.retention import Due, pages
 from infra.sealing import SealError, seal_column, unseal_column
 from presentation.encryption import Recipient
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
+from presentation.requests import webhook_events
 from presentation.requests.client import ReturnAddress
 from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
-from presentation.webhooks import enqueue
 from wallet.status_lists.statuses import all_valid
 
 log = structlog.get_logger(__name__)
@@ -86,7 +86,7 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
     kept = seal_column(before, "sealed_onward", onward.encode()) if onward else b""
     with transaction.atomic():
         if mine.update(taken_until=None, delivered_at=now, sealed_body=b"", sealed_onward=kept) == 1:
-            enqueue.enqueue_arrival(before.interaction, now=now)
+            webhook_events.enqueue_arrival(before.interaction, now=now)
     log.info("answer_delivered", interaction=str(interaction.id))
 
 

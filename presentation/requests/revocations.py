@@ -10,7 +10,7 @@ from django.db.models import CharField, Exists, OuterRef, Q, QuerySet, Value
 from django.db.models.functions import Cast, Concat
 
 from presentation.models import Interaction, RelyingParty
-from presentation.webhooks import enqueue
+from presentation.requests import webhook_events
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import StatusEntry
 from wallet.status_lists import allocation, statuses
@@ -53,7 +53,7 @@ def _insert_events(entries: list[StatusEntry], now: datetime) -> int:
         ).select_related("relying_party")
     }
     events = [
-        enqueue.event_about(
+        webhook_events.event_about(
             of[entry.reference],
             REVOKED,
             subject=str(entry),
