@@ -66,7 +66,7 @@ PROMISES = (
         places=(
             "presentation/requests/models.py:Interaction",
             "presentation/requests/interactions.py:begin",
-            "presentation/fast_path/writing.py:write_answer",
+            "presentation/requests/fast_path/writing.py:write_answer",
         ),
         mutants=(
             "nonce:",
@@ -350,7 +350,7 @@ PROMISES = (
         text="Malformed input never ends in status 500.",
         places=(
             "infra/strict_json.py:loads",
-            "presentation/requests/parameters.py",
+            "presentation/parameters.py",
             "presentation/dcql/parsing.py",
         ),
         mutants=(
