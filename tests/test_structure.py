@@ -19,7 +19,7 @@ from tests.source_modules import LAYERS, ROOT, imports, modules
 # finds by their names stand last.
 PARTS = {
     "wallet": [
-        *("models", "sd_jwt", "status_lists", "credential", "deadlines", "redirect_tasks", "letters"),
+        *("models", "sd_jwt", "status_lists", "credential", "deadlines", "redirect_tasks", "emails"),
         *("providers", "sign_in", "identity", "account", "passkeys", "operations"),
         *("templatetags", "checks", "apps", "key_usage", "metrics", "diagnosis"),
         *("personal_data", "retention", "admin", "management", "urls"),
