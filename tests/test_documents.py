@@ -25,7 +25,7 @@ FOR_OPERATORS = (
 )
 DOCUMENTS = sorted(
     [
-        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+        *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "changelog/README.md")),
         *(ROOT / "docs" / name for name in ("README.md", "architecture.md", "add-a-scope.md", "review.md")),
         *(ROOT / "docs" / f"{name}.md" for name in FOR_OPERATORS),
         *(ROOT / "docs" / "decisions").glob("*.md"),
