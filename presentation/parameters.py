@@ -77,21 +77,23 @@ class Parameters:
                 _("The address that brought you here is too long."),
                 f"The query string must have at most {LONGEST_QUERY} characters.",
             )
-        found: dict[str, list[str | None]] = {}
+        values_by_name: dict[str, list[str | None]] = {}
         for pair in query_string.split("&"):
             raw_name, _equals, raw_value = pair.partition("=")
             name = raw_name if raw_name in LIMITS else decoded(raw_name)
             if name is not None and name in LIMITS:
-                found.setdefault(name, []).append(decoded(raw_value))
-        return cls.of(found)
+                values_by_name.setdefault(name, []).append(decoded(raw_value))
+        return cls.of(values_by_name)
 
     @classmethod
-    def of(cls, found: Mapping[str, list[str | None]]) -> "Parameters":
+    def of(cls, values_by_name: Mapping[str, list[str | None]]) -> "Parameters":
         """The parameters with these values by name; None stands for a value that could not be read."""
-        if not OF_OPENID_CONNECT.isdisjoint(found) and found.get("response_type") != [CODE]:
-            found = {name: values for name, values in found.items() if name not in OF_OPENID_CONNECT}
+        if not OF_OPENID_CONNECT.isdisjoint(values_by_name) and values_by_name.get("response_type") != [CODE]:
+            values_by_name = {
+                name: values for name, values in values_by_name.items() if name not in OF_OPENID_CONNECT
+            }
         usable, problems = dict[str, str](), dict[str, str]()
-        for name, (value, *others) in found.items():
+        for name, (value, *others) in values_by_name.items():
             if others:
                 problems[name] = f"{name} must not be sent more than once"
             elif value is None:

@@ -24,7 +24,7 @@ def told_beside(
     given this answer. What the holder may leave off tells nothing: nobody sees why it is not there.
     """
     conditions = _Conditions(offer, whole)
-    by_id = {asked.id: asked for asked in query.credentials}
+    by_id = {credential_query.id: credential_query for credential_query in query.credentials}
     told: dict[ClaimsQuery, None] = {}
     for id in selection.query_ids:
         told |= dict.fromkeys(conditions.of_answered(by_id[id]))
@@ -40,15 +40,15 @@ class _Conditions:
         self.offer = offer
         self.whole = whole
 
-    def of_answered(self, asked: CredentialQuery) -> Iterator[ClaimsQuery]:
+    def of_answered(self, credential_query: CredentialQuery) -> Iterator[ClaimsQuery]:
         """Those of the claim sets before the one that explains the answer to this credential query."""
-        if not asked.claim_sets:
+        if not credential_query.claim_sets:
             return
-        by_id = {claim.id: claim for claim in asked.claims}
-        options = [[by_id[id] for id in ids] for ids in asked.claim_sets]
+        by_id = {claim.id: claim for claim in credential_query.claims}
+        options = [[by_id[id] for id in ids] for ids in credential_query.claim_sets]
         answered = next(option for option in options if all(map(self._is_met, option)))
-        for ids, option in zip(asked.claim_sets, options, strict=True):
-            free = {by_id[id] for id in can_be_left_out(ids, asked.claim_sets)}
+        for ids, option in zip(credential_query.claim_sets, options, strict=True):
+            free = {by_id[id] for id in can_be_left_out(ids, credential_query.claim_sets)}
             if set(option) - free <= set(answered) <= set(option):
                 # Somebody who has all of this option, and leaves some off, gives the same answer. A path to
                 # several claims cannot be left off.
@@ -57,10 +57,10 @@ class _Conditions:
                 return
             yield from self._telling(option)
 
-    def of_passed_over(self, asked: CredentialQuery) -> Iterator[ClaimsQuery]:
+    def of_passed_over(self, credential_query: CredentialQuery) -> Iterator[ClaimsQuery]:
         """Those of a credential query that would have been answered if it could be."""
-        if could_answer(asked, self.offer):
-            yield from self._telling(asked.claims)
+        if could_answer(credential_query, self.offer):
+            yield from self._telling(credential_query.claims)
 
     def _telling(self, claims: Collection[ClaimsQuery]) -> Iterator[ClaimsQuery]:
         """Those that may be the reason for which the credential does not match."""
@@ -73,7 +73,9 @@ class _Conditions:
 def _passed_over(query: Query, answered: Collection[str]) -> Iterator[str]:
     """The ids of the credential queries that come before those that were answered (§6.4.2)."""
     if query.only_one:
-        preferred = [id for each in query.credential_sets for ids in each.options for id in ids]
+        preferred = [
+            id for credential_set in query.credential_sets for ids in credential_set.options for id in ids
+        ]
         for id in preferred or query.credential_ids:
             if id in answered:
                 return

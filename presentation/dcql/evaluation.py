@@ -63,16 +63,19 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
 
 def demands_value(query: Query, path: ClaimPath) -> bool:
     """Whether only certain values of the claim at this path will do for a credential query."""
-    asked = (claim for each in query.in_our_format for claim in each.claims)
-    return any(claim.values and claim.path == path for claim in asked)
+    claims = (claim for credential_query in query.in_our_format for claim in credential_query.claims)
+    return any(claim.values and claim.path == path for claim in claims)
 
 
 def has_alternatives(query: Query) -> bool:
     """Whether the query accepts several answers (§6.1, §6.2), beyond leaving out what may be left out."""
-    ours = {asked.id for asked in query.in_our_format}
-    return any(_has_further_sets(asked.claim_sets) for asked in query.in_our_format) or any(
-        (len(each.options) > 1 or not each.required) and any(ours.intersection(ids) for ids in each.options)
-        for each in query.credential_sets
+    ours = {credential_query.id for credential_query in query.in_our_format}
+    return any(
+        _has_further_sets(credential_query.claim_sets) for credential_query in query.in_our_format
+    ) or any(
+        (len(credential_set.options) > 1 or not credential_set.required)
+        and any(ours.intersection(ids) for ids in credential_set.options)
+        for credential_set in query.credential_sets
     )
 
 
@@ -81,15 +84,17 @@ def covered(path: PathPointer, claims: Collection[ClaimPath]) -> tuple[ClaimPath
     return tuple(claim for claim in claims if all(a == b for a, b in zip(path, claim, strict=False)))
 
 
-def select_for_anyone(query: Query, offer: Offer, known: Mapping[str, Any] | None = None) -> Selection | None:
+def select_for_anyone(
+    query: Query, offer: Offer, certain_claims: Mapping[str, Any] | None = None
+) -> Selection | None:
     """The selection from a credential with all requested claims and values; None if none can match.
 
-    known: claims that the credential certainly has, with their values.
+    certain_claims: claims that the credential certainly has, with their values.
     """
 
     def possible(claim: ClaimsQuery) -> bool:
-        if known and claim.path[0] in known:
-            return is_there(claim, known)
+        if certain_claims and claim.path[0] in certain_claims:
+            return is_there(claim, certain_claims)
         return _can_be_there(claim.path, offer)
 
     return _select(query, offer, possible)
@@ -99,8 +104,12 @@ def unknown_claim(query: Query, offer: Offer) -> PathPointer | None:
     """The path of a claim that no credential can have, if only such claims make the query unanswerable."""
     if select_for_anyone(query, offer) or not _select(query, offer, lambda claim: True):
         return None
-    ours = (each for each in query.credentials if _claims_for(each, offer, lambda claim: True))
-    paths = (claim.path for each in ours for claim in each.claims)
+    ours = (
+        credential_query
+        for credential_query in query.credentials
+        if _claims_for(credential_query, offer, lambda claim: True)
+    )
+    paths = (claim.path for credential_query in ours for claim in credential_query.claims)
     return next(path for path in paths if not _can_be_there(path, offer))
 
 
@@ -122,21 +131,21 @@ def could_answer(query: CredentialQuery, offer: Offer) -> bool:
 
 def is_there(claim: ClaimsQuery, whole: Mapping[str, Any]) -> bool:
     """Whether the path leads to a value, and to one of `values` if the query has any (§6.4.1, §7.1)."""
-    found = _at(claim.path, whole)
+    values = _at(claim.path, whole)
     if not claim.values:
-        return bool(found)
+        return bool(values)
     wanted = {(type(value), value) for value in claim.values}
-    return any((type(value), value) in wanted for value in found if isinstance(value, (str, int)))
+    return any((type(value), value) in wanted for value in values if isinstance(value, (str, int)))
 
 
 def _select(query: Query, offer: Offer, available: Available) -> Selection | None:
-    found = {
+    answerable = {
         credential_query.id: claims
         for credential_query in query.credentials
         if (claims := _claims_for(credential_query, offer, available)) is not None
     }
     preferred = [id for one in query.credential_sets for ids in one.options for id in ids]
-    sources = [[id] for id in preferred or found if id in found] if query.only_one else [found]
+    sources = [[id] for id in preferred or answerable if id in answerable] if query.only_one else [answerable]
     answered = next(filter(None, (_answered(query, source) for source in sources)), ())
     if not answered:
         return None
@@ -144,7 +153,9 @@ def _select(query: Query, offer: Offer, available: Available) -> Selection | Non
     parts = {}
     for ids in [answered] if query.in_one else [(id,) for id in answered]:
         own: dict[ClaimPath, None] = {}
-        for claim, may_be_left_out in ((claim, found[id][1]) for id in ids for claim in found[id][0]):
+        for claim, may_be_left_out in (
+            (claim, answerable[id][1]) for id in ids for claim in answerable[id][0]
+        ):
             paths = covered(claim.path, offer.claims)
             optional = claim in may_be_left_out and len(paths) == 1  # several claims are no single choice
             union |= {path: optional and union.get(path, True) for path in paths}
@@ -201,13 +212,13 @@ def _has_further_sets(claim_sets: Sequence[Sequence[str]]) -> bool:
     return any(not least <= frozenset(ids) <= most for ids in claim_sets)
 
 
-def _answered(query: Query, found: Collection[str]) -> tuple[str, ...]:
+def _answered(query: Query, answerable: Collection[str]) -> tuple[str, ...]:
     """The ids of the queries to answer, in their order; none if a required one is missing (§6.4.2)."""
     if not query.credential_sets:
-        return query.credential_ids if all(id in found for id in query.credential_ids) else ()
+        return query.credential_ids if all(id in answerable for id in query.credential_ids) else ()
     chosen: set[str] = set()
     for credential_set in query.credential_sets:
-        option = next((ids for ids in credential_set.options if all(id in found for id in ids)), None)
+        option = next((ids for ids in credential_set.options if all(id in answerable for id in ids)), None)
         if option is None and credential_set.required:
             return ()
         chosen |= set(option or ())
@@ -226,19 +237,19 @@ def _can_be_there(path: PathPointer, offer: Offer) -> bool:
 
 def _at(path: PathPointer, whole: Mapping[str, Any]) -> list[Any]:
     """The values to which the path leads."""
-    found: list[Any] = [whole]
+    values: list[Any] = [whole]
     for element in path:
-        found = _step(found, element)
-    return found
+        values = _step(values, element)
+    return values
 
 
-def _step(found: list[Any], element: str | int | None) -> list[Any]:
+def _step(values: list[Any], element: str | int | None) -> list[Any]:
     """The values one path element further; none if any value is of the wrong kind for it (§7.1)."""
     kind: type = dict if isinstance(element, str) else list
-    if not all(isinstance(value, kind) for value in found):
+    if not all(isinstance(value, kind) for value in values):
         return []
     if element is None:
-        return [member for value in found for member in value]
+        return [member for value in values for member in value]
     if isinstance(element, str):
-        return [value[element] for value in found if element in value]
-    return [value[element] for value in found if element < len(value)]
+        return [value[element] for value in values if element in value]
+    return [value[element] for value in values if element < len(value)]

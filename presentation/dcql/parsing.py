@@ -110,8 +110,8 @@ def _value(value: Any, where: str) -> queries.Value:
         raise InvalidRequestError(
             f"{where} must be strings of at most {LONGEST_TEXT} characters, integers or booleans"
         )
-    known: queries.Value = value
-    return known
+    checked: queries.Value = value
+    return checked
 
 
 def _authority_key_ids(members: dict[str, Any], where: str) -> frozenset[str] | None:

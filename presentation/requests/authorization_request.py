@@ -89,14 +89,20 @@ def transaction_data(
         return ()
     return entries.parse(
         values["transaction_data"],
-        credential_ids=[asked.id for asked in query.credentials if asked.holder_binding],
+        credential_ids=[
+            credential_query.id for credential_query in query.credentials if credential_query.holder_binding
+        ],
         allowed_types=party.allowed_transaction_data_types,
     )
 
 
-def check_questions(asked: Iterable[CredentialQuery]) -> None:
+def check_questions(credential_queries: Iterable[CredentialQuery]) -> None:
     """Raises InvalidRequestError if the answers to too many questions of one family would be requested."""
-    pointers = {claim.path for each in asked for claim in (*each.claims, *each.optional)}
+    pointers = {
+        claim.path
+        for credential_query in credential_queries
+        for claim in (*credential_query.claims, *credential_query.optional)
+    }
     for family in claims.FAMILIES:
         of_family = (pointer for pointer in pointers if pointer[0] == family)
         paths = {path for one in of_family for path in evaluation.covered(one, claims.CLAIMS) or [one]}
@@ -109,8 +115,10 @@ def check_countries(query: Query) -> None:
 
     It would read as a question whose answer is no. The error names the path, and repeats no value.
     """
-    ours = (each for each in query.in_our_format if _may_be_ours(each))
-    for claim in (claim for each in ours for claim in (*each.claims, *each.optional)):
+    ours = (credential_query for credential_query in query.in_our_format if _may_be_ours(credential_query))
+    for claim in (
+        claim for credential_query in ours for claim in (*credential_query.claims, *credential_query.optional)
+    ):
         name = written(claim.path)
         if claims.asks_for_no_country(claim.path):
             codes = f"{COUNTRY_CODES}, or {', '.join(UNIONS)}"
@@ -119,9 +127,9 @@ def check_countries(query: Query) -> None:
             raise InvalidRequestError(f"the values of {name} must be {COUNTRY_CODES}")
 
 
-def _may_be_ours(asked: CredentialQuery) -> bool:
+def _may_be_ours(credential_query: CredentialQuery) -> bool:
     """Whether the query accepts credentials of our type; claims of others may have other codes."""
-    return asked.vct_values is None or credential_type() in asked.vct_values
+    return credential_query.vct_values is None or credential_type() in credential_query.vct_values
 
 
 def written(path: PathPointer) -> str:
@@ -135,9 +143,17 @@ def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:
     authorities: the key ids of ours; every one that the query names without it.
     """
     if authorities is None:
-        authorities = {each for asked in query.credentials for each in asked.authority_key_ids or ()}
-    asked = (claim.path for each in query.in_our_format for claim in (*each.claims, *each.optional))
-    questions = [claims.claim(path).path for path in asked if claims.is_question(path)]
+        authorities = {
+            key_id
+            for credential_query in query.credentials
+            for key_id in credential_query.authority_key_ids or ()
+        }
+    requested_paths = (
+        claim.path
+        for credential_query in query.in_our_format
+        for claim in (*credential_query.claims, *credential_query.optional)
+    )
+    questions = [claims.claim(path).path for path in requested_paths if claims.is_question(path)]
     paths = tuple(dict.fromkeys((*claims.CLAIMS, *questions)))
     # Ages are there for all whose day of birth is known, which `next_step` looks at once for all of them.
     optional = [path for path in paths if claims.claim(path).optional and not claims.is_age(path)]

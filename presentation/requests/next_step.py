@@ -114,19 +114,19 @@ def next_step(
     if not (enough and any(details.issuperset(needed) for needed in _details_needed(request))):
         return NextStep(Step.ENROLL if reachable(request, opened.relying_party) else Step.UNAVAILABLE)
     if consent is None or _asks_somebody_else(consent, request, session):
-        found = _match(opened, credential, today=days.of_ages(now, settings.AGE_TIME_ZONE))
-        if found and _learns_too_much(opened, session, (*found.selection.claims, *found.told), now=now):
-            found = None
-        return NextStep(Step.CONSENT if found else Step.UNAVAILABLE, found)
+        match = _match(opened, credential, today=days.of_ages(now, settings.AGE_TIME_ZONE))
+        if match and _learns_too_much(opened, session, (*match.selection.claims, *match.told), now=now):
+            match = None
+        return NextStep(Step.CONSENT if match else Step.UNAVAILABLE, match)
     if decisions.granted_for(
         consent, request_hash=opened.row.request_hash, wallet=session.wallet, agrees=agrees
     ):
-        found = _match(opened, credential, today=days.as_asked(consent.asked_at, consent.minutes_ahead))
+        match = _match(opened, credential, today=days.as_asked(consent.asked_at, consent.minutes_ahead))
         if agrees and opened.relying_party.most_ages_a_year is not None:
             return NextStep(Step.CONSENT)  # the yes is stored first: of parallel ones, each counts the others
         if _learns_too_much(opened, session, decisions.told_by(consent), now=now):
-            found = None
-        return NextStep(Step.ANSWER, found)
+            match = None
+        return NextStep(Step.ANSWER, match)
     if consent.decision == Consent.Decision.ASKED:
         with interactions.our_fault():
             transactions.shown(consent)  # no page could show what does not unseal
@@ -134,10 +134,10 @@ def next_step(
 
 
 def _learns_too_much(
-    opened: OpenInteraction, session: HolderSession, asked: Iterable[ClaimPath], *, now: datetime
+    opened: OpenInteraction, session: HolderSession, paths: Iterable[ClaimPath], *, now: datetime
 ) -> bool:
     """Whether the relying party would learn about more different ages in a year than an operator allows."""
-    party, ages = opened.relying_party, _ages(asked)
+    party, ages = opened.relying_party, _ages(paths)
     if party.most_ages_a_year is None or not ages:
         return False
     since = days.of_ages(now, settings.AGE_TIME_ZONE) - timedelta(days=365)
@@ -164,8 +164,8 @@ def _confirms_on_page(request: AuthorizationRequest, consent: Consent | None, se
     """Whether the consent page asks for a passkey in place of a sign-in before it; only for a payment."""
     if not any(value.consequential for value in request.transaction_data):
         return False
-    asked = consent is None or consent.decision == Consent.Decision.ASKED
-    return asked and session.wallet.passkeys.exists()
+    undecided = consent is None or consent.decision == Consent.Decision.ASKED
+    return undecided and session.wallet.passkeys.exists()
 
 
 def earliest_sign_in(opened: OpenInteraction, *, now: datetime) -> datetime | None:
@@ -231,11 +231,11 @@ def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> b
     return stored
 
 
-def _ask(opened: OpenInteraction, found: Match, *, now: datetime) -> None:
+def _ask(opened: OpenInteraction, match: Match, *, now: datetime) -> None:
     """Inserts the question. One that was put to another holder ends before this one is asked."""
     row = opened.row
     if row.consent is None or decisions.withdraw(row.consent.id, now=now):
-        row.consent = _question(opened, found, now=now)
+        row.consent = _question(opened, match, now=now)
         row.consent.save(force_insert=True)
 
 
@@ -248,7 +248,7 @@ def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
             redirect_tasks.demand_sign_in(row.redirect_task.id, fresh_since=fresh_since)
         return
     check = reachable(opened.request, party) or IdentityNeeded()
-    asked = _possible(opened.request)
+    selection = _possible(opened.request)
     row.redirect_task = redirect_tasks.open_redirect_task(
         browser=row.browser,
         email=opened.request.login_hint,
@@ -259,7 +259,7 @@ def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
         begin_again=party.initiate_login_uri and reverse("begin_again", args=[party.client_id]),
         return_to=interactions.path_of(row),
         leave_to=reverse("leave", args=[row.id]),
-        asks_for=[".".join(path) for path in asked.claims] if asked else [],
+        asks_for=[".".join(path) for path in selection.claims] if selection else [],
         assurance=check.assurances,
         details=check.details,
         fresh_since=fresh_since,
@@ -269,18 +269,18 @@ def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
     )
 
 
-def _question(opened: OpenInteraction, found: Match, *, now: datetime) -> Consent:
+def _question(opened: OpenInteraction, match: Match, *, now: datetime) -> Consent:
     """A new consent that asks the holder of the matching credential; not stored yet."""
     row, transaction_data = opened.row, opened.request.transaction_data
-    selection = found.selection
+    selection = match.selection
     return decisions.question(
-        wallet=found.credential.wallet,
+        wallet=match.credential.wallet,
         requester_id=opened.relying_party.client_id,
         requester=_requester(opened, recognises=SUBJECT in selection.claims),
         claims=selection.claims,
         optional=selection.optional,
-        told=found.told,
-        alternatives=found.reveals_possible_answers,
+        told=match.told,
+        alternatives=match.reveals_possible_answers,
         transactions=[entries.display(value) for value in transaction_data],
         transaction_hashes=[value.hash for value in transaction_data],
         minutes_ahead=days.minutes_ahead(now, settings.AGE_TIME_ZONE),
@@ -319,18 +319,18 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
     """
     query, subject = opened.request.query, ""
     with interactions.our_fault():
-        offer, found, same_for_everyone = _best(query, _authorities(query))
+        offer, selection, same_for_everyone = _best(query, _authorities(query))
         same_for_everyone = same_for_everyone and credentials.has_whole_birth_date(credential)
         told: tuple[ClaimPath, ...] = ()
         if not same_for_everyone:
             if evaluation.demands_value(query, SUBJECT):
                 subject = pairwise.known(credential.wallet, opened.relying_party.recognises_in)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
-            found = evaluation.select(query, offer, whole)
-            told = _told_beside(query, offer, whole, found) if found else ()
-    if not found or not _binds_all(opened.request, found):
+            selection = evaluation.select(query, offer, whole)
+            told = _told_beside(query, offer, whole, selection) if selection else ()
+    if not selection or not _binds_all(opened.request, selection):
         return None
-    return Match(credential, found, not same_for_everyone and evaluation.has_alternatives(query), told)
+    return Match(credential, selection, not same_for_everyone and evaluation.has_alternatives(query), told)
 
 
 def _told_beside(
@@ -351,19 +351,19 @@ def _possible(request: AuthorizationRequest) -> Selection | None:
     """The best selection that any credential could give; None if none could match. Raises as `_match`."""
     query = request.query
     with interactions.our_fault():
-        _offer, found, _same = _best(query, _authorities(query))
-    return found if found and _binds_all(request, found) else None
+        _offer, selection, _same = _best(query, _authorities(query))
+    return selection if selection and _binds_all(request, selection) else None
 
 
-def _binds_all(request: AuthorizationRequest, found: Selection) -> bool:
+def _binds_all(request: AuthorizationRequest, selection: Selection) -> bool:
     """Whether the selection answers, for each transaction, a credential query that it names (§8.4)."""
-    answered = set(found.query_ids)
+    answered = set(selection.query_ids)
     return all(answered.intersection(value.credential_ids) for value in request.transaction_data)
 
 
 def _authorities(query: Query) -> frozenset[str]:
     """The key ids of our credentials' authority; looked up only if the query names authorities."""
-    named = any(asked.authority_key_ids is not None for asked in query.credentials)
+    named = any(credential_query.authority_key_ids is not None for credential_query in query.credentials)
     return active_issuer_key(now=timezone.now()).authority_key_ids if named else frozenset()
 
 
@@ -387,11 +387,11 @@ def is_demanded(request: AuthorizationRequest, party: RelyingParty) -> bool:
     return select_for_anyone(request.query, offered(request.query), {"verification": {}}) is None
 
 
-def suffices(request: AuthorizationRequest, party: RelyingParty, found: Assurance | None) -> bool:
+def suffices(request: AuthorizationRequest, party: RelyingParty, assurance: Assurance | None) -> bool:
     """Whether an identity verified with this assurance will do; None if that was not written down."""
     if not is_demanded(request, party):
         return True
-    return found is not None and _reaches(party, found) and _is_accepted(request.query, found)
+    return assurance is not None and _reaches(party, assurance) and _is_accepted(request.query, assurance)
 
 
 @dataclass(frozen=True)
@@ -407,8 +407,10 @@ def reachable(request: AuthorizationRequest, party: RelyingParty) -> IdentityNee
     demanded = is_demanded(request, party)
     for details in _details_needed(request):
         able = registry.reaching((), details).values()
-        offered = dict.fromkeys(each for provider in able for each in provider.assurances)
-        assurances = tuple(each for each in offered if demanded and suffices(request, party, each))
+        offered = dict.fromkeys(assurance for provider in able for assurance in provider.assurances)
+        assurances = tuple(
+            assurance for assurance in offered if demanded and suffices(request, party, assurance)
+        )
         if assurances or (not demanded and (able or not details)):
             return IdentityNeeded(assurances, details)
     return None
@@ -417,7 +419,11 @@ def reachable(request: AuthorizationRequest, party: RelyingParty) -> IdentityNee
 def _details_needed(request: AuthorizationRequest) -> tuple[tuple[str, ...], ...]:
     """The combinations of details any of which lets the request be met, the fewest first."""
     query = request.query
-    asks = (claim for each in query.in_our_format for claim in (*each.claims, *each.optional))
+    asks = (
+        claim
+        for credential_query in query.in_our_format
+        for claim in (*credential_query.claims, *credential_query.optional)
+    )
     if MEMBERS.keys().isdisjoint(claim.path[0] for claim in asks):
         return ((),)
     with interactions.our_fault():
@@ -436,12 +442,12 @@ def _combinations(query: Query, authority_key_ids: frozenset[str]) -> tuple[tupl
     return tuple(filter(will_do, chosen))
 
 
-def _is_accepted(query: Query, found: Assurance) -> bool:
+def _is_accepted(query: Query, assurance: Assurance) -> bool:
     """Whether a holder could match the query who was verified with this assurance today."""
-    known = values_of_verification(Verification(found, localdate(), "in_person"))
-    return select_for_anyone(query, offered(query), known) is not None
+    certain_claims = values_of_verification(Verification(assurance, localdate(), "in_person"))
+    return select_for_anyone(query, offered(query), certain_claims) is not None
 
 
-def _reaches(party: RelyingParty, found: Assurance) -> bool:
+def _reaches(party: RelyingParty, assurance: Assurance) -> bool:
     minimums = [Assurance.parse(text) for text in party.minimum_assurance]
-    return not minimums or any(at_least(minimum, found) for minimum in minimums)
+    return not minimums or any(at_least(minimum, assurance) for minimum in minimums)

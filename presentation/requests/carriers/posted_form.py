@@ -15,13 +15,13 @@ def read(body: bytes) -> dict[str, str]:
     pairs = [pair for pair in text.split("&") if pair]
     if len(pairs) > MOST:
         raise MachineError(f"The body has more than {MOST} parameters.")
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for pair in pairs:
         name, _equals, raw = pair.partition("=")
         key, value = decoded(name), decoded(raw)
         if key is None or value is None:
             raise MachineError("Every parameter must be percent-encoded UTF-8 without NUL.")
-        if key in found:
+        if key in values:
             raise MachineError("A parameter must not be sent more than once.")
-        found[key] = value
-    return {key: value for key, value in found.items() if value}
+        values[key] = value
+    return {key: value for key, value in values.items() if value}

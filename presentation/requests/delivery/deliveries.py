@@ -92,8 +92,8 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
 
 def of(interaction: Interaction) -> Delivery | None:
     """The delivery of the answer; None if the answer is not posted."""
-    found = Delivery.objects.select_related("interaction__relying_party").filter(pk=interaction.pk)
-    return found.first()
+    rows = Delivery.objects.select_related("interaction__relying_party").filter(pk=interaction.pk)
+    return rows.first()
 
 
 def state_of(delivery: Delivery, *, now: datetime) -> DeliveryState:

@@ -223,8 +223,8 @@ def request_by_orm(
     if pushed is not None:
         nonce_digest, request_hash = pushed.nonce_digest, pushed.request_hash
     party = RelyingParty.objects.filter(client_id=client_id).first()
-    asked = Interaction.objects.filter(relying_party=party, nonce_digest=nonce_digest)
-    same = asked.filter(browser=browser, request_hash=request_hash).order_by("-created_at")
+    interactions = Interaction.objects.filter(relying_party=party, nonce_digest=nonce_digest)
+    same = interactions.filter(browser=browser, request_hash=request_hash).order_by("-created_at")
     return RequestRows(
         nonce_digest=nonce_digest,
         request_hash=request_hash,
@@ -233,7 +233,7 @@ def request_by_orm(
         relying_party=party,
         redirect_uris=_uris(RedirectURI, party),
         response_uris=_uris(ResponseURI, party),
-        nonce_used=asked.filter(outcome=Interaction.Outcome.TOKEN).exists(),
+        nonce_used=interactions.filter(outcome=Interaction.Outcome.TOKEN).exists(),
         begun=same.values_list("id", flat=True).first(),
         scopes_stamp=catalogue.stamp(),
         last_shared=decisions.last_shared(session.wallet, client_id, now=now) if session else None,

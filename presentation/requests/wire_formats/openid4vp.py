@@ -85,8 +85,8 @@ def _query(
     if dcql_query is not None:
         return _dcql_query(dcql_query, party, scopes, one_presentation=one_presentation)
     if scope is not None:
-        asked = _asked_scopes(scope, party, scopes)
-        queries_of_scopes = tuple(_of_scope(scopes[urn], party) for urn in asked)
+        urns = _asked_scopes(scope, party, scopes)
+        queries_of_scopes = tuple(_of_scope(scopes[urn], party) for urn in urns)
         if len(queries_of_scopes) > 1:  # of one alone, `ScopeRecord` has checked it
             check_questions(queries_of_scopes)
         return Query(queries_of_scopes, in_one=True)
@@ -123,9 +123,9 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes, *, one_presentat
                 "claims into one credential query, or have its wire format set to OpenID4VP 1.0"
             )
     pointers = [claim.path for credential in query.in_our_format for claim in credential.claims]
-    asked = {path for pointer in pointers for path in evaluation.covered(pointer, offer.claims)}
+    paths = {path for pointer in pointers for path in evaluation.covered(pointer, offer.claims)}
     allowed = party.claims_it_may_ask(scopes)
-    if forbidden := sorted(path for path in asked if not claims.permitted(path, allowed)):
+    if forbidden := sorted(path for path in paths if not claims.permitted(path, allowed)):
         names = ", ".join(".".join(path) for path in forbidden)
         raise UnauthorizedClientError(f"dcql_query asks for what the registration does not allow: {names}")
     check_questions(query.in_our_format)
@@ -134,15 +134,15 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes, *, one_presentat
 
 def _asked_scopes(scope: str, party: RelyingParty, scopes: Scopes) -> list[str]:
     """The requested scopes, each once, in their order."""
-    asked = scope.split(" ")
-    for value in asked:
+    names = scope.split(" ")
+    for value in names:
         if not value:
             raise InvalidScopeError("scope must be scope names with one space between them")
         if value not in scopes:
             raise InvalidScopeError(f"scope {value} is unknown")
         if value not in party.allowed_scopes:
             raise InvalidScopeError(f"scope {value} is not allowed for this client")
-    return list(dict.fromkeys(asked))
+    return list(dict.fromkeys(names))
 
 
 def _recipient(values: Mapping[str, str], party: RelyingParty) -> Recipient | None:

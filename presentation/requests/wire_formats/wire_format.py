@@ -78,9 +78,9 @@ class WireFormat(ABC):
     ) -> AuthorizationRequest:
         """As `read_request`, for parameters that can all be used."""
 
-    def response_mode(self, asked: str) -> str:
+    def response_mode(self, requested_mode: str) -> str:
         """Where the answer goes, for the response mode that a request asks for."""
-        return asked if asked in POSTED else self.redirect_mode
+        return requested_mode if requested_mode in POSTED else self.redirect_mode
 
     @abstractmethod
     def answer(self, presented: Presented, *, now: datetime) -> Answer:

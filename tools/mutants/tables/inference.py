@@ -187,8 +187,8 @@ MUTANTS = (
     mutant(
         "told: ages of the choice count before the yes",
         "presentation/requests/next_step.py",
-        "(*found.selection.claims, *found.told), now=now)",
-        "found.selection.claims, now=now)",
+        "(*match.selection.claims, *match.told), now=now)",
+        "match.selection.claims, now=now)",
         f"{_AGES}::test_beyond_the_bound_nothing_is_told_by_a_choice_either",
     ),
     mutant(

@@ -104,8 +104,8 @@ MUTANTS = (
     mutant(
         "payment: a granted question is answered for an old session with a passkey",
         "presentation/requests/next_step.py",
-        "asked = consent is None or consent.decision == Consent.Decision.ASKED\n",
-        "asked = True\n",
+        "undecided = consent is None or consent.decision == Consent.Decision.ASKED\n",
+        "undecided = True\n",
         f"{_FACTOR}::test_a_granted_question_is_never_answered_for_an_old_session",
     ),
 )

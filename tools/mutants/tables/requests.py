@@ -166,8 +166,8 @@ MUTANTS = (
     mutant(
         "parameters: the last of two values counts",
         "presentation/parameters.py",
-        "for name, (value, *others) in found.items():\n            if others:",
-        "for name, (*others, value) in found.items():\n            if False:",
+        "for name, (value, *others) in values_by_name.items():\n            if others:",
+        "for name, (*others, value) in values_by_name.items():\n            if False:",
         f"{_TESTS}/test_parameters.py::test_a_repeated_name_is_remembered_and_its_value_is_not_used",
     ),
     mutant(
@@ -180,8 +180,8 @@ MUTANTS = (
     mutant(
         "DCQL: any value of a claim satisfies the query",
         "presentation/dcql/evaluation.py",
-        "    if not claim.values:\n        return bool(found)\n",
-        "    return bool(found)\n",
+        "    if not claim.values:\n        return bool(values)\n",
+        "    return bool(values)\n",
         "presentation/dcql/test_dcql_evaluation.py::test_where_paths_lead",
     ),
     mutant(
