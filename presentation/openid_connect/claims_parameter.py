@@ -40,7 +40,7 @@ class Asked:
         """The same as a claims query."""
         # The elements of an array are what its values are compared with.
         elements = (None,) if self.values and self.path in ARRAYS else ()
-        values = [value for each in self.values for value in openid_values(self.path, each)]
+        values = [value for requested in self.values for value in openid_values(self.path, requested)]
         return ClaimsQuery((*self.path, *elements), values=tuple(values))
 
 
@@ -81,16 +81,16 @@ class RequestedClaims:
 def parse(text: str, path_of: PathOf) -> dict[str, RequestedClaims]:
     """What is asked for in each of PLACES; raises InvalidRequestError."""
     try:
-        asked = strict_json.loads(text, deepest=DEEPEST)
+        parameter = strict_json.loads(text, deepest=DEEPEST)
     except StrictJsonError as error:
         raise InvalidRequestError(f"claims {error}") from None
-    if not isinstance(asked, dict):
+    if not isinstance(parameter, dict):
         raise InvalidRequestError("claims must be a JSON object")
-    return {name: _place(name, asked.get(name), path_of) for name in PLACES}
+    return {name: _place(name, parameter.get(name), path_of) for name in PLACES}
 
 
-def _place(where: str, asked: Any, path_of: PathOf) -> RequestedClaims:
-    members = _members(where, {} if asked is None else asked)
+def _place(where: str, value: Any, path_of: PathOf) -> RequestedClaims:
+    members = _members(where, {} if value is None else value)
     verified = members.pop("verified_claims", None)
     elements = verified if isinstance(verified, list) else [] if verified is None else [verified]
     if len(elements) > MOST_VERIFIED:
@@ -106,27 +106,28 @@ def _place(where: str, asked: Any, path_of: PathOf) -> RequestedClaims:
 
 def _verified(element: Any, path_of: PathOf) -> VerifiedClaimsRequest:
     members = _members("verified_claims", element)
-    asked = {TRUST_FRAMEWORK: None, **_members("verification", members.get("verification", {}))}
-    for name in asked:
-        list(_demanded(asked[name], (name,)))  # checks the values
-    known = {name: how for name, how in asked.items() if path_of(f"verification.{name}")}
-    ignored = asked.keys() - known
+    verification = {TRUST_FRAMEWORK: None, **_members("verification", members.get("verification", {}))}
+    for name in verification:
+        list(_demanded(verification[name], (name,)))  # checks the values
+    supported = {name: how for name, how in verification.items() if path_of(f"verification.{name}")}
+    ignored = verification.keys() - supported
     return VerifiedClaimsRequest(
-        known,
+        supported,
         _claims(_members("claims of verified_claims", members.get("claims", {})), path_of),
-        TRUST_FRAMEWORK in known and not any(list(_demanded(asked[name], (name,))) for name in ignored),
+        TRUST_FRAMEWORK in supported
+        and not any(list(_demanded(verification[name], (name,))) for name in ignored),
     )
 
 
 def _claims(members: Mapping[str, Any], path_of: PathOf) -> tuple[Asked, ...]:
-    found = []
+    claims = []
     for name, how in members.items():
         if how is not None and not isinstance(how, dict):
             raise InvalidRequestError("claims: a request for a claim must be null or an object")
         if path := path_of(name):
             how = how or {}
-            found.append(Asked(path, how.get("essential") is True, _values(how)))
-    return tuple(found)
+            claims.append(Asked(path, how.get("essential") is True, _values(how)))
+    return tuple(claims)
 
 
 def _members(where: str, value: Any) -> dict[str, Any]:
@@ -140,8 +141,8 @@ def _members(where: str, value: Any) -> dict[str, Any]:
 def _demanded(how: Any, path: PathPointer) -> Iterator[ClaimsQuery]:
     """The values that are demanded at the path and below it; in an array, of any element."""
     if isinstance(how, list):
-        for each in how:
-            yield from _demanded(each, (*path, None))
+        for element in how:
+            yield from _demanded(element, (*path, None))
     elif isinstance(how, dict) and (values := _values(how)):
         yield ClaimsQuery(path, values=values)
     elif isinstance(how, dict):

@@ -26,40 +26,40 @@ def of_places(request: OpenIDRequest, presentation: str, *, now: datetime) -> di
     payload = decode_segment(read.jwt.split(".")[1])
     del payload["_sd_alg"]
     shared = Processing(read.disclosures).object(payload, ())
-    found = {}
+    claims_by_place = {}
     for name, place in request.places.items():
-        found[name] = _claims([*map(Asked, request.of_scopes), *place.claims], shared)
-        if verified := [each for one in place.verified if (each := _verified(one, shared, now=now))]:
-            found[name]["verified_claims"] = verified if place.verified_in_array else verified[0]
+        claims_by_place[name] = _claims([*map(Asked, request.of_scopes), *place.claims], shared)
+        if verified := [element for one in place.verified if (element := _verified(one, shared, now=now))]:
+            claims_by_place[name]["verified_claims"] = verified if place.verified_in_array else verified[0]
         if place.presentation:
-            found[name][PRESENTATION] = presentation
-    return found
+            claims_by_place[name][PRESENTATION] = presentation
+    return claims_by_place
 
 
 def _verified(
     one: VerifiedClaimsRequest, shared: Mapping[str, Any], *, now: datetime
 ) -> dict[str, Any] | None:
     """The element of `verified_claims`; None if it cannot be met, or all its claims were withheld."""
-    known = shared.get("verification", {})
-    found = _claims(one.claims, shared)
-    lacks = any(each.essential and _value(each, shared) is None for each in one.claims)
-    if not (one.can_fit and found) or lacks or not _fits(dict(one.verification), known, now=now):
+    verification = shared.get("verification", {})
+    claims = _claims(one.claims, shared)
+    lacks = any(claim.essential and _value(claim, shared) is None for claim in one.claims)
+    if not (one.can_fit and claims) or lacks or not _fits(dict(one.verification), verification, now=now):
         return None
-    members = {name: known[name] for name in one.verification if name in known}
-    return {"verification": members, "claims": found} if TRUST_FRAMEWORK in members else None
+    members = {name: verification[name] for name in one.verification if name in verification}
+    return {"verification": members, "claims": claims} if TRUST_FRAMEWORK in members else None
 
 
-def _claims(asked: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, Any]:
+def _claims(requested_claims: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, Any]:
     """Those that were shared, with one of the values that were asked for, if any were.
 
     Without a name that somebody does not have: an empty text should not be there (Core §5.3.2).
     """
     tree: dict[str, Any] = {}
-    for each in asked:
-        value = _value(each, shared)
+    for claim in requested_claims:
+        value = _value(claim, shared)
         if value in (None, ""):
             continue
-        *groups, name = openid_name(each.path).split(".")
+        *groups, name = openid_name(claim.path).split(".")
         here = tree
         for group in groups:
             here = here.setdefault(group, {})
@@ -69,10 +69,10 @@ def _claims(asked: Collection[Asked], shared: Mapping[str, Any]) -> dict[str, An
     return tree
 
 
-def _value(asked: Asked, shared: Mapping[str, Any]) -> Any:
+def _value(claim: Asked, shared: Mapping[str, Any]) -> Any:
     """What was shared of it; None if it was withheld, or is none of the values that were asked for."""
-    value = openid_value(tuple(asked.path), _at(asked.path, shared))
-    return value if value is not None and _is_one_of(asked.values, value) else None
+    value = openid_value(tuple(claim.path), _at(claim.path, shared))
+    return value if value is not None and _is_one_of(claim.values, value) else None
 
 
 def _at(path: ClaimPath, shared: Any) -> Any:
@@ -87,19 +87,19 @@ def _is_one_of(wanted: Collection[Any], value: Any) -> bool:
     return not wanted or any(type(a) is type(b) and a == b for a in wanted for b in values)
 
 
-def _fits(asked: Any, value: Any, *, now: datetime) -> bool:
+def _fits(demand: Any, value: Any, *, now: datetime) -> bool:
     """Whether the value meets what a request demands of it; what it only names may be absent."""
-    if isinstance(asked, list):
+    if isinstance(demand, list):
         elements = value if isinstance(value, list) else []
-        return all(any(_fits(each, element, now=now) for element in elements) for each in asked)
-    if not isinstance(asked, dict):
+        return all(any(_fits(entry, element, now=now) for element in elements) for entry in demand)
+    if not isinstance(demand, dict):
         return True
-    if "value" in asked or "values" in asked:
-        return _is_one_of(asked.get("values", [asked.get("value")]), value)
-    if "max_age" in asked:
-        return _is_recent(value, asked["max_age"], now)
+    if "value" in demand or "values" in demand:
+        return _is_one_of(demand.get("values", [demand.get("value")]), value)
+    if "max_age" in demand:
+        return _is_recent(value, demand["max_age"], now)
     members = value if isinstance(value, dict) else {}
-    return all(_fits(inner, members.get(name), now=now) for name, inner in asked.items())
+    return all(_fits(inner, members.get(name), now=now) for name, inner in demand.items())
 
 
 def _is_recent(value: Any, seconds: Any, now: datetime) -> bool:

@@ -62,8 +62,8 @@ class OpenIDRequest:
     @property
     def wants_auth_time(self) -> bool:
         """Whether the ID token has to say when the holder signed in (Core 1.0 §2)."""
-        asked = self.places.get("id_token", RequestedClaims()).auth_time
-        return asked or self.max_age is not None
+        auth_time = self.places.get("id_token", RequestedClaims()).auth_time
+        return auth_time or self.max_age is not None
 
     @property
     def longest_since_sign_in(self) -> timedelta | None:
@@ -94,8 +94,8 @@ def read(
     wished, unmet = list[ClaimsQuery](), list[str]()
     for name in scopes:
         if name in known_scopes and name in allowed_scopes:
-            required += (each for each in known_scopes[name].query.claims if each.path != SUBJECT)
-            optional += (each for each in known_scopes[name].query.optional if each.path != SUBJECT)
+            required += (claim for claim in known_scopes[name].query.claims if claim.path != SUBJECT)
+            optional += (claim for claim in known_scopes[name].query.optional if claim.path != SUBJECT)
             granted.append(name)
         elif paths := [path for path in OPENID_SCOPES.get(name, ()) if permitted(path, allowed_claims)]:
             wished += map(ClaimsQuery, paths)
@@ -113,10 +113,15 @@ def read(
     if permitted(SUBJECT, allowed_claims):
         required.insert(0, ClaimsQuery(SUBJECT))  # as `sub`
     places = claims_parameter.parse(values.get("claims", "{}"), path_of)
-    asked = [each for place in places.values() for each in place.claims]
-    required += _queries(asked, essential=True)
-    optional += _queries(asked, essential=False)
-    verified = [each for place in places.values() for each in place.verified if each.can_fit]
+    requested_claims = [claim for place in places.values() for claim in place.claims]
+    required += _queries(requested_claims, essential=True)
+    optional += _queries(requested_claims, essential=False)
+    verified = [
+        verified_request
+        for place in places.values()
+        for verified_request in place.verified
+        if verified_request.can_fit
+    ]
     request = OpenIDRequest(
         scope=" ".join(granted),
         nonce=values.get("nonce"),
@@ -128,7 +133,7 @@ def read(
         left_out=_left_out(scopes, granted, unmet, allowed_claims),
     )
     asked_for = {claim.path for claim in (*required, *wished)}
-    optional = [each for each in optional if each.path not in asked_for]
+    optional = [claim for claim in optional if claim.path not in asked_for]
     first = CredentialQuery(
         OPENID, _each_once(required), optional=_each_once(optional), wished=_each_once(wished)
     )
@@ -139,9 +144,9 @@ def _left_out(scopes: Names, granted: Names, unmet: Names, allowed: Collection[C
     """The scopes and claims that are not asked for. unmet: the claims without a path that is allowed."""
     of_scopes = [path for name in granted for path in OPENID_SCOPES.get(name, ())]
     lacking = [openid_name(path) for path in of_scopes if not permitted(path, allowed)]
-    found = [f"scope {name}" for name in scopes if name not in granted]
-    found += [f"claim {name}" for name in (*lacking, *unmet) if name not in _GIVEN]
-    return tuple(dict.fromkeys(filter(_LEGIBLE.fullmatch, found)))
+    left_out = [f"scope {name}" for name in scopes if name not in granted]
+    left_out += [f"claim {name}" for name in (*lacking, *unmet) if name not in _GIVEN]
+    return tuple(dict.fromkeys(filter(_LEGIBLE.fullmatch, left_out)))
 
 
 def _check(values: Mapping[str, str]) -> None:
@@ -158,8 +163,8 @@ def _check(values: Mapping[str, str]) -> None:
         raise InvalidRequestError("max_age must be a number of seconds")
 
 
-def _queries(asked: Collection[Asked], *, essential: bool) -> list[ClaimsQuery]:
-    return [each.query for each in asked if each.essential is essential]
+def _queries(requested_claims: Collection[Asked], *, essential: bool) -> list[ClaimsQuery]:
+    return [claim.query for claim in requested_claims if claim.essential is essential]
 
 
 def _query(first: CredentialQuery, verified: Collection[VerifiedClaimsRequest]) -> Query:
@@ -167,13 +172,16 @@ def _query(first: CredentialQuery, verified: Collection[VerifiedClaimsRequest]) 
     further = tuple(
         CredentialQuery(
             f"verified_claims_{number}",
-            _each_once([*each.conditions, *_queries(each.claims, essential=True)]),
-            wished=each.members,
-            optional=_each_once(_queries(each.claims, essential=False)),
+            _each_once([*verified_request.conditions, *_queries(verified_request.claims, essential=True)]),
+            wished=verified_request.members,
+            optional=_each_once(_queries(verified_request.claims, essential=False)),
         )
-        for number, each in enumerate(verified)
+        for number, verified_request in enumerate(verified)
     )
-    sets = (CredentialSet(((OPENID,),)), *(CredentialSet(((each.id,),), required=False) for each in further))
+    sets = (
+        CredentialSet(((OPENID,),)),
+        *(CredentialSet(((credential_query.id,),), required=False) for credential_query in further),
+    )
     return Query((first, *further), sets if further else (), in_one=True)
 
 

@@ -70,18 +70,18 @@ def make(
     subject: `sub`. session: that in which the holder agreed. Raises TemporarilyUnavailableError if a request
     that is answered at the same time was told the time of the sign-in.
     """
-    asked = request.openid
-    if asked is None:
+    openid = request.openid
+    if openid is None:
         raise ValueError("not a request of OpenID Connect")
     code = secrets.token_urlsafe(32)
     how = BY_PASSKEY if session.by_passkey else BY_CODE
-    signed_in = {**_auth_time(interaction, asked, session, now=now), **how}
-    nonce = {} if asked.nonce is None else {"nonce": asked.nonce}
+    signed_in = {**_auth_time(interaction, openid, session, now=now), **how}
+    nonce = {} if openid.nonce is None else {"nonce": openid.nonce}
     answer = {
-        **contents.of_places(asked, presentation, now=now),
+        **contents.of_places(openid, presentation, now=now),
         "always": {"sub": subject, **signed_in, **nonce},
-        "beside": {"scope": asked.scope, "vp_token": presentation, "vp_nonce": request.nonce},
-        "code_challenge": asked.code_challenge,
+        "beside": {"scope": openid.scope, "vp_token": presentation, "vp_nonce": request.nonce},
+        "code_challenge": openid.code_challenge,
     }
     row = AuthorizationCode(digest=sha256_hex(code), interaction=interaction, expires_at=now + CODE_LIVES)
     row.sealed_answer = seal_column(row, "sealed_answer", json.dumps(answer).encode())
@@ -89,12 +89,12 @@ def make(
 
 
 def _auth_time(
-    interaction: Interaction, asked: OpenIDRequest, session: HolderSession, *, now: datetime
+    interaction: Interaction, openid: OpenIDRequest, session: HolderSession, *, now: datetime
 ) -> dict[str, int]:
     """When the holder signed in, for a request that asks for it: the hour, or a time that is told once."""
-    if not asked.wants_auth_time:
+    if not openid.wants_auth_time:
         return {}
-    longest, collected_by = asked.longest_since_sign_in, now + CODE_LIVES
+    longest, collected_by = openid.longest_since_sign_in, now + CODE_LIVES
     hour = hour_will_do(session.signed_in_at, longest, collected_by=collected_by)
     if not (hour or sessions.tell_time(session, interaction.id)):
         raise TemporarilyUnavailableError

@@ -124,8 +124,9 @@ MUTANTS = (
     mutant(
         "OpenID Connect: voluntary claims are shared without a switch",
         _TRANSLATION,
-        "    required += _queries(asked, essential=True)\n",
-        "    required += _queries(asked, essential=True) + _queries(asked, essential=False)\n",
+        "    required += _queries(requested_claims, essential=True)\n",
+        "    required += _queries(requested_claims, essential=True)\n"
+        "    required += _queries(requested_claims, essential=False)\n",
         f"{_OF}/test_claims.py::test_essential_claims_are_required_and_others_are_switches",
     ),
     mutant(
@@ -138,7 +139,7 @@ MUTANTS = (
     mutant(
         "time of the sign-in: told without being asked for",
         _CODES,
-        "    if not asked.wants_auth_time:\n        return {}\n",
+        "    if not openid.wants_auth_time:\n        return {}\n",
         "",
         f"{_OF}/test_recognition.py::test_the_time_is_told_only_to_who_must_have_it",
     ),
@@ -189,7 +190,7 @@ MUTANTS = (
     mutant(
         "OpenID Connect: a number for whoever asks for a scope with it",
         _TRANSLATION,
-        "in known_scopes[name].query.claims if each.path != SUBJECT)",
+        "in known_scopes[name].query.claims if claim.path != SUBJECT)",
         "in known_scopes[name].query.claims)",
         f"{_OF}/test_sub.py::test_a_scope_with_the_number_gives_it_only_to_who_may_recognise_people",
     ),
@@ -210,7 +211,7 @@ MUTANTS = (
     mutant(
         "verified_claims: a demand that nobody can meet is dropped",
         _PARAMETER,
-        " and not any(list(_demanded(asked[name], (name,))) for name in ignored)",
+        " and not any(list(_demanded(verification[name], (name,))) for name in ignored)",
         "",
         f"{_OF}/test_claims.py::"
         "test_one_that_does_not_fit_is_left_out_without_an_error_and_nothing_of_it_is_shared",
