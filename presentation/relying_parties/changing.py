@@ -58,12 +58,12 @@ def _check(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
         raise ValidationError(errors)
 
 
-def _is_like(value: Any, known: Any, member: str) -> bool:
+def _is_like(value: Any, current: Any, member: str) -> bool:
     if member == "jwks":
         return value is None or isinstance(value, dict)
-    if isinstance(known, list):
-        return isinstance(value, list) and all(isinstance(each, str) for each in value)
-    return type(value) is type(known)
+    if isinstance(current, list):
+        return isinstance(value, list) and all(isinstance(element, str) for element in value)
+    return type(value) is type(current)
 
 
 def _set_fields(party: RelyingParty, values: Mapping[str, Any]) -> None:

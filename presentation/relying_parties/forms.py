@@ -44,7 +44,9 @@ class KeySetField(forms.JSONField):
 
 def _assurances(chosen: Iterable[str]) -> list[str]:
     """The choices: what the configured providers reach, the levels of eIDAS, and what is chosen already."""
-    reached = (str(each) for provider in registry.offered().values() for each in provider.assurances)
+    reached = (
+        str(assurance) for provider in registry.offered().values() for assurance in provider.assurances
+    )
     eidas = (f"eidas {level}" for level in LADDERS["eidas"])
     return list(dict.fromkeys([*reached, *eidas, *chosen]))
 

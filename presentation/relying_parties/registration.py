@@ -38,9 +38,9 @@ def set_addresses(relying_party: RelyingParty, name: str, uris: Sequence[str]) -
     name: "redirect_uris" or "response_uris". Raises ValidationError.
     """
     rows = getattr(relying_party, name)
-    known = set(rows.values_list("uri", flat=True))
+    registered = set(rows.values_list("uri", flat=True))
     for uri in uris:
-        if uri not in known:
+        if uri not in registered:
             row = rows.model(relying_party=relying_party, uri=uri)
             try:
                 row.full_clean()
@@ -58,9 +58,9 @@ def check_start(relying_party: RelyingParty, uris: Iterable[str]) -> None:
 
 def in_words(error: ValidationError, named: Callable[[str], str] = str) -> str:
     """The messages of the error, one a line. named: what is read in place of the name of a field."""
-    found = ((field, text) for field, texts in error.message_dict.items() for text in texts)
+    problems = ((field, text) for field, texts in error.message_dict.items() for text in texts)
     return "\n".join(
-        text if field == NON_FIELD_ERRORS else f"{named(field)}: {text}" for field, text in found
+        text if field == NON_FIELD_ERRORS else f"{named(field)}: {text}" for field, text in problems
     )
 
 

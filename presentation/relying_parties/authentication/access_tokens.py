@@ -116,12 +116,12 @@ def grant(
         raise UnavailableError from error
 
 
-def _scopes(asked: str, granted: list[str]) -> list[str]:
+def _scopes(scope: str, granted: list[str]) -> list[str]:
     """The granted scopes that the request asks for; all of them if it names none."""
     if not granted:
         no_scope = "This client was granted no scope. Its operator can do that."
         raise MachineError(no_scope, error="unauthorized_client")
-    chosen = list(dict.fromkeys(asked.split(" "))) if asked else granted
+    chosen = list(dict.fromkeys(scope.split(" "))) if scope else granted
     if not set(chosen) <= set(granted):
         raise MachineError("A scope is unknown or not granted to this client.", error="invalid_scope")
     return chosen

@@ -73,5 +73,5 @@ def verify(
 
 def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:
     if isinstance(audience, list) and len(audiences) > 1:
-        return any(isinstance(each, str) and each in audiences for each in audience)
+        return any(isinstance(element, str) and element in audiences for element in audience)
     return isinstance(audience, str) and audience in audiences

@@ -38,11 +38,11 @@ class NewSecret:
 
 def matching(text: str, rows: list[ClientSecret]) -> ClientSecret | None:
     """The row of this secret, or None; the comparison takes the same time in all cases."""
-    received, found = sha256_hex(text), None
+    received, match = sha256_hex(text), None
     for row in rows:
         if hmac.compare_digest(row.digest, received):
-            found = row
-    return found
+            match = row
+    return match
 
 
 def live(relying_party: RelyingParty, *, now: datetime) -> list[ClientSecret]:

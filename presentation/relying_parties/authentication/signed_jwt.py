@@ -41,11 +41,11 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
 
 def times(claims: dict[str, Any]) -> dict[str, float]:
     """Those of `exp`, `nbf` and `iat` that are present, in seconds; raises ClientJwtError."""
-    found = {name: claims[name] for name in ("exp", "nbf", "iat") if claims.get(name) is not None}
-    for name, value in found.items():
+    numeric_dates = {name: claims[name] for name in ("exp", "nbf", "iat") if claims.get(name) is not None}
+    for name, value in numeric_dates.items():
         if type(value) not in (int, float) or abs(value) > _END_OF_TIME:
             raise ClientJwtError(f"has no {name} that is a time in seconds")
-    return found
+    return numeric_dates
 
 
 def check_times(moments: dict[str, float], *, lifetime: timedelta, now: datetime) -> None:

@@ -25,8 +25,8 @@ OF_BEGINNINGS = frozenset({"iss", "login_hint", "target_link_uri"})
 
 def in_query(uri: str, names: Iterable[str] = OF_ANSWERS) -> list[str]:
     """Those of the names that an application may find in the query of this URI, in alphabetical order."""
-    found = {_as_read(pair.partition("=")[0]) for pair in re.split("[&;]", urlsplit(uri).query)}
-    return sorted(found & set(names))
+    query_names = {_as_read(pair.partition("=")[0]) for pair in re.split("[&;]", urlsplit(uri).query)}
+    return sorted(query_names & set(names))
 
 
 def _as_read(name: str) -> str:

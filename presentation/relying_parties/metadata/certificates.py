@@ -34,8 +34,8 @@ def fitting(client_id: str, pem: str) -> str:
     """
     try:
         certificates = x509.load_pem_x509_certificates(pem.encode())
-        possible = [_client_ids(each) for each in certificates]
-        keys = [each.public_key() for each in certificates if not is_authority(each)]
+        possible = [_client_ids(certificate) for certificate in certificates]
+        keys = [certificate.public_key() for certificate in certificates if not is_authority(certificate)]
     except (Warning, *UNREADABLE):
         raise NotRegistrableError(_("These are no certificates as PEM.")) from None
     if len(certificates) > MOST or len(pem) > LONGEST_PEM:
@@ -47,7 +47,7 @@ def fitting(client_id: str, pem: str) -> str:
         fits = any(client_id in ids for ids in possible)
     elif _BY_NAME.fullmatch(client_id):
         pairs = zip(certificates, possible, strict=True)
-        fits = all(is_authority(each) or client_id in ids for each, ids in pairs)
+        fits = all(is_authority(certificate) or client_id in ids for certificate, ids in pairs)
     else:
         raise NotRegistrableError(_("It must be x509_san_dns: and a DNS name, or x509_hash: and the hash."))
     if not fits:
@@ -61,15 +61,15 @@ def key_of(x5c: Any, *, client_id: str, registered: str, now: datetime) -> ec.El
     registered: the PEM certificates that are registered for the client ID.
     """
     chain = certificates_in(x5c)
-    leaf, known = chain[0], x509.load_pem_x509_certificates(registered.encode())
+    leaf, registered_certificates = chain[0], x509.load_pem_x509_certificates(registered.encode())
     try:
         possible, key = _client_ids(leaf), leaf.public_key()
     except (Warning, *UNREADABLE):
         raise PathError("x5c holds what is no certificate") from None
     if client_id not in possible:
         raise PathError("x5c does not prove client_id: the certificate has another hash or DNS name")
-    if leaf not in known:
-        anchor_above(chain, Store(known), now)  # only authorities can be above it
+    if leaf not in registered_certificates:
+        anchor_above(chain, Store(registered_certificates), now)  # only authorities can be above it
     elif not leaf.not_valid_before_utc <= now < leaf.not_valid_after_utc:
         raise PathError("x5c does not prove client_id: the certificate is not valid now")
     if not isinstance(key, ec.EllipticCurvePublicKey):

@@ -49,8 +49,8 @@ _SCAN, _END = 0xDA, 0xD9
 def size(picture: bytes, content_type: str) -> Size | None:
     """Width and height in pixels; None when the header cannot be read, or when a side has no pixel."""
     read = _READERS.get(content_type)
-    found = read(picture) if read else None
-    return found if found and min(found) > 0 else None
+    dimensions = read(picture) if read else None
+    return dimensions if dimensions and min(dimensions) > 0 else None
 
 
 def _png(picture: bytes) -> Size | None:

@@ -85,11 +85,11 @@ def read_published(value: Any) -> ClientKeys:
     repeated = set()
     for jwk in _members(value):
         try:
-            found = read({"keys": [jwk]})
+            new_keys = read({"keys": [jwk]})
         except NotRegistrableError:
             continue
-        repeated |= found.keys() & keys.keys()
-        keys |= found
+        repeated |= new_keys.keys() & keys.keys()
+        keys |= new_keys
     if repeated:
         raise NotRegistrableError(_("Two keys have the same kid."))
     return keys

@@ -72,7 +72,11 @@ def problem_with_start(uri: str, registered: Iterable[str]) -> Words | None:
         return _("Take %(names)s out of the query: requests begin with parameters of the same name.") % {
             "names": ", ".join(names)
         }
-    hosts = {urlsplit(each).hostname for each in registered if each.startswith(("https:", "http:"))}
+    hosts = {
+        urlsplit(redirect_uri).hostname
+        for redirect_uri in registered
+        if redirect_uri.startswith(("https:", "http:"))
+    }
     if urlsplit(uri).scheme != "https" or urlsplit(uri).hostname not in hosts:
         return _("Enter an address that begins with https:// and is on the host of one of the redirect URIs.")
     return None

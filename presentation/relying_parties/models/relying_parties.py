@@ -278,11 +278,13 @@ class RelyingParty(models.Model):
 
     def _errors_in_lists(self) -> dict[str, ValidationError]:
         errors: dict[str, ValidationError] = {}
-        for field, known in (_KNOWN | {"allowed_scopes": catalogue.current()}).items():
+        for field, known_names in (_KNOWN | {"allowed_scopes": catalogue.current()}).items():
             chosen, claims = getattr(self, field), field == "allowed_claims"
             if not isinstance(chosen, list) or not all(isinstance(value, str) for value in chosen):
                 errors[field] = ValidationError(_("This must be a list of names."))
-            elif unknown := [one for one in chosen if one not in known and not (claims and is_named(one))]:
+            elif unknown := [
+                one for one in chosen if one not in known_names and not (claims and is_named(one))
+            ]:
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
 
@@ -327,8 +329,8 @@ class RelyingParty(models.Model):
     @classmethod
     def contact_of(cls, client_id: str) -> str:
         """The e-mail address for holders; empty if it has none."""
-        found = cls.objects.filter(client_id=client_id).values_list("privacy_contact", flat=True)
-        return found.first() or ""
+        contacts = cls.objects.filter(client_id=client_id).values_list("privacy_contact", flat=True)
+        return contacts.first() or ""
 
     def claims_it_may_ask(self, scopes: Scopes) -> frozenset[ClaimPath]:
         """What it may name in a DCQL query: what operators chose, else the claims of its scopes.
@@ -341,8 +343,8 @@ class RelyingParty(models.Model):
             families = (WHOLE_FAMILIES[name] for name in self.allowed_claims if name in WHOLE_FAMILIES)
             chosen = (*families, *map(named, filter(is_named, self.allowed_claims)))
             return frozenset(chosen) - {SUBJECT} | own
-        known = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
-        return frozenset(path for scope in known for path in scope.claims) - {SUBJECT} | own
+        records = [scopes[urn] for urn in self.allowed_scopes if urn in scopes]
+        return frozenset(path for scope in records for path in scope.claims) - {SUBJECT} | own
 
 
 def _problem_with_contact(address: str) -> Words:

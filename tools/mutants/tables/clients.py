@@ -184,8 +184,8 @@ MUTANTS = (
     mutant(
         "certificates: below any authority",
         _CERTIFICATES,
-        "        anchor_above(chain, Store(known), now)  # only authorities can be above it\n",
-        "        pass\n",
+        "        anchor_above(chain, Store(registered_certificates), now)",
+        "        pass",
         _ATTACKS,
     ),
     mutant(
@@ -226,8 +226,8 @@ MUTANTS = (
     mutant(
         "certificates: an operator registers one for another name",
         _CERTIFICATES,
-        "fits = all(is_authority(each) or client_id in ids for each, ids in pairs)",
-        "fits = any(is_authority(each) or client_id in ids for each, ids in pairs)",
+        "fits = all(is_authority(certificate) or client_id in ids for certificate, ids in pairs)",
+        "fits = any(is_authority(certificate) or client_id in ids for certificate, ids in pairs)",
         f"{_CERTIFIED}::test_certificates_must_fit_the_client_id",
     ),
     mutant(
