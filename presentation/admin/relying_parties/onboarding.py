@@ -48,22 +48,22 @@ def points(party: RelyingParty, *, now: datetime) -> list[Point]:
     ]
 
 
-def missing(found: list[Point]) -> list[Point]:
+def missing(checklist: list[Point]) -> list[Point]:
     """The points that keep it from going live."""
-    return [point for point in found if point.needed and not point.done]
+    return [point for point in checklist if point.needed and not point.done]
 
 
 def _secrets(party: RelyingParty, now: datetime) -> list[Point]:
     """The secrets and keys that its settings call for."""
-    found = []
+    checklist = []
     by_code = party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT
     if party.grants or party.requires_pushed_requests or by_code:
         proved = bool(party.jwks or party.jwks_uri) or bool(client_secrets.live(party, now=now))
-        found.append(Point(_("Its server can prove who it is: a client secret or public keys."), proved))
+        checklist.append(Point(_("Its server can prove who it is: a client secret or public keys."), proved))
     if party.requires_signed_requests:
         text = _("Its public keys are registered, so that its requests can be verified.")
-        found.append(Point(text, bool(party.jwks or party.jwks_uri)))
+        checklist.append(Point(text, bool(party.jwks or party.jwks_uri)))
     if party.webhook_events:
         has_secret = signing_secrets.in_use(party, now=now).exists()
-        found.append(Point(_("There is a webhook secret."), has_secret))
-    return found
+        checklist.append(Point(_("There is a webhook secret."), has_secret))
+    return checklist

@@ -42,8 +42,8 @@ def page(
     party: RelyingParty, scopes: Sequence[str], language: str, *, notice: str, now: datetime
 ) -> HttpResponse:
     """The preview. scopes: the URNs that the sample request has. notice: HTML that says what it is."""
-    known = catalogue.current()
-    records = [known[urn] for urn in scopes if urn in known]
+    by_urn = catalogue.current()
+    records = [by_urn[urn] for urn in scopes if urn in by_urn]
     request = unsent("", language)
     with override(language):
         context = {"question": _question(party, records, now), "signed_in_email": EMAIL}
@@ -55,7 +55,7 @@ def harmless(html: str) -> str:
     """The page without anything that could be submitted or run."""
     without_scripts = _SCRIPT.sub("", html)
     without_tokens = _HIDDEN.sub("", without_scripts)
-    without_addresses = _FORM.sub(lambda found: _ADDRESS.sub("", found[0]), without_tokens)
+    without_addresses = _FORM.sub(lambda match: _ADDRESS.sub("", match[0]), without_tokens)
     typed = _TYPED_BUTTON.sub(r'\1"button"', without_addresses)
     return _BUTTON.sub('<button type="button"', typed)
 

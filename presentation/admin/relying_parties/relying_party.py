@@ -214,10 +214,10 @@ class RelyingPartyAdmin(OperationsAdmin):
     @admin.display(description=_("Before it goes live"))
     def checklist(self, relying_party: RelyingParty) -> SafeString:
         """What it still lacks before it can go live."""
-        found = onboarding.points(relying_party, now=timezone.now())
+        points = onboarding.points(relying_party, now=timezone.now())
         return render_to_string(
             "admin/presentation/relyingparty/checklist.html",
-            {"points": found, "missing": onboarding.missing(found)},
+            {"points": points, "missing": onboarding.missing(points)},
         )
 
     @admin.display(description=_("Try it"))
@@ -242,8 +242,8 @@ def _page(party: RelyingParty, name: str) -> str:
 
 def _days(request: HttpRequest) -> int:
     """The length of the period; 30 days for anything unexpected."""
-    asked = request.GET.get("days", "")
-    return next((days for days in PERIODS if str(days) == asked), 30)
+    period = request.GET.get("days", "")
+    return next((days for days in PERIODS if str(days) == period), 30)
 
 
 def _period(days: int) -> tuple[datetime, datetime]:

@@ -49,16 +49,16 @@ class Cell:
 Table = dict[str, Any]
 
 
-def case_of(found: Found, user: AbstractUser, *, now: datetime) -> dict[str, Any]:
+def case_of(result: Found, user: AbstractUser, *, now: datetime) -> dict[str, Any]:
     """What the page shows: facts about the wallet, if there is one, and tables of what belongs to it.
 
     user: the operator, whose permissions decide which links it has.
     """
     show = _Show(user, now)
-    wallet = found.wallet
+    wallet = result.wallet
     checks = list(wallet.verifications.order_by("-created_at")[: SHOWN + 1]) if wallet else []
-    consents = _consents(found)
-    requests = _requests(found, checks, consents)
+    consents = _consents(result)
+    requests = _requests(result, checks, consents)
     events = list(
         WebhookEvent.objects.filter(type__in=WebhookEvent.Type, subject__in=[str(one.pk) for one in requests])
         .select_related("relying_party")
@@ -70,10 +70,10 @@ def case_of(found: Found, user: AbstractUser, *, now: datetime) -> dict[str, Any
         show.consents(consents, requests),
         show.requests(requests),
         show.events(events),
-        show.emails(_emails(found, now)),
+        show.emails(_emails(result, now)),
         *([show.moves(moves)] if moves else []),
     ]
-    return {"facts": show.facts(found), "tables": tables}
+    return {"facts": show.facts(result), "tables": tables}
 
 
 def masked(email: str) -> str:
@@ -82,21 +82,21 @@ def masked(email: str) -> str:
     return f"{name[:1]}…@{domain}"
 
 
-def _consents(found: Found) -> list[Consent]:
-    rows = list(found.wallet.consents.order_by("-asked_at")[: SHOWN + 1]) if found.wallet else []
-    if found.consent and found.consent not in rows:
-        rows.insert(0, found.consent)
+def _consents(result: Found) -> list[Consent]:
+    rows = list(result.wallet.consents.order_by("-asked_at")[: SHOWN + 1]) if result.wallet else []
+    if result.consent and result.consent not in rows:
+        rows.insert(0, result.consent)
     return rows
 
 
-def _emails(found: Found, now: datetime) -> list[OutgoingEmail]:
-    address = found.address or (found.wallet.email if found.wallet else "")
+def _emails(result: Found, now: datetime) -> list[OutgoingEmail]:
+    address = result.address or (result.wallet.email if result.wallet else "")
     rows = outbox.written_to(address, until=now).defer("sealed_letter") if address else None
     return list(rows.order_by("-created_at")[: SHOWN + 1]) if rows is not None else []
 
 
 def _requests(
-    found: Found, checks: Sequence[IdentityVerification], consents: Sequence[Consent]
+    result: Found, checks: Sequence[IdentityVerification], consents: Sequence[Consent]
 ) -> list[Interaction]:
     """The requests that led to these questions, and those whose browsers are on an identity check."""
     redirect_tasks = [check.redirect_task_id for check in checks if check.redirect_task_id]
@@ -105,7 +105,7 @@ def _requests(
     rows = rows.select_related("relying_party", "delivery", "code")
     rows = rows.defer("parameters", "sealed_transaction_data", "code__sealed_answer")
     listed = list(rows.order_by("-created_at"))
-    return [*(one for one in found.interactions if one not in listed), *listed]
+    return [*(one for one in result.interactions if one not in listed), *listed]
 
 
 class _Show:
@@ -114,12 +114,12 @@ class _Show:
     def __init__(self, user: AbstractUser, now: datetime) -> None:
         self.user, self.now = user, now
 
-    def facts(self, found: Found) -> list[tuple[str, Cell]]:
-        wallet = found.wallet
+    def facts(self, result: Found) -> list[tuple[str, Cell]]:
+        wallet = result.wallet
         if wallet is None:
             text = _("None: nobody has signed in yet, or the wallet was closed.")
             return [(_("Wallet"), Cell(text))]
-        email = wallet.email if found.address else masked(wallet.email)
+        email = wallet.email if result.address else masked(wallet.email)
         return [
             (_("Wallet"), self._link(wallet, str(wallet.pk))),
             (_("E-mail address"), Cell(email)),

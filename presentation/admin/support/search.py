@@ -48,8 +48,8 @@ def find(term: str, *, now: datetime) -> Found | None:
     term = term.strip()
     if "@" in term:
         return _by_address(term, now)
-    if _SHORT.fullmatch(term.lower()) and (found := _by_beginning(term.lower())):
-        return found
+    if _SHORT.fullmatch(term.lower()) and (result := _by_beginning(term.lower())):
+        return result
     if number := as_case_number(term):
         wallet = _wallets().filter(verifications__provider_reference=number).first()
         return Found(wallet) if wallet else None
@@ -62,15 +62,15 @@ def _by_address(term: str, now: datetime) -> Found | None:
         address = email_addresses.parse(term)
     except email_addresses.EmailAddressError:
         return None
-    asked = _asked_for(address, now)
+    interactions = _asked_for(address, now)
     if wallet := _wallets().filter(email=address).first():
-        return Found(wallet, interactions=asked, address=address)
+        return Found(wallet, interactions=interactions, address=address)
     left = FormerAddress.objects.filter(email=address, expires_at__gt=now, closed_at=None)
     if wallet := _wallets().filter(former_addresses__in=left).first():
         return Found(wallet)
     # Somebody who has not signed in yet, perhaps because no code arrives.
-    waits = asked or outbox.written_to(address, until=now).exists()
-    return Found(interactions=asked, address=address) if waits else None
+    waits = interactions or outbox.written_to(address, until=now).exists()
+    return Found(interactions=interactions, address=address) if waits else None
 
 
 def _asked_for(address: str, now: datetime) -> tuple[Interaction, ...]:
@@ -90,8 +90,8 @@ def _by_id(wanted: UUID) -> Found | None:
         return Found(wallet)
     if consent := Consent.objects.select_related("wallet__credential").filter(id=wanted).first():
         return Found(consent.wallet, consent, tuple(_requests().filter(consent=consent)))
-    if found := _of_requests(tuple(_requests().filter(id=wanted))):
-        return found
+    if result := _of_requests(tuple(_requests().filter(id=wanted))):
+        return result
     if event := WebhookEvent.objects.filter(id=wanted).first():
         # Of a revocation the request is not known: its subject is a place in a list.
         request = as_id(event.subject)

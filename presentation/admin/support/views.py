@@ -47,11 +47,11 @@ def look_up(request: HttpRequest, site: AdminSite) -> HttpResponse:
             text = _("You have looked up %(most)d in this hour. Try again in %(minutes)d minutes.")
             form.add_error(None, text % {"most": PER_OPERATOR.most, "minutes": -(-seconds // 60)})
             return again_after(seconds, _page(request, site, context, status=429))
-        found = find(form.cleaned_data["term"], now=now)
+        result = find(form.cleaned_data["term"], now=now)
         # Also a search that found nothing. What cannot be recorded is not shown.
-        subject = (found and found.subject) or Wallet
+        subject = (result and result.subject) or Wallet
         audit.record(request, LOOKED_UP, subject, form.cleaned_data["reason"], now=now)
-        context |= {"searched": True, "case": found and case_of(found, operator, now=now)}
+        context |= {"searched": True, "case": result and case_of(result, operator, now=now)}
     return _page(request, site, context)
 
 

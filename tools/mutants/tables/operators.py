@@ -129,7 +129,7 @@ MUTANTS = (
     mutant(
         "operator: sees the address of a holder whose receipt number they have",
         "presentation/admin/support/case.py",
-        "wallet.email if found.address else masked(wallet.email)",
+        "wallet.email if result.address else masked(wallet.email)",
         "wallet.email",
         "presentation/test_support.py::test_neither_claims_nor_parameters_nor_a_hidden_address_appear",
     ),
@@ -150,7 +150,7 @@ MUTANTS = (
     mutant(
         "operator: the preview of a consent page submits its forms",
         "presentation/admin/relying_parties/preview.py",
-        '_FORM.sub(lambda found: _ADDRESS.sub("", found[0]), without_tokens)',
+        '_FORM.sub(lambda match: _ADDRESS.sub("", match[0]), without_tokens)',
         "without_tokens",
         "presentation/relying_parties/test_pages_of_relying_parties.py"
         "::test_the_preview_submits_and_runs_nothing",
