@@ -153,8 +153,8 @@ class VerifyView(MachineView):
         """Returns whether the presentation is valid, each check, and the disclosed claims."""
         access: Any = request.user
         try:
-            asked = verification.parse(self.body())
-            answer = verification.verify(asked, client_id=access.client_id, now=timezone.now())
+            verification_request = verification.parse(self.body())
+            answer = verification.verify(verification_request, client_id=access.client_id, now=timezone.now())
         except EvidenceError as error:
             log.error("evidence_not_made", why=str(error))
             raise UnavailableError(seconds=SHORTLY) from error

@@ -39,14 +39,14 @@ def document(
     presentations: Sequence[str], transaction_data: Sequence[str], facts: Mapping[str, Any], *, now: datetime
 ) -> dict[str, Any]:
     """The evidence for presentations whose signatures were verified; raises EvidenceError."""
-    tokens = [take_apart(each.partition("~")[0]) for each in presentations]
-    places = [statuses.place_in(decode_segment(each.payload_segment)) for each in tokens]
+    tokens = [take_apart(presentation.partition("~")[0]) for presentation in presentations]
+    places = [statuses.place_in(decode_segment(jwt.payload_segment)) for jwt in tokens]
     lists = dict.fromkeys(int(place["uri"].rpartition("/")[2]) for place in places if "uri" in place)
     try:
         made = {
             "presentations": list(presentations),
             "transaction_data": list(transaction_data),
-            "certificates": list(dict.fromkeys(chain.from_iterable(each.header["x5c"] for each in tokens))),
+            "certificates": list(dict.fromkeys(chain.from_iterable(jwt.header["x5c"] for jwt in tokens))),
             "status_lists": [publication.current(number, fresh=True).decode() for number in lists],
         }
         stated = {**facts, "sha256": _hashes(made)}
@@ -84,7 +84,7 @@ def repeats_a_credential(presentations: Collection[str]) -> bool:
 def _unstated(parts: Mapping[str, list[str]]) -> dict[str, Any]:
     """For whom the presentations were made, unverified, and the time of the newest signature."""
     presented = [parsing.parse(one) for one in parts["presentations"] or [""]]  # none is refused like ""
-    signed = [_payload(each) for each in (*(one.key_binding for one in presented), *parts["status_lists"])]
+    signed = [_payload(jwt) for jwt in (*(one.key_binding for one in presented), *parts["status_lists"])]
     iss, iat = _payload(presented[0].jwt).get("iss"), max(signed, key=statements.time_of)["iat"]
     facts = {name: signed[0].get(name) for name in ("aud", "nonce")}
     return facts | {"iss": iss, "iat": iat, "valid": True}
@@ -101,16 +101,16 @@ def _hashes(parts: Mapping[str, list[str]]) -> dict[str, list[str]]:
 def _read(content: bytes) -> dict[str, Any]:
     if len(content) > LONGEST:
         raise EvidenceError(f"longer than {LONGEST} bytes")
-    found = strict_json.read(content)
-    if not isinstance(found, dict) or not isinstance(found.get("statement", ""), str):
+    parts = strict_json.read(content)
+    if not isinstance(parts, dict) or not isinstance(parts.get("statement", ""), str):
         raise EvidenceError("no evidence")
-    if not found.keys() <= {*PARTS, "statement"}:
+    if not parts.keys() <= {*PARTS, "statement"}:
         raise EvidenceError("it has a member that evidence has not")
     for name in PARTS:
-        texts = found.get(name)
+        texts = parts.get(name)
         if not isinstance(texts, list) or len(texts) > MOST or not all(isinstance(one, str) for one in texts):
             raise EvidenceError(f"{name} is not a list of at most {MOST} strings")
-    return found
+    return parts
 
 
 def _repeat(
@@ -128,7 +128,7 @@ def _repeat(
     for one in parts["presentations"]:
         presented = parsing.parse(one)
         hashes = _payload(presented.key_binding).get("transaction_data_hashes")
-        data = [each for each in parts["transaction_data"] if digest(each) in (hashes or ())]
+        data = [value for value in parts["transaction_data"] if digest(value) in (hashes or ())]
         claims = verification.verify(
             one,
             issuer_key=lambda header: statements.vouched_for(header, stated.get("iss"), roots=roots, at=at),

@@ -75,7 +75,7 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
 
 def _of_openid_connect() -> dict[str, object]:
     """What only clients of OpenID Connect use (Discovery 1.0 §3, Identity Assurance 1.0 §7)."""
-    assurances = [each for provider in registry.offered().values() for each in provider.assurances]
+    assurances = [assurance for provider in registry.offered().values() for assurance in provider.assurances]
     names = {path: openid_name(path) for path in CLAIMS if path != SUBJECT}
     return {
         "userinfo_endpoint": settings.BASE_URL + USERINFO_PATH,
@@ -93,7 +93,7 @@ def _of_openid_connect() -> dict[str, object]:
         "prompt_values_supported": ["login", "consent", "select_account"],
         "acr_values_supported": ["phr"],
         "verified_claims_supported": True,
-        "trust_frameworks_supported": sorted({each.trust_framework for each in assurances}),
+        "trust_frameworks_supported": sorted({assurance.trust_framework for assurance in assurances}),
         "evidence_supported": list(EVIDENCE),
         "claims_in_verified_claims_supported": [
             name for path, name in names.items() if path[0] != "verification"

@@ -66,7 +66,7 @@ def abuse_metrics() -> Iterator[GaugeMetricFamily]:
         "requester_reported": Report.objects.filter(reported_at__gt=since),
     }
     text = "What may be abuse, of the last hour: second factors and recoveries refused, requesters reported."
-    yield gauges("abuse_signs", text, "sign", {sign: found.count() for sign, found in rows.items()})
+    yield gauges("abuse_signs", text, "sign", {sign: queryset.count() for sign, queryset in rows.items()})
 
 
 def clearing_metrics() -> Iterator[GaugeMetricFamily]:

@@ -108,5 +108,5 @@ def _status(interaction: Interaction, now: datetime) -> str:
         answered = interaction.answered_at
         valid_still = answered is not None and answered + TOKEN_LIFETIME > now
         return statuses.Status.INVALID.name.lower() if valid_still else ""
-    found = statuses.statuses_of(consent.wallet, [consent.id], now=now, gravest=True).get(consent.id)
-    return "" if found is None else found.name.lower()
+    status = statuses.statuses_of(consent.wallet, [consent.id], now=now, gravest=True).get(consent.id)
+    return "" if status is None else status.name.lower()

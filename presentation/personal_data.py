@@ -19,17 +19,17 @@ def erase_requests(person: Person, *, now: datetime, batch: int) -> int:
     erased = _forget_all(Interaction.objects.filter(consent__wallet=person.id), now=now, batch=batch)
     if not person.address:
         return erased
-    known = {"parameters__login_hint__iexact": person.address}
+    by_login_hint = {"parameters__login_hint__iexact": person.address}
     begun = Interaction.objects.filter(outcome=Interaction.Outcome.NONE, created_at__lte=person.known_until)
-    erased += _forget_all(begun.filter(**known), now=now, batch=batch)
+    erased += _forget_all(begun.filter(**by_login_hint), now=now, batch=batch)
     until = person.known_until + interactions.LIFETIME
-    pushed = PushedRequest.objects.filter(**known, expires_at__lte=until)
+    pushed = PushedRequest.objects.filter(**by_login_hint, expires_at__lte=until)
     return erased + delete(pushed, by="digest", batch=batch)
 
 
 def _forget_all(rows: QuerySet[Interaction], *, now: datetime, batch: int) -> int:
-    found = (page.values_list("id", flat=True) for page in pages(rows, by="id", batch=batch))
-    return sum(_forget(list(ids), now) for ids in found)
+    id_pages = (page.values_list("id", flat=True) for page in pages(rows, by="id", batch=batch))
+    return sum(_forget(list(ids), now) for ids in id_pages)
 
 
 @transaction.atomic

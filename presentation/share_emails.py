@@ -69,6 +69,6 @@ def _send_once(consent: Consent, *, now: datetime) -> bool:
         domain=receipt.requester.domain,
         at=consent.decided_at or consent.asked_at,
         claims=receipt.claims,
-        transactions=[gettext(each.title) for each in receipt.transactions],
+        transactions=[gettext(display.title) for display in receipt.transactions],
     )
     return True

@@ -86,37 +86,48 @@ def _transaction_data(given: Any) -> tuple[str, ...]:
     return tuple(values)
 
 
-def verify(asked: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
+def verify(verification_request: VerificationRequest, *, client_id: str, now: datetime) -> dict[str, Any]:
     """The members of the answer to this client; raises LimitReachedError, and for evidence EvidenceError.
 
     A presentation for another client is not valid. Several presentations are valid together. Raises
     MachineError if the request names another client.
     """
     PER_RELYING_PARTY.take(client_id, now=now)
-    if asked.client_id not in ("", client_id):
+    if verification_request.client_id not in ("", client_id):
         own = CertifiedClientID.objects.filter(relying_party__client_id=client_id)
-        if not own.filter(client_id=asked.client_id).exists():
+        if not own.filter(client_id=verification_request.client_id).exists():
             raise MachineError("client_id must be one of your own.")
-        client_id = asked.client_id
+        client_id = verification_request.client_id
     try:
-        by_query = _presentations_in(asked.vp_token)
+        by_query = _presentations_in(verification_request.vp_token)
     except SdJwtError as error:
         return _told(examination.refused(error))
-    bound = [(value, by_query.get(_query_of(value, by_query))) for value in asked.transaction_data]
+    bound = [
+        (value, by_query.get(_query_of(value, by_query))) for value in verification_request.transaction_data
+    ]
     results = {}
     for one in dict.fromkeys(by_query.values()):
         data = [value for value, where in bound if where in (None, one)]
         results[one] = _told(
-            examination.examine(one, audience=client_id, nonce=asked.nonce, transaction_data=data, now=now)
+            examination.examine(
+                one, audience=client_id, nonce=verification_request.nonce, transaction_data=data, now=now
+            )
         )
     answer = min(results.values(), key=itemgetter("valid"))  # the first that is not valid, if there is one
     if len(results) > 1 and answer["valid"]:
         names = ("status", "credential", "claims")
         of_each = {id: {name: results[one][name] for name in names} for id, one in by_query.items()}
         answer = {"valid": True, "checks": answer["checks"], "presentations": of_each}
-    if asked.evidence and all(_KB_AUD in result["checks"] for result in results.values()):
-        facts = {"aud": client_id, "nonce": asked.nonce, "valid": answer["valid"], "checks": answer["checks"]}
-        answer["evidence"] = evidence.document(list(results), asked.transaction_data, facts, now=now)
+    if verification_request.evidence and all(_KB_AUD in result["checks"] for result in results.values()):
+        facts = {
+            "aud": client_id,
+            "nonce": verification_request.nonce,
+            "valid": answer["valid"],
+            "checks": answer["checks"],
+        }
+        answer["evidence"] = evidence.document(
+            list(results), verification_request.transaction_data, facts, now=now
+        )
     return answer
 
 
@@ -155,9 +166,9 @@ def _presentations_in(value: str | dict[str, Any]) -> dict[str, str]:
     except StrictJsonError as error:
         raise SdJwtError(f"vp_token {error}") from None
     lists = by_query.values()
-    if not lists or not all(isinstance(each, list) and [*map(type, each)] == [str] for each in lists):
+    if not lists or not all(isinstance(array, list) and [*map(type, array)] == [str] for array in lists):
         raise SdJwtError("vp_token is not an object with a list of one presentation for each query")
-    presentations = {id: each[0] for id, each in by_query.items()}
+    presentations = {id: array[0] for id, array in by_query.items()}
     if evidence.repeats_a_credential(set(presentations.values())):
         raise SdJwtError("vp_token presents a credential twice, with other disclosures")
     return presentations

@@ -23,8 +23,8 @@ _known: tuple[int | None, Scopes] | None = None
 
 def stamp() -> int | None:
     """The sum of all stamps, read now; None without scopes."""
-    found: int | None = Scope.objects.aggregate(sum=Sum("stamp"))["sum"]
-    return found
+    total: int | None = Scope.objects.aggregate(sum=Sum("stamp"))["sum"]
+    return total
 
 
 def at(stamp: int | None) -> Scopes:
@@ -52,14 +52,14 @@ def current() -> Scopes:
     """The scopes, read now; the basic one first."""
     global _known
     rows = list(Scope.objects.order_by("urn"))
-    found: dict[str, ScopeRecord] = {BASIC: THE_BASIC_SCOPE}  # whatever its row says
+    records: dict[str, ScopeRecord] = {BASIC: THE_BASIC_SCOPE}  # whatever its row says
     for row in rows:
         if row.urn == BASIC:
             continue
         try:
-            found[row.urn] = row.record
+            records[row.urn] = row.record
         except ScopeError as error:  # a claim of an earlier release, or a row changed by hand
             log.error("scope_not_usable", urn=row.urn, part=error.part)
-    scopes = MappingProxyType(found)
+    scopes = MappingProxyType(records)
     _known = sum(row.stamp for row in rows) if rows else None, scopes
     return scopes

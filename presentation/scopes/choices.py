@@ -12,7 +12,7 @@ Choices = list[tuple[str, Words]]
 # Without the claims that answer a question: there are hundreds of them.
 _CLAIMS: Choices = list(zip(NAMES, labels(NAMES.values()), strict=True))
 # What may be allowed for DCQL queries; `RelyingParty.may_recognise` allows SUBJECT.
-PERMISSIONS: Choices = [each for each in _CLAIMS if each[0] != SUBJECT[0]] + [
+PERMISSIONS: Choices = [choice for choice in _CLAIMS if choice[0] != SUBJECT[0]] + [
     (f"{family}.*", label) for family, label in FAMILIES.items()
 ]
 

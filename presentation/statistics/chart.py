@@ -46,10 +46,10 @@ class Chart:
         self.marks = [(f"{place * WIDTH:.2f}%", f"{place:02}:00") for place in (0, 6, 12, 18)]
 
     def _bar(self, place: int, counts: Counts) -> list[Part]:
-        x, width, y, found = f"{place * WIDTH + GAP / 2:.2f}%", f"{WIDTH - GAP:.2f}%", float(self.base), []
+        x, width, y, parts = f"{place * WIDTH + GAP / 2:.2f}%", f"{WIDTH - GAP:.2f}%", float(self.base), []
         for outcome in PARTS:
             if number := getattr(counts, outcome):
                 height = max(TALL * number / self.most, LEAST)
                 y -= height
-                found.append(Part(outcome, x, width, f"{y:.1f}", f"{height:.1f}"))
-        return found
+                parts.append(Part(outcome, x, width, f"{y:.1f}", f"{height:.1f}"))
+        return parts

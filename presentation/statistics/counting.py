@@ -99,17 +99,17 @@ def by_day(
     start: datetime, end: datetime, *, relying_party: RelyingParty | None = None
 ) -> Iterator[tuple[datetime, Counts]]:
     """The statistics of each day (UTC) from `start` until before `end`, also of days without requests."""
-    found = by_hour(start, end, relying_party=relying_party)
+    hours = by_hour(start, end, relying_party=relying_party)
     while start < end:
         following = start + timedelta(days=1)
-        yield start, total(counts for hour, counts in found.items() if start <= hour < following)
+        yield start, total(counts for hour, counts in hours.items() if start <= hour < following)
         start = following
 
 
 def total(counts: Iterable[Counts]) -> Counts:
     """Their sum."""
-    each = list(counts)
-    return Counts(**{name: sum(getattr(one, name) for one in each) for name in _OUTCOMES})
+    addends = list(counts)
+    return Counts(**{name: sum(getattr(one, name) for one in addends) for name in _OUTCOMES})
 
 
 def _live(start: datetime, end: datetime) -> Any:

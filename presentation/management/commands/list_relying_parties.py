@@ -17,7 +17,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, client_id: list[str], **options: Any) -> None:
         """Prints the list; raises CommandError for a client ID that is not registered."""
-        found = listed(client_id)
-        if unknown := set(client_id) - {party["client_id"] for party in found}:
+        relying_parties = listed(client_id)
+        if unknown := set(client_id) - {party["client_id"] for party in relying_parties}:
             raise CommandError(f"There is no relying party with this client ID: {', '.join(sorted(unknown))}")
-        self.stdout.write(json.dumps(found, indent=2, ensure_ascii=False))
+        self.stdout.write(json.dumps(relying_parties, indent=2, ensure_ascii=False))

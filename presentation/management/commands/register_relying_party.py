@@ -42,8 +42,12 @@ REPEATED = {
     "grants": ("--grant", f"what its access tokens may be for: {', '.join(GRANTS)}"),
 }
 _FIELDS = [RelyingParty._meta.get_field(name) for name in FIELDS.values()]
-TEXTS = [each for each in _FIELDS if isinstance(each, CharField) and each.name not in ("name", "wire_format")]
-FLAGS = [each for each in _FIELDS if isinstance(each, BooleanField)]
+TEXTS = [
+    model_field
+    for model_field in _FIELDS
+    if isinstance(model_field, CharField) and model_field.name not in ("name", "wire_format")
+]
+FLAGS = [model_field for model_field in _FIELDS if isinstance(model_field, BooleanField)]
 REQUIRED = {"--redirect-uri", "--scope"}
 
 
@@ -62,8 +66,12 @@ class Command(RecordedCommand):
                 required=option in REQUIRED,
                 help=f"{text}; may be repeated",
             )
-        for each in TEXTS:
-            parser.add_argument(_option(each.name), default="", help=str(each.help_text or each.verbose_name))
+        for model_field in TEXTS:
+            parser.add_argument(
+                _option(model_field.name),
+                default="",
+                help=str(model_field.help_text or model_field.verbose_name),
+            )
         for flag in FLAGS:
             parser.add_argument(_option(flag.name), action="store_true", help=str(flag.help_text))
         parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
@@ -74,7 +82,7 @@ class Command(RecordedCommand):
         options["allowed_transaction_data_types"] = options["allowed_transaction_data_types"] or list(TYPES)
         # An empty text makes an empty list.
         lists = {field: list(dict.fromkeys(filter(None, options[field]))) for field in REPEATED}
-        others = {each.name: options[each.name] for each in (*TEXTS, *FLAGS)}
+        others = {model_field.name: options[model_field.name] for model_field in (*TEXTS, *FLAGS)}
         keys = _read(jwks) if jwks else None
         try:
             with transaction.atomic():

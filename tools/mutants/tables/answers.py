@@ -338,9 +338,10 @@ MUTANTS = (
     mutant(
         "verification: for a client to whom it was not presented",
         "presentation/verification.py",
-        "audience=client_id, nonce=asked.nonce",
+        "audience=client_id, nonce=verification_request.nonce",
         "audience=__import__('json').loads("
-        "__import__('base64').urlsafe_b64decode(one.split('.')[-2] + '=='))['aud'], nonce=asked.nonce",
+        "__import__('base64').urlsafe_b64decode(one.split('.')[-2] + '=='))['aud'], "
+        "nonce=verification_request.nonce",
         "presentation/test_verification.py::"
         "test_a_presentation_to_another_application_is_not_valid_for_this_one",
     ),

@@ -92,8 +92,8 @@ MUTANTS = (
     mutant(
         "evidence: for an application for which it was not made",
         _VERIFICATION,
-        "if asked.evidence and all(",
-        "if asked.evidence or all(",
+        "if verification_request.evidence and all(",
+        "if verification_request.evidence or all(",
         f"{_OF_EVIDENCE}::test_without_the_wish_there_is_none",
     ),
     mutant(
