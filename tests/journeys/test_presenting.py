@@ -269,15 +269,15 @@ def test_a_key_rotation_in_mid_flow_is_not_noticed(
 ) -> None:
     from keys.endpoints import jwks
     from keys.models import SigningKey
-    from keys.rotation import moves
+    from keys.rotation import transitions
 
     person = holder().is_signed_in().arrives().sees("Share these")
     before = SigningKey.objects.get(state="active").id
     now = timezone.now()
-    staged = moves.stage(now=now)
+    staged = transitions.stage(now=now)
     jwks.refresh()
     known = set(bank.keys())
-    moves.activate(staged.id, now=now + timedelta(hours=2))  # then every cached key set has it
+    transitions.activate(staged.id, now=now + timedelta(hours=2))  # then every cached key set has it
 
     presentation = bank.examine(person.clicks("Share these").comes_back())
 

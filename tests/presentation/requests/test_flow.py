@@ -263,12 +263,12 @@ def test_a_scope_removed_during_the_flow_is_invalid(holder: Client, acme_bank: R
 def test_without_a_signing_key_the_error_is_ours(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
 ) -> None:
-    from keys.rotation import moves
+    from keys.rotation import transitions
 
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
     interaction_url = decide(client, ask(client, acme_bank))
-    moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
+    transitions.withdraw(signing_key.id, reason="lost", now=timezone.now())
 
     assert fragment(client.get(interaction_url).headers["Location"])["error"] == "server_error"
 
@@ -276,12 +276,12 @@ def test_without_a_signing_key_the_error_is_ours(
 def test_the_receipt_of_an_undelivered_consent_says_that_nothing_was_shared(
     client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn, signing_key: Any, settings: Any
 ) -> None:
-    from keys.rotation import moves
+    from keys.rotation import transitions
 
     settings.SELF_CERTIFYING_AUTHORITY = False  # no other key is made in its place
     sign_in(alice)
     interaction_url = decide(client, ask(client, acme_bank))
-    moves.withdraw(signing_key.id, reason="lost", now=timezone.now())
+    transitions.withdraw(signing_key.id, reason="lost", now=timezone.now())
     client.get(interaction_url)
 
     receipts = client.get("/wallet/history/").content.decode()
