@@ -73,10 +73,10 @@ def arriving(request: HttpRequest, sender: Hashable, *, seconds: float) -> Itera
         held.enter_context(waiting_for(("body", client)))
         held.enter_context(_ended_after(seconds, request.META.get("gunicorn.socket")))
         length = request.META.get("CONTENT_LENGTH") or ""
-        known = length.isascii() and length.isdigit()
-        body = ArrivingBody(request.META["wsgi.input"], int(length) if known else 0)
+        has_length = length.isascii() and length.isdigit()
+        body = ArrivingBody(request.META["wsgi.input"], int(length) if has_length else 0)
         yield body
-        if known and body.is_whole:
+        if has_length and body.is_whole:
             request.META.pop(UNREAD, None)
 
 

@@ -86,5 +86,5 @@ def dossier(verification: IdentityVerification) -> Dossier:
 
 def pictures_of(verification: IdentityVerification) -> list[Picture]:
     """The pictures of an attempt, without what is in them, the document before the face."""
-    found = Picture.objects.filter(verification=verification).defer("sealed_jpeg")
-    return sorted(found, key=lambda picture: ("front", "back", "face").index(picture.kind))
+    pictures = Picture.objects.filter(verification=verification).defer("sealed_jpeg")
+    return sorted(pictures, key=lambda picture: ("front", "back", "face").index(picture.kind))

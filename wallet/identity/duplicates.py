@@ -58,8 +58,8 @@ def with_the_same_proof(wallet: Wallet, evidence: Evidence) -> list[Wallet]:
 def _with_marks(wallet: Wallet, texts: Iterable[str]) -> list[Wallet]:
     keys = _keys(tuple(settings.KEY_SEALING_KEYS))
     digests = {_digest(key, text) for text in texts for key in keys}
-    found = Wallet.objects.filter(credential__marks__digest__in=digests).exclude(id=wallet.id)
-    return list(found.distinct().order_by("created_at")[:20])
+    wallets = Wallet.objects.filter(credential__marks__digest__in=digests).exclude(id=wallet.id)
+    return list(wallets.distinct().order_by("created_at")[:20])
 
 
 def folded(name: str) -> str:

@@ -39,9 +39,9 @@ def enroll(
     Credential.objects.select_for_update().filter(wallet=verification.wallet_id).first()  # "Order of locks"
     wallet = Wallet.objects.select_for_update().get(id=verification.wallet_id)
     check_not_held(wallet)
-    known = {**identity.details, **details.of_evidence(evidence)}
+    groups = {**identity.details, **details.of_evidence(evidence)}
     verifies = provider.details if (provider := registry.by_name(verification.provider)) else frozenset()
-    kept = {group: known[group] for group in details.MEMBERS if group in verifies & known.keys()}
+    kept = {group: groups[group] for group in details.MEMBERS if group in verifies & groups.keys()}
     identity = replace(identity, details=kept, verification=evidence.verification())
     IdentityEvidence.objects.update_or_create(verification=verification, defaults=_columns(evidence))
     credential = credentials.issue(wallet, identity, verification, ends=evidence.document_expires_on, now=now)

@@ -42,9 +42,9 @@ def ended(now: datetime) -> list[Due]:
 @transaction.atomic
 def _erase(due: QuerySet[Credential], *, now: datetime) -> int:
     """Locks the rows first: an identity that is renewed at the same time is not due any more."""
-    found = list(due.select_for_update().order_by("id").values_list("id", flat=True))
-    IdentityMark.objects.filter(credential__in=found).delete()
-    return due.filter(id__in=found).update(sealed_identity=b"", erased_at=now)
+    ids = list(due.select_for_update().order_by("id").values_list("id", flat=True))
+    IdentityMark.objects.filter(credential__in=ids).delete()
+    return due.filter(id__in=ids).update(sealed_identity=b"", erased_at=now)
 
 
 def erase_documents(*, now: datetime, batch: int) -> int:

@@ -63,12 +63,12 @@ def _forget_at(provider: Provider, due: list[IdentityVerification], *, now: date
         try:
             done += _forget(provider, verification, now=now)
         except Exception as error:  # a provider with a mistake must not stop the sweep
-            known = isinstance(error, ProviderError)
+            is_provider_error = isinstance(error, ProviderError)
             log.warning(
                 "identity_not_erased_at_provider",
                 verification=str(verification.id),
-                why=str(error) if known else type(error).__name__,
-                exc_info=not known,
+                why=str(error) if is_provider_error else type(error).__name__,
+                exc_info=not is_provider_error,
             )
             break
     return done

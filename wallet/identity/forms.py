@@ -155,9 +155,9 @@ class IdentityForm(ReasonForm):
         verified: the groups of details that the provider is set to verify.
         """
         of_evidence = {name: getattr(evidence, name) for name in _OF_DOCUMENT}
-        found = identity.details if identity else {}
+        groups = identity.details if identity else {}
         of_evidence |= {
-            name: found.get(group, {}).get(member, "")
+            name: groups.get(group, {}).get(member, "")
             for name, (group, member) in _OF_DETAILS.items()
             if group in verified
         }
@@ -194,7 +194,7 @@ class IdentityForm(ReasonForm):
 
     def _details(self, cleaned: Mapping[str, Any]) -> dict[str, Mapping[str, str]]:
         """The details that were typed. What cannot be read gets an error."""
-        found: dict[str, Mapping[str, str]] = {}
+        groups: dict[str, Mapping[str, str]] = {}
         for group in ("address", "place_of_birth"):
             written = {member: cleaned.get(f"{group}_{member}") for member in details.MEMBERS[group]}
             typed = {member: text for member, text in written.items() if text}
@@ -202,8 +202,8 @@ class IdentityForm(ReasonForm):
             if lost := [member for member in typed if member not in read.get(group, {})]:
                 problem = COUNTRY_PROBLEM if lost == ["country"] else _("This cannot be read.")
                 self.add_error(f"{group}_{lost[0]}", problem)
-            found |= read
-        return found
+            groups |= read
+        return groups
 
 
 class AskAgainForm(ReasonForm):
@@ -274,8 +274,8 @@ class UploadForm(forms.Form):
     @property
     def jpegs(self) -> dict[str, bytes]:
         """The pictures of this form that can be used, cleaned, by kind; also of a form with other errors."""
-        found = {kind: self.cleaned_data.get(kind) for kind in Picture.Kind.values}
-        return {kind: jpeg for kind, jpeg in found.items() if jpeg}
+        by_kind = {kind: self.cleaned_data.get(kind) for kind in Picture.Kind.values}
+        return {kind: jpeg for kind, jpeg in by_kind.items() if jpeg}
 
     @property
     def draft(self) -> dict[str, str]:

@@ -21,12 +21,12 @@ def sealed(
     """
     if identity is None and evidence is None:
         return None
-    found = {
+    content = {
         "identity": identity.to_json().decode() if identity else None,
         "evidence": evidence.to_json() if evidence else None,
         "typed": dict(typed or {}),
     }
-    return seal_column(verification, "sealed_claims", json.dumps(found).encode())
+    return seal_column(verification, "sealed_claims", json.dumps(content).encode())
 
 
 def opened(
@@ -35,10 +35,10 @@ def opened(
     """What `sealed` was given. Raises `SealError`."""
     if verification.sealed_claims is None:
         return None, None, {}
-    found = json.loads(unseal_column(verification, "sealed_claims"))
-    identity, evidence = found["identity"], found["evidence"]
+    content = json.loads(unseal_column(verification, "sealed_claims"))
+    identity, evidence = content["identity"], content["evidence"]
     return (
         Identity.from_json(identity) if identity is not None else None,
         Evidence.from_json(evidence) if evidence is not None else None,
-        found.get("typed", {}),
+        content.get("typed", {}),
     )

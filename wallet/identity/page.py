@@ -43,12 +43,12 @@ def show(
     **facts: Any,
 ) -> HttpResponse:
     """Render `templates/wallet/<name>.html`."""
-    known = {
+    context = {
         "redirect_task": redirect_task,
         "signed_in_as": wallet.email,
         "providers": offered(redirect_task),
     }
-    return render(request, f"wallet/{name}.html", known | facts, status=status)
+    return render(request, f"wallet/{name}.html", context | facts, status=status)
 
 
 def paused(

@@ -65,19 +65,19 @@ def waiting_for(old: Wallet) -> Recovery | None:
 
 def on_verified(verification: IdentityVerification, evidence: Evidence, *, now: datetime) -> None:
     """Decide the holder's recovery, if there is one. Call it in the transaction that enrols them."""
-    asked = Recovery.objects.filter(
+    recovery = Recovery.objects.filter(
         new_id=verification.wallet_id, state=State.ASKED, asked_at__gt=now - ASKED_FOR
     ).first()
-    if asked is None or verification.created_at < asked.asked_at:  # only a check made for this
+    if recovery is None or verification.created_at < recovery.asked_at:  # only a check made for this
         return
-    found, why = _match(asked, verification.wallet, evidence, now=now)
-    if found is not None and _wait(asked, found, verification, now=now):
-        log.info("recovery_waits", recovery=str(asked.id))
+    old, why = _match(recovery, verification.wallet, evidence, now=now)
+    if old is not None and _wait(recovery, old, verification, now=now):
+        log.info("recovery_waits", recovery=str(recovery.id))
         return
     why = why or "another recovery waits"
     facts = {"state": State.REFUSED, "reason": why, "named": "", "ended_at": now, "decided_by": "sweep"}
-    Recovery.objects.filter(id=asked.id, state=State.ASKED).update(**facts)
-    log.info("recovery_refused", recovery=str(asked.id), why=why)
+    Recovery.objects.filter(id=recovery.id, state=State.ASKED).update(**facts)
+    log.info("recovery_refused", recovery=str(recovery.id), why=why)
 
 
 def stop(recovery: Recovery, *, by: str, reason: str, now: datetime) -> None:
@@ -113,10 +113,12 @@ def why_not(old: Wallet, credential: Credential | None, now_verified: Assurance 
     return ""
 
 
-def _match(asked: Recovery, new: Wallet, evidence: Evidence, *, now: datetime) -> tuple[Wallet | None, str]:
+def _match(
+    recovery: Recovery, new: Wallet, evidence: Evidence, *, now: datetime
+) -> tuple[Wallet | None, str]:
     """The wallet that moves, or None and why not."""
     same = duplicates.with_the_same_proof(new, evidence)
-    named = [wallet for wallet in same if _is_named(asked, new, wallet, now=now)]
+    named = [wallet for wallet in same if _is_named(recovery, new, wallet, now=now)]
     if not named:
         return None, "no wallet has this address and this document or subject"
     if len(named) > 1:
@@ -129,13 +131,13 @@ def _match(asked: Recovery, new: Wallet, evidence: Evidence, *, now: datetime) -
     return (None, why) if why else (old, "")
 
 
-def _is_named(asked: Recovery, new: Wallet, old: Wallet, *, now: datetime) -> bool:
+def _is_named(recovery: Recovery, new: Wallet, old: Wallet, *, now: datetime) -> bool:
     former = undoable(now=now).filter(wallet=old).values_list("email", flat=True)
     addresses: Sequence[str] = [old.email, *former]
-    return any(constant_time_compare(asked.named, _digest(new, address)) for address in addresses)
+    return any(constant_time_compare(recovery.named, _digest(new, address)) for address in addresses)
 
 
-def _wait(asked: Recovery, old: Wallet, verification: IdentityVerification, *, now: datetime) -> bool:
+def _wait(recovery: Recovery, old: Wallet, verification: IdentityVerification, *, now: datetime) -> bool:
     facts = {
         "state": State.WAITING,
         "old": old,
@@ -146,7 +148,7 @@ def _wait(asked: Recovery, old: Wallet, verification: IdentityVerification, *, n
     }
     try:
         with transaction.atomic():
-            return Recovery.objects.filter(id=asked.id, state=State.ASKED).update(**facts) == 1
+            return Recovery.objects.filter(id=recovery.id, state=State.ASKED).update(**facts) == 1
     except IntegrityError:  # another recovery of the same wallet waits already
         return False
 

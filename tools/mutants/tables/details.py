@@ -53,8 +53,8 @@ MUTANTS = (
     mutant(
         "details: an identity keeps what its provider is not set to verify",
         "wallet/identity/enrollment.py",
-        "if group in verifies & known.keys()",
-        "if group in known",
+        "if group in verifies & groups.keys()",
+        "if group in groups",
         f"{_FLOW}::test_a_renewal_keeps_only_what_its_provider_is_set_to_verify",
     ),
     mutant(

@@ -28,8 +28,8 @@ MUTANTS = (
     mutant(
         "recovery: an identity check from before the question counts",
         _RECOVERIES,
-        "asked is None or verification.created_at < asked.asked_at",
-        "asked is None",
+        "recovery is None or verification.created_at < recovery.asked_at",
+        "recovery is None",
         f"{_TESTS}::test_a_check_from_before_the_question_does_not_count",
     ),
     mutant(

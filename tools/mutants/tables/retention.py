@@ -45,7 +45,7 @@ MUTANTS = (
     mutant(
         "retention: the digests of an erased identity stay",
         _ERASURE,
-        "    IdentityMark.objects.filter(credential__in=found).delete()\n",
+        "    IdentityMark.objects.filter(credential__in=ids).delete()\n",
         "",
         "wallet/test_erasure.py::test_an_identity_that_ended_is_erased_after_thirty_days_with_marks_and_document",
     ),
