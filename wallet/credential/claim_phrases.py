@@ -45,9 +45,9 @@ def phrases(names: Sequence[str]) -> list[str]:
 
 
 def _phrase(name: str) -> Words:
-    group, _dot, asked = name.partition(".")
+    group, _dot, value = name.partition(".")
     if group == "age_equal_or_over" and is_named(name):
-        return format_lazy(_("that you are {age} or over"), age=asked)
+        return format_lazy(_("that you are {age} or over"), age=value)
     if group == "nationality_in" and is_named(name):
-        return format_lazy(_("whether your nationality is “{country}”"), country=name_in_page(asked))
+        return format_lazy(_("whether your nationality is “{country}”"), country=name_in_page(value))
     return PHRASES.get(name, "")

@@ -350,8 +350,8 @@ DIGESTS: dict[ClaimPath, int] = {
 def claim(path: Sequence[Any]) -> Claim:
     """The claim at this path; raises KeyError."""
     path = tuple(path)
-    if found := CLAIMS.get(path) or _question(path):
-        return found
+    if known_claim := CLAIMS.get(path) or _question(path):
+        return known_claim
     raise KeyError(path)
 
 
@@ -474,8 +474,8 @@ def held(
 
     today: the day for which ages are asked. Without it an age is only there if it is there on every day.
     """
-    known = [claim for path in paths if (claim := CLAIMS.get(path) or _question(path))]
-    return [claim.path for claim in known if _is_held(claim, identity, today)]
+    claims = [claim for path in paths if (claim := CLAIMS.get(path) or _question(path))]
+    return [claim.path for claim in claims if _is_held(claim, identity, today)]
 
 
 def _is_held(claim: Claim, identity: Identity, today: date | None) -> bool:
@@ -630,12 +630,12 @@ def _are_codes(codes: Any) -> bool:
     )
 
 
-def _is_in(identity: Identity, asked: frozenset[str]) -> bool | None:
+def _is_in(identity: Identity, countries: frozenset[str]) -> bool | None:
     """Whether a nationality is that of one of these countries; None if that is not known.
 
     A code that is not understood could be meant for any of them, so beside it there is a yes, but no no.
     """
     own = [country(code) for code in identity.nationalities]
-    if not asked.isdisjoint(own):
+    if not countries.isdisjoint(own):
         return True
     return None if None in own or not own else False

@@ -111,8 +111,8 @@ def nationalities(codes: Iterable[Any]) -> tuple[str, ...]:
     read = [country(code) for code in written if code not in NO_NATIONALITY]
     if None in read:
         raise ValueError("nationalities are not countries")
-    known = dict.fromkeys(code for code in read if code)
-    return (*known, UNKNOWN) if known and not NO_NATIONALITY.isdisjoint(written) else tuple(known)
+    unique = dict.fromkeys(code for code in read if code)
+    return (*unique, UNKNOWN) if unique and not NO_NATIONALITY.isdisjoint(written) else tuple(unique)
 
 
 def countries() -> list[tuple[str, str]]:

@@ -152,10 +152,14 @@ def own_values(credential: Credential, *, today: date) -> list[claims.ClaimPrevi
 
 
 def adds_up(
-    credential: Credential, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], *, today: date
+    credential: Credential,
+    earlier: Collection[SharedClaim],
+    requested: Collection[SharedClaim],
+    *,
+    today: date,
 ) -> list[Fact]:
     """What the answers of the holder say together, see `together`; raises SealError."""
-    return inference.facts(_identity(credential), earlier, asked, today=today)
+    return inference.facts(_identity(credential), earlier, requested, today=today)
 
 
 def says_again(credential: Credential, path: ClaimPath, before: date) -> bool:
@@ -241,7 +245,7 @@ def present(
         term = _term(credential, now=now, fresh=True)
         places = _reserved(credential, term, references, now=now)
     issued = zip(chosen, places, strict=True)
-    return [_minted(credential, *each, term, place, now=now) for each, place in issued]
+    return [_minted(credential, paths, binding, term, place, now=now) for (paths, binding), place in issued]
 
 
 def present_at(
@@ -319,7 +323,7 @@ def _reserved(
     facts: dict[str, Any] = {"kid": term.issuer_key.kid, "expires_at": term.expires_at, "now": now}
     try:
         with transaction.atomic() if len(references) > 1 else nullcontext():
-            return [allocation.take(credential, reference=each, **facts) for each in references]
+            return [allocation.take(credential, reference=reference, **facts) for reference in references]
     except allocation.SetAsideError as error:
         raise CredentialNotUsableError("The credential was suspended or revoked just now.") from error
 
@@ -374,9 +378,9 @@ def _identity(credential: Credential) -> Identity:
 
     If `sealed_identity` was replaced, it is unsealed again. Raises SealError.
     """
-    sealed, known = credential.opened
-    if known is not None and sealed is credential.sealed_identity:
-        return cast(Identity, known)
+    sealed, identity = credential.opened
+    if identity is not None and sealed is credential.sealed_identity:
+        return cast(Identity, identity)
     text = unseal_column(credential, "sealed_identity")
     opened = Identity.from_json(text, email=credential.wallet.email)
     credential.opened = credential.sealed_identity, opened

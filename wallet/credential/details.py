@@ -43,8 +43,8 @@ def read(written: Mapping[str, Any]) -> Details:
     A member that cannot be leaves its group out, because an address without its street is another one. Only a
     country that nobody knows is left out itself. An address always has its `formatted`.
     """
-    found = {group: _read(group, written[group]) for group in MEMBERS if written.get(group)}
-    return {group: members for group, members in found.items() if members}
+    groups = {group: _read(group, written[group]) for group in MEMBERS if written.get(group)}
+    return {group: members for group, members in groups.items() if members}
 
 
 def of_evidence(evidence: Evidence) -> Details:

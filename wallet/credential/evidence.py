@@ -80,14 +80,14 @@ class Assurance:
         return cls(framework, *rest)
 
 
-def at_least(minimum: Assurance, found: Assurance) -> bool:
-    """Whether `found` is the minimum or above it. Levels of different frameworks never compare."""
-    if minimum.trust_framework != found.trust_framework:
+def at_least(minimum: Assurance, actual: Assurance) -> bool:
+    """Whether `actual` is the minimum or above it. Levels of different frameworks never compare."""
+    if minimum.trust_framework != actual.trust_framework:
         return False
     ladder = LADDERS.get(minimum.trust_framework, OWN_LADDER)
-    if minimum.level in ladder and found.level in ladder:
-        return ladder.index(found.level) >= ladder.index(minimum.level)
-    return not minimum.level or minimum.level == found.level
+    if minimum.level in ladder and actual.level in ladder:
+        return ladder.index(actual.level) >= ladder.index(minimum.level)
+    return not minimum.level or minimum.level == actual.level
 
 
 @dataclass(frozen=True)

@@ -63,12 +63,18 @@ def questions_of(path: ClaimPath, values: Collection[object]) -> list[ClaimPath]
 
 
 def facts(
-    identity: Identity, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], *, today: date
+    identity: Identity, earlier: Collection[SharedClaim], requested: Collection[SharedClaim], *, today: date
 ) -> list[Fact]:
-    """What `asked` adds to what `earlier` said, as far as only several answers together say it."""
-    shared = {answer.path[0] for answer in (*earlier, *asked)}
-    found = [] if "birth_date" in shared else [*_of_birth(identity.birth_date, earlier, asked, today)]
-    return found if "nationalities" in shared else [*found, *_of_nationality(identity, earlier, asked)]
+    """What `requested` adds to what `earlier` said, as far as only several answers together say it."""
+    shared = {answer.path[0] for answer in (*earlier, *requested)}
+    birth_facts = (
+        [] if "birth_date" in shared else [*_of_birth(identity.birth_date, earlier, requested, today)]
+    )
+    return (
+        birth_facts
+        if "nationalities" in shared
+        else [*birth_facts, *_of_nationality(identity, earlier, requested)]
+    )
 
 
 def born(birth_date: BirthDate, answers: Collection[SharedClaim]) -> Born:
@@ -96,22 +102,24 @@ def last_birth(years: int, today: date) -> date:
 def singled_out(identity: Identity, answers: Collection[SharedClaim]) -> set[str]:
     """The countries whose nationality follows from a yes for a union and what was answered with no."""
     own = set(identity.nationalities)
-    asked = [members(answer.path[1]) for answer in answers if answer.path[0] == NATIONALITY]
-    ruled_out = {code for each in asked if not each & own for code in each}
-    left = [each - ruled_out for each in asked if each & own]
-    known = {code for each in asked if each & own and len(each) == 1 for code in each}
-    return {code for each in left if len(each) == 1 for code in each} - known
+    groups = [members(answer.path[1]) for answer in answers if answer.path[0] == NATIONALITY]
+    ruled_out = {code for group in groups if not group & own for code in group}
+    left = [group - ruled_out for group in groups if group & own]
+    confirmed = {code for group in groups if group & own and len(group) == 1 for code in group}
+    return {code for remaining in left if len(remaining) == 1 for code in remaining} - confirmed
 
 
 def _of_birth(
-    birth_date: BirthDate, earlier: Collection[SharedClaim], asked: Collection[SharedClaim], today: date
+    birth_date: BirthDate, earlier: Collection[SharedClaim], requested: Collection[SharedClaim], today: date
 ) -> Iterator[Fact]:
-    found = born(birth_date, [*earlier, *asked])
-    first, last = found.first, found.last
-    if first is None or last is None or found == born(birth_date, earlier):
+    bounds = born(birth_date, [*earlier, *requested])
+    first, last = bounds.first, bounds.last
+    if first is None or last is None or bounds == born(birth_date, earlier):
         return
-    ends = {first - ONE_DAY, last} - {turning(answer) for answer in asked if answer.path[0] == AGE}
-    since = max((each.day for each in earlier if each.path[0] == AGE and turning(each) in ends), default=None)
+    ends = {first - ONE_DAY, last} - {turning(answer) for answer in requested if answer.path[0] == AGE}
+    since = max(
+        (answer.day for answer in earlier if answer.path[0] == AGE and turning(answer) in ends), default=None
+    )
     years, oldest = age(last, today), age(first, today)
     if first == last:
         kind = "birth date"
@@ -125,9 +133,9 @@ def _of_birth(
 
 
 def _of_nationality(
-    identity: Identity, earlier: Collection[SharedClaim], asked: Collection[SharedClaim]
+    identity: Identity, earlier: Collection[SharedClaim], requested: Collection[SharedClaim]
 ) -> Iterator[Fact]:
-    alone = singled_out(identity, asked)
-    days = [each.day for each in earlier if each.path[0] == NATIONALITY]
-    for code in sorted(singled_out(identity, [*earlier, *asked]) - singled_out(identity, earlier)):
+    alone = singled_out(identity, requested)
+    days = [answer.day for answer in earlier if answer.path[0] == NATIONALITY]
+    for code in sorted(singled_out(identity, [*earlier, *requested]) - singled_out(identity, earlier)):
         yield Fact("nationality", None if code in alone else max(days), country=country_name(code))
