@@ -55,8 +55,8 @@ def case_number() -> str:
 
 def as_case_number(typed: str) -> str:
     """The case number that somebody typed in, in any case and with a dash or without; "" if it is none."""
-    found = _TYPED.fullmatch(typed)
-    return "-".join(found.groups()).upper() if found else ""
+    match = _TYPED.fullmatch(typed)
+    return "-".join(match.groups()).upper() if match else ""
 
 
 def qr_code(text: str) -> SafeString:

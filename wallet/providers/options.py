@@ -58,11 +58,11 @@ class Options:
         """Values between spaces or commas."""
         return tuple(word for word in re.split(r"[,\s]+", self.text(name, default)) if word)
 
-    def some_of(self, name: str, known: Collection[str], default: str = "") -> tuple[str, ...]:
-        """Some of the known words; none only if that is the default."""
+    def some_of(self, name: str, choices: Collection[str], default: str = "") -> tuple[str, ...]:
+        """Some of the choices; none only if that is the default."""
         words = self.words(name, default)
-        if not set(words) <= set(known) or (default and not words):
-            raise self.error(name, f"must be some of {', '.join(known)}")
+        if not set(words) <= set(choices) or (default and not words):
+            raise self.error(name, f"must be some of {', '.join(choices)}")
         return words
 
     def address(self, name: str, default: str | None = None) -> str:

@@ -60,8 +60,8 @@ def load(name: str, values: Mapping[str, str], **place: Any) -> Provider:
     try:
         made = import_string(SHIPPED.get(path, path))
     except ImportError as error:
-        known = ", ".join(SHIPPED)
-        why = f"is neither one of {known} nor the path of a class that can be imported: {error}."
+        shipped = ", ".join(SHIPPED)
+        why = f"is neither one of {shipped} nor the path of a class that can be imported: {error}."
         raise OptionError(f"{prefix}type {why}") from error
     if not (isinstance(made, type) and issubclass(made, Provider)):
         raise OptionError(f"{prefix}type is not a class derived from wallet.providers.contract.Provider.")

@@ -64,8 +64,8 @@ class Calls:
             raise ProviderError("The answer is not an object.")
         if got.status >= 400 or "error" in answer:
             code = answer.get("error")
-            known = isinstance(code, str) and _CODE.fullmatch(code)
-            raise RefusedError(str(code) if known else "unreadable")
+            is_readable = isinstance(code, str) and _CODE.fullmatch(code)
+            raise RefusedError(str(code) if is_readable else "unreadable")
         return answer
 
     def userinfo(self, url: str, access_token: str) -> tuple[str, bytes]:

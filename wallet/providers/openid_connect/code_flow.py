@@ -53,7 +53,7 @@ class CodeFlow:
         """
         metadata = self.discovery.metadata()
         memory = {name: secrets.token_urlsafe(32) for name in ("state", "nonce", "verifier")}
-        asked = {
+        parameters = {
             "response_type": "code",
             "client_id": self._registration.client.id,
             "redirect_uri": redirect_uri,
@@ -64,13 +64,13 @@ class CodeFlow:
             "code_challenge_method": "S256",
         }
         if self._registration.acr_values:
-            asked["acr_values"] = self._registration.acr_values
+            parameters["acr_values"] = self._registration.acr_values
         if claims:
-            asked["claims"] = claims
+            parameters["claims"] = claims
         if pushed and metadata.pushed_endpoint:
-            asked = self._pushed(metadata, asked)
+            parameters = self._pushed(metadata, parameters)
         endpoint = metadata.authorization_endpoint  # it may have a query of its own (RFC 6749 §3.1)
-        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(asked)}", memory
+        return f"{endpoint}{'&' if '?' in endpoint else '?'}{urlencode(parameters)}", memory
 
     def brought(self, query: Mapping[str, str], *, names_issuer: bool) -> dict[str, str]:
         """The `code` or the `error` of a response. Raises ResponseError.
@@ -119,10 +119,10 @@ class CodeFlow:
         """A token that the provider signed. Raises `TokenError`, and ProviderError."""
         return signed_tokens.opened(token, self.discovery.find_key, self._registration.algorithms)
 
-    def _pushed(self, metadata: Metadata, asked: dict[str, str]) -> dict[str, str]:
+    def _pushed(self, metadata: Metadata, parameters: dict[str, str]) -> dict[str, str]:
         """What the browser brings along instead, after the request was pushed (RFC 9126)."""
         try:
-            answer = self.calls.form(metadata.pushed_endpoint, asked, audience=self._audience(metadata))
+            answer = self.calls.form(metadata.pushed_endpoint, parameters, audience=self._audience(metadata))
         except RefusedError as error:
             raise ProviderError(f"The pushed request was refused: {error}.") from error
         request_uri = answer.get("request_uri")
@@ -138,5 +138,5 @@ class CodeFlow:
 
 def access_token(tokens: Mapping[str, Any]) -> str:
     """The access token of a token response; empty if there is none."""
-    found = tokens.get("access_token")
-    return found if isinstance(found, str) else ""
+    token = tokens.get("access_token")
+    return token if isinstance(token, str) else ""

@@ -45,8 +45,8 @@ class KeySet:
 
     def __init__(self, document: Any) -> None:
         members = document.get("keys") if isinstance(document, dict) else None
-        found = members[:MOST] if isinstance(members, list) else []
-        self._keys = [(member, key) for member in found if (key := _key(member)) is not None]
+        candidates = members[:MOST] if isinstance(members, list) else []
+        self._keys = [(member, key) for member in candidates if (key := _key(member)) is not None]
 
     def fitting(self, kid: Any, algorithm: str) -> JWK | None:
         """The one key that a token with this header names; None if there is none, or no way to tell which."""
@@ -91,8 +91,8 @@ class Discovery:
 
     def find_key(self, kid: Any, algorithm: str) -> JWK | None:
         """The key that a token names; fetches the keys again if it is not cached. Raises ProviderError."""
-        found = self._keys.get().fitting(kid, algorithm)
-        return found or self._keys.get(good_for=KEYS_AGAIN_AFTER).fitting(kid, algorithm)
+        key = self._keys.get().fitting(kid, algorithm)
+        return key or self._keys.get(good_for=KEYS_AGAIN_AFTER).fitting(kid, algorithm)
 
     def _read_metadata(self) -> Metadata:
         document = self._calls.document(metadatas.address_of(self._issuer))

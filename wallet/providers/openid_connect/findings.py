@@ -56,11 +56,13 @@ def of_claims(told: Told, settings: Settings, *, now: datetime) -> Finding:
 def _counting(told: Told, settings: Settings, *, now: datetime) -> verified_claims.VerifiedClaims:
     """The claims that count, as the settings say. Raises `TooLowError` or `ClaimsMissingError`."""
     level = _level_by_acr(told.id_token.get("acr"), settings)
-    required, names = ([settings.claims[name] for name in each] for each in (REQUIRED, NAMES))
+    required, names = ([settings.claims[name] for name in claim_names] for claim_names in (REQUIRED, NAMES))
     if settings.identity_assurance:
         places = (told.userinfo, told.id_token)
-        found = [each for place in places for each in verified_claims.parse(place.get("verified_claims"))]
-        return verified_claims.choose(found, settings.accepted, required, names, now=now)
+        elements = [
+            element for place in places for element in verified_claims.parse(place.get("verified_claims"))
+        ]
+        return verified_claims.choose(elements, settings.accepted, required, names, now=now)
     values = {**told.id_token, **told.userinfo}
     if not verified_claims.suffices(values, required, names):
         raise ClaimsMissingError

@@ -46,13 +46,13 @@ def document(evidence: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     Drafts of the specification, which real providers still follow, wrote `id_document` and `document` for
     `document` and `document_details`.
     """
-    for each in evidence:
-        details = each.get("document_details", each.get("document"))
-        if each.get("type") in ("document", "id_document") and isinstance(details, Mapping):
+    for element in evidence:
+        details = element.get("document_details", element.get("document"))
+        if element.get("type") in ("document", "id_document") and isinstance(details, Mapping):
             return _document(details)
-    for each in evidence:
-        record = each.get("record")
-        if each.get("type") == "electronic_record" and isinstance(record, Mapping):
+    for element in evidence:
+        record = element.get("record")
+        if element.get("type") == "electronic_record" and isinstance(record, Mapping):
             return {"document_expires_on": _expiry(record)}
     return {}
 

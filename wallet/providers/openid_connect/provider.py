@@ -172,7 +172,7 @@ def claims_request(settings: Settings, metadata: Metadata) -> dict[str, Any]:
     for path in settings.claims.values():
         wanted[path[0]] = None
     if settings.identity_assurance:
-        frameworks = dict.fromkeys(each.trust_framework for each in settings.accepted)
+        frameworks = dict.fromkeys(assurance.trust_framework for assurance in settings.accepted)
         groups = [
             {"verification": _verification(settings, metadata, framework), "claims": wanted}
             for framework in frameworks
@@ -183,10 +183,11 @@ def claims_request(settings: Settings, metadata: Metadata) -> dict[str, Any]:
 
 def _verification(settings: Settings, metadata: Metadata, framework: str) -> dict[str, Any]:
     """What is asked of `verification`; what is not named there is not given (Identity Assurance §5.4)."""
-    asked: dict[str, Any] = {"trust_framework": {"value": framework}, "time": None}
-    levels = [each.level for each in settings.accepted if each.trust_framework == framework]
-    asked["assurance_level"] = {"values": levels} if all(levels) else None  # if not every level will do
+    verification: dict[str, Any] = {"trust_framework": {"value": framework}, "time": None}
+    levels = [assurance.level for assurance in settings.accepted if assurance.trust_framework == framework]
+    # The levels are named if not every level will do.
+    verification["assurance_level"] = {"values": levels} if all(levels) else None
     kinds = [kind for kind in settings.evidence if metadata.evidence is None or kind in metadata.evidence]
     if kinds:
-        asked["evidence"] = [{"type": {"value": kind}, **_DETAILS[kind]} for kind in kinds]
-    return asked
+        verification["evidence"] = [{"type": {"value": kind}, **_DETAILS[kind]} for kind in kinds]
+    return verification

@@ -79,9 +79,9 @@ def _scope(options: Options, identity_assurance: bool) -> tuple[str, ...]:
     return scope
 
 
-def _acr_levels(options: Options, asked: tuple[str, ...]) -> dict[str, str] | None:
+def _acr_levels(options: Options, acr_values: tuple[str, ...]) -> dict[str, str] | None:
     """Values that are separate words, each with "=" and a level or without; "any" accepts every value."""
-    words = options.words("acr_accepted", " ".join(asked))
+    words = options.words("acr_accepted", " ".join(acr_values))
     if words in ((), ("any",)):
         return None
     pairs = [word.rpartition("=") if "=" in word else (word, "", "") for word in words]

@@ -38,11 +38,11 @@ class ClaimsMissingError(Exception):
 def parse(value: Any) -> tuple[VerifiedClaims, ...]:
     """The elements that make sense, of one object or of an array. What makes no sense is left out."""
     elements = value[:MOST] if isinstance(value, list) else [value]
-    return tuple(found for element in elements if (found := _element(element)) is not None)
+    return tuple(parsed for element in elements if (parsed := _element(element)) is not None)
 
 
 def choose(
-    found: Sequence[VerifiedClaims],
+    elements: Sequence[VerifiedClaims],
     accepted: Sequence[Assurance],
     required: Collection[Path],
     names: Collection[Path] = (),
@@ -55,13 +55,15 @@ def choose(
     with more of them is chosen. Claims of two are never put together. Raises `TooLowError` or
     `ClaimsMissingError`.
     """
-    if not found:
+    if not elements:
         raise ClaimsMissingError
-    past = [each for each in found if each.verified_at is None or each.verified_at <= now + AHEAD]
-    ranked = [(rank, each) for each in past if (rank := _rank(each.assurance, accepted)) is not None]
+    past = [
+        element for element in elements if element.verified_at is None or element.verified_at <= now + AHEAD
+    ]
+    ranked = [(rank, element) for element in past if (rank := _rank(element.assurance, accepted)) is not None]
     if not ranked:
         raise TooLowError
-    whole = [(rank, each) for rank, each in ranked if suffices(each.claims, required, names)]
+    whole = [(rank, element) for rank, element in ranked if suffices(element.claims, required, names)]
     if not whole:
         raise ClaimsMissingError
     rank, best = max(whole, key=lambda pair: (pair[0], _how_many(pair[1].claims, names)))

@@ -53,11 +53,14 @@ class AccessCertificate:
 
     def is_valid(self, now: datetime) -> bool:
         """Whether wallets can believe it at this time."""
-        return all(each.not_valid_before_utc <= now < each.not_valid_after_utc for each in self.chain)
+        return all(
+            certificate.not_valid_before_utc <= now < certificate.not_valid_after_utc
+            for certificate in self.chain
+        )
 
     def sign(self, typ: str, payload: dict[str, Any]) -> str:
         """A JWS of this type that carries the certificates."""
-        x5c = [b64encode(each.public_bytes(Encoding.DER)).decode() for each in self.chain]
+        x5c = [b64encode(certificate.public_bytes(Encoding.DER)).decode() for certificate in self.chain]
         header = encode_segment({"alg": "ES256", "typ": typ, "x5c": x5c})
         return sign_segments(header, encode_segment(payload), self.signer)
 
@@ -77,19 +80,19 @@ def _chain(options: Options) -> tuple[x509.Certificate, ...]:
     """Leaf first; a self-signed certificate at the end is an anchor, and left out."""
     name, pem = "access_certificate", options.file("access_certificate")
     try:
-        found = x509.load_pem_x509_certificates(pem)
-        if len(found) > 1 and found[-1].issuer == found[-1].subject:
-            found.pop()
-        for child, parent in pairwise(found):
+        chain = x509.load_pem_x509_certificates(pem)
+        if len(chain) > 1 and chain[-1].issuer == chain[-1].subject:
+            chain.pop()
+        for child, parent in pairwise(chain):
             child.verify_directly_issued_by(parent)
-        is_own_issuer = found[0].issuer == found[0].subject
+        is_own_issuer = chain[0].issuer == chain[0].subject
     except (*UNREADABLE, InvalidSignature):
         raise options.error(name, "must hold a chain of PEM certificates, leaf first") from None
     if is_own_issuer:
         raise options.error(name, "must not be self-signed: wallets refuse it")
-    if len(found) > MOST_CERTIFICATES:
+    if len(chain) > MOST_CERTIFICATES:
         raise options.error(name, f"must hold at most {MOST_CERTIFICATES} certificates")
-    return tuple(found)
+    return tuple(chain)
 
 
 def _dns_names(certificate: x509.Certificate) -> list[str]:

@@ -39,7 +39,7 @@ DETAILS = {"address": "address", "place_of_birth": "place_of_birth", "document":
 def query(details: Collection[str]) -> dict[str, Any]:
     """The DCQL query. Not every PID says when it ends, or has all details, so any of these may be missing."""
     more = {group: [name] for group, name in DETAILS.items() if group in details}
-    asked, optional = {**_ASKED, **more}, ["expiry", *more]
+    paths, optional = {**_ASKED, **more}, ["expiry", *more]
     without = (gone for number in range(len(optional) + 1) for gone in combinations(optional, number))
     return {
         "credentials": [
@@ -47,8 +47,8 @@ def query(details: Collection[str]) -> dict[str, Any]:
                 "id": CREDENTIAL,
                 "format": "dc+sd-jwt",
                 "meta": {"vct_values": [VCT]},
-                "claims": [{"id": name, "path": path} for name, path in asked.items()],
-                "claim_sets": [[name for name in asked if name not in gone] for gone in without],
+                "claims": [{"id": name, "path": path} for name, path in paths.items()],
+                "claim_sets": [[name for name in paths if name not in gone] for gone in without],
             }
         ]
     }

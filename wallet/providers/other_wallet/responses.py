@@ -73,10 +73,10 @@ def fields(body: bytes, content_type: str) -> Mapping[str, str]:
         pairs = parse_qsl(body.decode(), keep_blank_values=True, errors="strict", max_num_fields=MOST_FIELDS)
     except ValueError:
         raise AnswerError("not a form") from None
-    found = dict(pairs)
-    if len(found) < len(pairs):
+    form = dict(pairs)
+    if len(form) < len(pairs):
         raise AnswerError("a field is repeated")
-    return found
+    return form
 
 
 def error_in(sent: Mapping[str, str], transaction: Transaction) -> str:

@@ -114,15 +114,15 @@ def _read(path: Path) -> list[tuple[x509.Certificate, Collection[str]]]:
 
 def _purposes(leaf: x509.Certificate, *, lists: bool) -> set[str]:
     """Its extended key usages and policies, and ANY, as a PURPOSES file names them."""
-    found = {ANY, *(usage.dotted_string for usage in extension(leaf, x509.ExtendedKeyUsage) or ())}
-    found |= {
-        each.policy_identifier.dotted_string for each in extension(leaf, x509.CertificatePolicies) or ()
+    purposes = {ANY, *(usage.dotted_string for usage in extension(leaf, x509.ExtendedKeyUsage) or ())}
+    purposes |= {
+        policy.policy_identifier.dotted_string for policy in extension(leaf, x509.CertificatePolicies) or ()
     }
-    return found | {FOR_LISTS + purpose for purpose in found if lists}
+    return purposes | {FOR_LISTS + purpose for purpose in purposes if lists}
 
 
 def _name(certificate: x509.Certificate, part: ObjectIdentifier) -> str:
     """This part of the subject's name, as far as people can read it; "" if there is none."""
-    found = certificate.subject.get_attributes_for_oid(part)
-    text = found[0].value if found else ""
+    attributes = certificate.subject.get_attributes_for_oid(part)
+    text = attributes[0].value if attributes else ""
     return text[:200] if isinstance(text, str) and text.isprintable() else ""
