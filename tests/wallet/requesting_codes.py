@@ -45,7 +45,7 @@ def strangers_use_up(now: datetime, *, client: str = "") -> RedirectTask:
     """
     taken, who, number = ExitStack(), browser("stranger"), 0
     while allowances.take_code(
-        NORA, browser=who, client=client or f"192.0.2.{number}", known=False, now=now, taken=taken
+        NORA, browser=who, client=client or f"192.0.2.{number}", is_known_browser=False, now=now, taken=taken
     ):
         number += 1
     return asks("stranger", now, client=client or f"192.0.2.{number}")

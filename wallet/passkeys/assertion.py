@@ -122,8 +122,8 @@ def confirm(posted: str, session: HolderSession, *, subject: str, now: datetime)
 
 def _find(read: PostedAssertion) -> Passkey:
     """The passkey with this ID, if the user handle is that of its wallet (step 6) and that is not closed."""
-    known = Passkey.objects.select_related("wallet").filter(wallet__closed_at=None)
-    passkey = known.filter(credential_id=base64url.encode(read.credential_id)).first()
+    passkeys = Passkey.objects.select_related("wallet").filter(wallet__closed_at=None)
+    passkey = passkeys.filter(credential_id=base64url.encode(read.credential_id)).first()
     if passkey is None:
         raise PasskeyError("unknown")
     if read.user_handle not in (None, options.user_handle(passkey.wallet)):

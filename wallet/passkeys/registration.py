@@ -149,9 +149,9 @@ def default_name(
     """
     name = _kind_of_device(transports, attached, user_agent)
     number = 1
-    while (found := name if number == 1 else f"{name} ({number})") in taken:
+    while (candidate := name if number == 1 else f"{name} ({number})") in taken:
         number += 1
-    return found
+    return candidate
 
 
 def _kind_of_device(transports: Collection[str], attached: bool, user_agent: str) -> str:

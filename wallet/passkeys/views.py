@@ -69,8 +69,8 @@ def options_to_confirm(request: HttpRequest, subject: uuid.UUID) -> HttpResponse
     session = sessions.current(request, now=timezone.now())
     if session is None:
         return JsonResponse({"refused": "not signed in"}, status=403)
-    asked = partial(options.to_sign, passkeys=session.wallet.passkeys.all())
-    return challenge(request, asked, Purpose.CONFIRM, bound_to=session.digest, subject=str(subject))
+    make_options = partial(options.to_sign, passkeys=session.wallet.passkeys.all())
+    return challenge(request, make_options, Purpose.CONFIRM, bound_to=session.digest, subject=str(subject))
 
 
 @require_POST
@@ -131,7 +131,7 @@ def sign_in_at_front_door(request: HttpRequest) -> HttpResponse:
 
 def challenge(
     request: HttpRequest,
-    asked: Callable[[bytes], dict[str, Any]],
+    make_options: Callable[[bytes], dict[str, Any]],
     purpose: Purpose,
     *,
     bound_to: str,
@@ -144,7 +144,9 @@ def challenge(
     except LimitReachedError as limit:
         refused = JsonResponse({"refused": "too many requests"}, status=429)
         return again_after(limit.retry_after(now), refused)
-    return JsonResponse(asked(assertion.make_challenge(purpose, bound_to=bound_to, subject=subject, now=now)))
+    return JsonResponse(
+        make_options(assertion.make_challenge(purpose, bound_to=bound_to, subject=subject, now=now))
+    )
 
 
 def _prove(request: HttpRequest, *, bound_to: str, subject: str, now: datetime) -> Passkey:
@@ -156,7 +158,9 @@ def _enter(request: HttpRequest, redirect_task: RedirectTask, wallet: Wallet, no
     """The same as after a right code."""
     if not wallet.can_sign_in:
         return show(request, "suspended", redirect_task, status=403)
-    known = known_browsers.is_known(redirect_task.browser, wallet.email, now=now)
+    is_known_browser = known_browsers.is_known(redirect_task.browser, wallet.email, now=now)
     known_browsers.remember(redirect_task.browser, wallet.email, now=now)
     log.info("holder_signed_in", wallet=str(wallet.id), new=False, passkey=True)
-    return signed_in(request, redirect_task, wallet, known=known, by_passkey=True, now=now)
+    return signed_in(
+        request, redirect_task, wallet, is_known_browser=is_known_browser, by_passkey=True, now=now
+    )

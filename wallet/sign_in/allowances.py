@@ -47,13 +47,16 @@ REDIRECT_TASKS_PER_CLIENT = Limit.from_settings("redirect-tasks-per-client")
 TRIES_PER_CLIENT = Limit.from_settings("tries-per-client")
 
 
-def take_code(email: str, *, browser: str, client: str, known: bool, now: datetime, taken: ExitStack) -> bool:
+def take_code(
+    email: str, *, browser: str, client: str, is_known_browser: bool, now: datetime, taken: ExitStack
+) -> bool:
     """Take the allowances for one code; False if none is left, so that a link has to be sent instead.
 
-    browser: the digest of its cookie. client: the network address. known: whether the browser is known for
-    this address. taken: gives the allowances back when it is closed, except that of the client address.
+    browser: the digest of its cookie. client: the network address. is_known_browser: whether the browser is
+    known for this e-mail address. taken: gives the allowances back when it is closed, except that of the
+    client address.
     """
-    if known:
+    if is_known_browser:
         key = known_browsers.key(browser, email)
         return take_all((CODES_PER_BROWSER, key), (CODES_PER_BROWSER_AND_DAY, key), now=now, taken=taken)
     try:

@@ -158,12 +158,14 @@ def _claim_sending(redirect_task: RedirectTask, *, now: datetime) -> None:
 
 def _send(redirect_task: RedirectTask, *, client: str, now: datetime, link: bool) -> None:
     email, browser = redirect_task.email, redirect_task.browser
-    known = known_browsers.is_known(browser, email, now=now)
+    is_known_browser = known_browsers.is_known(browser, email, now=now)
     with ExitStack() as taken:  # given back unless an e-mail was sent
-        if link or not take_code(email, browser=browser, client=client, known=known, now=now, taken=taken):
-            _send_link(redirect_task, client=None if known else client, now=now)
+        if link or not take_code(
+            email, browser=browser, client=client, is_known_browser=is_known_browser, now=now, taken=taken
+        ):
+            _send_link(redirect_task, client=None if is_known_browser else client, now=now)
         else:
-            _send_code(redirect_task, own_allowance=known, now=now, taken=taken)
+            _send_code(redirect_task, own_allowance=is_known_browser, now=now, taken=taken)
 
 
 def _send_code(redirect_task: RedirectTask, *, own_allowance: bool, now: datetime, taken: ExitStack) -> None:

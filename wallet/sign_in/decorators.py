@@ -48,12 +48,12 @@ def see_other(to: str, *args: Any) -> HttpResponse:
 def page_of(redirect_task_id: uuid.UUID | None, path: str) -> str:
     """`path` if it is a page of this redirect task to which a browser can be sent back; otherwise empty."""
     try:
-        found = resolve(path)
+        match = resolve(path)
     except Resolver404:
         return ""
-    if found.url_name not in PAGES_WITH_DEADLINE or found.kwargs.get("redirect_task_id") != redirect_task_id:
+    if match.url_name not in PAGES_WITH_DEADLINE or match.kwargs.get("redirect_task_id") != redirect_task_id:
         return ""
-    return reverse(found.url_name, args=[redirect_task_id])
+    return reverse(match.url_name, args=[redirect_task_id])
 
 
 def on_redirect_task(view: Callable[[HttpRequest, RedirectTask, datetime], HttpResponse]) -> View:

@@ -45,8 +45,8 @@ def remember(browser: str, email: str, *, now: datetime, purpose: str = HOLDER) 
 
 def forget_all(email: str, *, until: datetime) -> int:
     """Forget the browsers that had signed in with this address until then; returns their number."""
-    known = KnownBrowser.objects.filter(address=_of_address(email, HOLDER))
-    return known.filter(expires_at__lte=until + KNOWN_FOR).delete()[0]
+    rows = KnownBrowser.objects.filter(address=_of_address(email, HOLDER))
+    return rows.filter(expires_at__lte=until + KNOWN_FOR).delete()[0]
 
 
 def is_known(browser: str | None, email: str, *, now: datetime, purpose: str = HOLDER) -> bool:
@@ -67,13 +67,15 @@ log = structlog.get_logger(__name__)
 NOTICES = RollingLimit.from_settings("notices-of-new-browsers")
 
 
-def tell_of_new_browser(request: HttpRequest, wallet: Wallet, *, known: bool, now: datetime) -> None:
+def tell_of_new_browser(
+    request: HttpRequest, wallet: Wallet, *, is_known_browser: bool, now: datetime
+) -> None:
     """E-mail the holder that the browser of `request` has signed in, in the language of its page.
 
-    known: whether the browser had signed in with the address before (`known_browsers.is_known`); then no
-    e-mail is sent, nor for the sign-in that created the wallet.
+    is_known_browser: whether the browser had signed in with the address before (`known_browsers.is_known`);
+    then no e-mail is sent, nor for the sign-in that created the wallet.
     """
-    if known or wallet.created_at == now:
+    if is_known_browser or wallet.created_at == now:
         return
     try:
         NOTICES.take(str(wallet.pk), now=now)

@@ -108,7 +108,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         redirect_task = links.redirect_task_for(secret, browser=browser.digest(request), now=now)
         if request.method != "POST":
             return show(request, "link", redirect_task)
-        known = known_browsers.is_known(redirect_task.browser, redirect_task.email, now=now)
+        is_known_browser = known_browsers.is_known(redirect_task.browser, redirect_task.email, now=now)
         wallet = signing_in.redeem_link(redirect_task, secret, now=now)
     except links.LinkGoneError:
         return _link_gone(request, now)
@@ -118,7 +118,7 @@ def link(request: HttpRequest, secret: str) -> HttpResponse:
         return show(request, "suspended", redirect_task, status=403)
     except AddressReservedError:
         return show(request, "address_reserved", redirect_task, status=403)
-    return signed_in(request, redirect_task, wallet, known=known, now=now)
+    return signed_in(request, redirect_task, wallet, is_known_browser=is_known_browser, now=now)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -205,7 +205,7 @@ def _redeem(
     request: HttpRequest, redirect_task: RedirectTask, form: CodeForm, now: datetime
 ) -> HttpResponse | None:
     """The response for this code; None if the form has to be shown again with its errors."""
-    known = known_browsers.is_known(redirect_task.browser, redirect_task.email, now=now)
+    is_known_browser = known_browsers.is_known(redirect_task.browser, redirect_task.email, now=now)
     try:
         wallet = signing_in.redeem(
             redirect_task, form.cleaned_data["code"], client=browser.address(request), now=now
@@ -224,7 +224,7 @@ def _redeem(
         return show(request, "suspended", redirect_task, status=403)
     except AddressReservedError:
         return show(request, "address_reserved", redirect_task, status=403)
-    return signed_in(request, redirect_task, wallet, known=known, now=now)
+    return signed_in(request, redirect_task, wallet, is_known_browser=is_known_browser, now=now)
 
 
 def _link_gone(request: HttpRequest, now: datetime) -> HttpResponse:
@@ -241,18 +241,18 @@ def signed_in(
     redirect_task: RedirectTask,
     wallet: Wallet,
     *,
-    known: bool,
+    is_known_browser: bool,
     by_passkey: bool = False,
     now: datetime,
 ) -> HttpResponse:
     """Starts the session, and redirects to where the redirect task leads.
 
-    known: whether this browser had signed in with the address before.
+    is_known_browser: whether this browser had signed in with the address before.
     """
     response = see_other(redirect_task.return_to)
     sessions.start(request, response, wallet, by_passkey=by_passkey, now=now)
     purpose = "request" if redirect_task.on_behalf_of else "wallet"
     SIGN_INS.add(purpose)
     log_context.bind(signed_in=purpose)
-    known_browsers.tell_of_new_browser(request, wallet, known=known, now=now)
+    known_browsers.tell_of_new_browser(request, wallet, is_known_browser=is_known_browser, now=now)
     return response

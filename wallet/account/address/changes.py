@@ -46,7 +46,7 @@ def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime)
     with ExitStack() as taken:
         take(NEXT_CODE, str(wallet.id), now=now, taken=taken)
         take(CODES_PER_WALLET, str(wallet.id), now=now, taken=taken)
-        if not take_code(email, browser=browser, client=client, known=False, now=now, taken=taken):
+        if not take_code(email, browser=browser, client=client, is_known_browser=False, now=now, taken=taken):
             raise LimitReachedError(CODES_PER_CLIENT.renewed_at(now))
         with transaction.atomic():
             code = f"{secrets.randbelow(1_000_000):06}"
