@@ -27,7 +27,7 @@ def security(request: HttpRequest, session: HolderSession, now: datetime) -> Htt
 def signed_in(session: HolderSession, *, now: datetime) -> list[dict[str, Any]]:
     """The browsers that are signed in to the wallet of `session`: this one first, then by last use."""
     rows = sessions.living(session.wallet, now=now).order_by("-last_seen_at")[:MOST_SHOWN]
-    found = [
+    browsers = [
         {
             "public_id": row.public_id,
             "name": str(UserAgent(row.browser_name, row.system_name)),
@@ -37,7 +37,7 @@ def signed_in(session: HolderSession, *, now: datetime) -> list[dict[str, Any]]:
         }
         for row in rows
     ]
-    return sorted(found, key=lambda one: not one["is_this"])
+    return sorted(browsers, key=lambda one: not one["is_this"])
 
 
 @require_POST

@@ -80,20 +80,20 @@ def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now:
     Raises `NoCodeError`, `WrongCodeError`,
     `AddressTakenError`, `WalletSuspendedError` or `LimitReachedError`.
     """
-    asked = pending(wallet, browser=browser, now=now)
-    if asked is None:
+    change = pending(wallet, browser=browser, now=now)
+    if change is None:
         raise NoCodeError
-    the_same = EmailChange.objects.filter(id=asked.id, digest=asked.digest, used_at=None)
-    is_right = constant_time_compare(asked.digest, _digest(wallet, asked.email, code))
+    the_same = EmailChange.objects.filter(id=change.id, digest=change.digest, used_at=None)
+    is_right = constant_time_compare(change.digest, _digest(wallet, change.email, code))
     count_try(the_same, is_right, client=client, now=now)
     with transaction.atomic():
         # First the wallet, then its rows: undoing a change locks in the same order.
         locked = Wallet.objects.select_for_update().get(id=wallet.id)
         if the_same.update(used_at=now) != 1:
             raise NoCodeError
-        _change(locked, asked.email, now=now)
+        _change(locked, change.email, now=now)
     if browser:
-        known_browsers.remember(browser, asked.email, now=now)
+        known_browsers.remember(browser, change.email, now=now)
     log.info("address_changed", wallet=str(wallet.id))
 
 

@@ -59,8 +59,8 @@ def begin(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Asks for the code from the new mailbox; on POST, changes the address and keeps this browser only."""
     digest = browser.digest(request)
-    asked = changes.pending(session.wallet, browser=digest, now=now)
-    if asked is None:
+    change = changes.pending(session.wallet, browser=digest, now=now)
+    if change is None:
         return see_other("wallet_email_change")
     form = CodeForm(request.POST or None)
     if form.is_valid():
@@ -74,13 +74,13 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
         except LimitReachedError:
             form.add_error(None, _("Too many codes were tried. Please wait and try again."))
         except AddressTakenError:
-            return show_to(request, session, "address/taken", email=asked.email, status=409)
+            return show_to(request, session, "address/taken", email=change.email, status=409)
         else:
             response = see_other("wallet_email_change_done")
             session.wallet.refresh_from_db()
             sessions.start(request, response, session.wallet, now=now)
             return response
-    facts = {"email": asked.email, "standing": outbox.state_of(asked.outgoing, now=now)}
+    facts = {"email": change.email, "standing": outbox.state_of(change.outgoing, now=now)}
     return show_to(
         request, session, "address/confirm", form=form, status=422 if form.is_bound else 200, **facts
     )

@@ -46,7 +46,7 @@ def _finish(closure: WalletClosure, *, now: datetime, batch: int) -> bool:
 def _people(closure: WalletClosure, closed_at: datetime) -> list[Person]:
     """The person by each address that the wallet had lately, the last one at the end."""
     former = FormerAddress.objects.filter(wallet=closure.wallet).order_by("left_at")
-    earlier = [Person(closure.wallet, each.email, each.left_at) for each in former]
+    earlier = [Person(closure.wallet, row.email, row.left_at) for row in former]
     return [*earlier, Person(closure.wallet, closures.address_of(closure), closed_at)]
 
 

@@ -55,8 +55,8 @@ def passkey_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
 
 def address_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The change of address that waits for its code, and the former addresses that are stored."""
-    for asked in EmailChange.objects.filter(wallet=person.id, used_at=None, expires_at__gt=now):
-        said = {"state": "asked", "new_address": asked.email, "ends_at": time(asked.expires_at)}
+    for change in EmailChange.objects.filter(wallet=person.id, used_at=None, expires_at__gt=now):
+        said = {"state": "asked", "new_address": change.email, "ends_at": time(change.expires_at)}
         yield _NO_CHANGE | said
     for former in in_batches(FormerAddress.objects.filter(wallet=person.id), "-left_at", "pk", batch=BATCH):
         yield _NO_CHANGE | {

@@ -64,11 +64,15 @@ def move(waiting: Recovery, *, now: datetime) -> tuple[str, str] | None:
 
 def _lock(waiting: Recovery) -> tuple[Wallet | None, Wallet | None]:
     """The old and the new wallet. For the order of the locks see docs/architecture.md."""
-    ids = [each for each in (waiting.old_id, waiting.new_id) if each]
+    ids = [wallet_id for wallet_id in (waiting.old_id, waiting.new_id) if wallet_id]
     list(IdentityVerification.objects.select_for_update().filter(wallet_id__in=ids).order_by("id"))
     list(Credential.objects.select_for_update().filter(wallet__in=ids).order_by("id"))
-    locked = {each.id: each for each in Wallet.objects.select_for_update().filter(id__in=ids).order_by("id")}
-    old, new = (locked.get(each) if each else None for each in (waiting.old_id, waiting.new_id))
+    locked = {
+        wallet.id: wallet for wallet in Wallet.objects.select_for_update().filter(id__in=ids).order_by("id")
+    }
+    old, new = (
+        locked.get(wallet_id) if wallet_id else None for wallet_id in (waiting.old_id, waiting.new_id)
+    )
     return old, new
 
 
