@@ -36,20 +36,22 @@ def access_certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     An end is an Info, because the service has to start all the same.
     """
     try:
-        providers = [each for each in registry.offered().values() if isinstance(each, OtherWallet)]
+        providers = [
+            candidate for candidate in registry.offered().values() if isinstance(candidate, OtherWallet)
+        ]
     except OptionError:
         return []  # the check above says so
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     for provider in providers:
         prefix = f"IDENTITY_PROVIDERS_FILE: {provider.name}."
         if _signs_credentials(provider):
             message = f"{prefix}request_key is a key that signs credentials. Make another one for requests."
-            found.append(Error(message, id="wallet.E002"))
-        ends = min(each.not_valid_after_utc for each in provider.access.chain)
+            messages.append(Error(message, id="wallet.E002"))
+        ends = min(certificate.not_valid_after_utc for certificate in provider.access.chain)
         if ends < timezone.now() + SOON:
             message = f"{prefix}access_certificate ends on {moment(ends)}. Nobody can begin a check then."
-            found.append(Info(message, id="wallet.I002"))
-    return found
+            messages.append(Info(message, id="wallet.I002"))
+    return messages
 
 
 def _signs_credentials(provider: OtherWallet) -> bool:

@@ -37,8 +37,8 @@ def identity_metrics() -> Iterator[GaugeMetricFamily]:
 def waiting_reviews() -> tuple[int, datetime | None]:
     """How many identity checks operators have to decide, and since when the oldest waits."""
     waiting = IdentityVerification.objects.filter(state=State.REVIEW)
-    found = waiting.aggregate(count=Count("id"), oldest=Min("changed_at"))
-    return found["count"], found["oldest"]
+    summary = waiting.aggregate(count=Count("id"), oldest=Min("changed_at"))
+    return summary["count"], summary["oldest"]
 
 
 def _reviews(moment: datetime) -> Iterator[GaugeMetricFamily]:

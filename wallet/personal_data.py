@@ -40,8 +40,8 @@ def erase_sign_ins(person: Person, *, now: datetime, batch: int) -> int:
         redirect_tasks = models.RedirectTask.objects.filter(
             email=person.address, created_at__lte=person.known_until
         )
-        asked = models.PasskeyChallenge.objects.filter(bound_to__in=redirect_tasks.values("browser"))
-        erased += delete(asked, by="digest", batch=batch)
+        challenges = models.PasskeyChallenge.objects.filter(bound_to__in=redirect_tasks.values("browser"))
+        erased += delete(challenges, by="digest", batch=batch)
         links = models.LoginLink.objects.filter(email=person.address, expires_at__lte=links_until)
         erased += delete(redirect_tasks, by="id", batch=batch)
         erased += delete(links, by="digest", batch=batch)
@@ -56,12 +56,12 @@ def erase_addresses(person: Person, *, now: datetime, batch: int) -> int:
     it led to: its row is the only one that names it.
     """
     moves = models.Recovery.objects.filter(old=person.id)
-    asked = models.Recovery.objects.filter(new=person.id)
+    moves_in = models.Recovery.objects.filter(new=person.id)
     erased = delete(models.EmailChange.objects.filter(wallet=person.id), by="id", batch=batch)
-    erased += delete(moves, by="id", batch=batch) + delete(asked.filter(old=None), by="id", batch=batch)
-    erased += asked.update(new=None)
-    known = models.FormerAddress.objects.filter(wallet=person.id, email=person.address)
-    return erased + delete(known, by="id", batch=batch)
+    erased += delete(moves, by="id", batch=batch) + delete(moves_in.filter(old=None), by="id", batch=batch)
+    erased += moves_in.update(new=None)
+    addresses = models.FormerAddress.objects.filter(wallet=person.id, email=person.address)
+    return erased + delete(addresses, by="id", batch=batch)
 
 
 def erase_attempts(person: Person, *, now: datetime, batch: int) -> int:

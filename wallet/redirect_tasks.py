@@ -64,7 +64,7 @@ def open_redirect_task(
         created_at=now,
         expires_at=now + lifetime,
         on_behalf_of=" ".join(on_behalf_of.split())[:100],
-        assurance=[[each.trust_framework, each.level] for each in assurance],
+        assurance=[[minimum.trust_framework, minimum.level] for minimum in assurance],
         details=list(details),
         **facts,
     )

@@ -34,8 +34,8 @@ class ValidityFilter(admin.SimpleListFilter):
         ended = Q(expires_at__lte=timezone.now())
         if self.value() == Validity.EXPIRED:
             return queryset.filter(ended, state=Credential.State.VALID)
-        found = queryset.filter(state=self.value())
-        return found.exclude(ended | Q(sealed_identity=b"")) if self.value() == Validity.VALID else found
+        rows = queryset.filter(state=self.value())
+        return rows.exclude(ended | Q(sealed_identity=b"")) if self.value() == Validity.VALID else rows
 
 
 @admin.register(Credential)

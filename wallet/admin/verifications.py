@@ -91,14 +91,14 @@ class IdentityVerificationAdmin(OperatedAdmin):
         """A picture of the attempt; each look is written down first."""
         row = self.get_object(request, object_id)
         operator = cast(AbstractUser, request.user)
-        found = Picture.objects.filter(verification=row, id=picture_id).first() if row else None
-        if row is None or found is None or not self.has_permission_to(request, "change"):
+        picture = Picture.objects.filter(verification=row, id=picture_id).first() if row else None
+        if row is None or picture is None or not self.has_permission_to(request, "change"):
             raise Http404
         if not review.is_claimed_by(row, operator):
             raise PermissionDenied
         record(operator, "picture_seen", row)
         try:
-            jpeg = pictures.opened(found)
+            jpeg = pictures.opened(picture)
         except SealError:
             raise Http404 from None
         response = HttpResponse(jpeg, content_type="image/jpeg")

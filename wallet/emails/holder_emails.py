@@ -73,7 +73,7 @@ def as_read_by(wallet: Wallet | None) -> Iterator[None]:
 def worded(notice: str, **facts: str | date) -> tuple[str, str]:
     """The subject and the text of a notice, with days and times, in the language of the page."""
     written = {name: _written(fact) for name, fact in facts.items()}
-    subject, text = (str(each) % written for each in NOTICES[notice])
+    subject, text = (str(template) % written for template in NOTICES[notice])
     return subject, text
 
 

@@ -77,9 +77,9 @@ def statuses_of(
     """
     entries = unexpired(now).filter(credential__wallet=wallet, reference__in=references)
     with_reasons = entries.select_related("credential__wallet", "signing_key")
-    found = [(status_of(entry), entry.reference) for entry in with_reasons if entry.reference]
-    found.sort(key=lambda each: _GRAVITY.index(each[0]), reverse=not gravest)
-    return {reference: status for status, reference in found}  # the last counts
+    pairs = [(status_of(entry), entry.reference) for entry in with_reasons if entry.reference]
+    pairs.sort(key=lambda pair: _GRAVITY.index(pair[0]), reverse=not gravest)
+    return {reference: status for status, reference in pairs}  # the last counts
 
 
 def invalid(*, now: datetime) -> QuerySet[StatusEntry]:

@@ -47,17 +47,17 @@ class Command(RecordedCommand):
             raise CommandError("Give a reason, for the record.")
         if until < since:
             raise CommandError("The last day is before the first.")
-        found = _verified_by(provider, since, until)
-        self.stdout.write(f"{found.count()} credentials of holders were verified so.")
+        credentials = _verified_by(provider, since, until)
+        self.stdout.write(f"{credentials.count()} credentials of holders were verified so.")
         if not yes:
             raise CommandError("Nothing was changed. Add --yes to make the change.")
-        done = self._change(found, status, reason)
+        done = self._change(credentials, status, reason)
         self.stdout.write(f"Done: {done} are {status} now. Relying parties see it within a minute.")
 
-    def _change(self, found: QuerySet[Credential], status: str, reason: str) -> int:
+    def _change(self, credentials: QuerySet[Credential], status: str, reason: str) -> int:
         """Changes one after the other, so that a broken-off run can be repeated; gives the number."""
         done = 0
-        for credential in found.iterator(chunk_size=500):
+        for credential in credentials.iterator(chunk_size=500):
             try:
                 MOVES[status](credential, actor=shell_user(), reason=reason, now=timezone.now())
                 done += 1

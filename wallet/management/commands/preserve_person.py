@@ -33,8 +33,8 @@ class Command(RecordedCommand):
     def handle(self, *args: Any, wallet: UUID, file: Path, reason: str, **options: Any) -> None:
         if not visible(reason):
             raise CommandError("Give the number of the order, for the record.")
-        found = Wallet.objects.filter(pk=wallet).first()
-        if found is None:
+        row = Wallet.objects.filter(pk=wallet).first()
+        if row is None:
             raise CommandError("There is no such wallet. What was closed is erased.")
         now = timezone.now()
         digest = sha256()
@@ -43,7 +43,7 @@ class Command(RecordedCommand):
         except OSError as error:
             raise CommandError(f"{file} cannot be made: {error.strerror}.") from None
         with os.fdopen(descriptor, "wb") as opened:
-            for part in formats.as_json(Person(found.pk, found.email, now), now=now):
+            for part in formats.as_json(Person(row.pk, row.email, now), now=now):
                 opened.write(part.encode())
                 digest.update(part.encode())
             opened.flush()
