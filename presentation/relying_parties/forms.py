@@ -15,9 +15,9 @@ from infra.registering import NotRegistrableError
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos, public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.relying_parties.metadata.webhook_event_types import WebhookEventType
 from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
-from presentation.webhooks.models import WebhookEvent
 from wallet.credential.evidence import LADDERS
 from wallet.providers import registry
 
@@ -132,7 +132,7 @@ class RelyingPartyForm(forms.ModelForm):
     )
     webhook_events = CheckboxesField(
         label=_("Events"),
-        choices=WebhookEvent.Type.choices,
+        choices=WebhookEventType.choices,
         help_text=_("The events that are sent to it. No event carries claims."),
     )
     logo_file = forms.FileField(

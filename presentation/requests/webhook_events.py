@@ -11,10 +11,9 @@ from typing import Any
 
 from infra.moments import iso
 from presentation.models import Interaction
+from presentation.relying_parties.metadata.webhook_event_types import WebhookEventType
 from presentation.webhooks.delivery import TRIED_FOR
 from presentation.webhooks.models import WebhookEvent
-
-Type = WebhookEvent.Type
 
 
 def enqueue_answer(
@@ -38,7 +37,7 @@ def enqueue_arrival(interaction: Interaction, *, now: datetime) -> None:
 def _of_answer(
     interaction: Interaction, outcome: Interaction.Outcome, error: str, now: datetime
 ) -> WebhookEvent | None:
-    kind = Type.COMPLETED if outcome == Interaction.Outcome.TOKEN else Type.DENIED
+    kind = WebhookEventType.COMPLETED if outcome == Interaction.Outcome.TOKEN else WebhookEventType.DENIED
     if kind not in interaction.relying_party.webhook_events:
         return None
     data = {"error": error} if error else {}
@@ -46,7 +45,7 @@ def _of_answer(
 
 
 def event_about(
-    interaction: Interaction, kind: Type, *, subject: str, data: Mapping[str, Any], now: datetime
+    interaction: Interaction, kind: WebhookEventType, *, subject: str, data: Mapping[str, Any], now: datetime
 ) -> WebhookEvent:
     """An event about a presentation, which the relying party identifies by the digest of its nonce.
 

@@ -7,6 +7,7 @@ from django.db.models import Q
 from django.utils.translation import gettext_lazy as _
 
 from infra.models import InternalRow
+from presentation.relying_parties.metadata.webhook_event_types import WebhookEventType
 
 
 class WebhookEvent(models.Model):
@@ -17,12 +18,7 @@ class WebhookEvent(models.Model):
     An operator may make delivered and given-up events wait again.
     """
 
-    class Type(models.TextChoices):
-        """As on the wire."""
-
-        COMPLETED = "presentation.completed", "presentation.completed"
-        DENIED = "presentation.denied", "presentation.denied"
-        REVOKED = "credential.revoked", "credential.revoked"
+    Type = WebhookEventType
 
     class State(models.TextChoices):
         WAITING = "waiting", _("waiting")

@@ -19,10 +19,10 @@ from infra.outbound import targets
 from infra.words import Words
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.relying_parties.metadata.webhook_event_types import WebhookEventType
 from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
 from presentation.transaction_data.types import TYPES
-from presentation.webhooks.models import WebhookEvent
 from wallet.account import pairwise
 from wallet.credential.claims import SUBJECT, WHOLE_FAMILIES, ClaimPath, is_named, named
 from wallet.credential.evidence import Assurance, EvidenceError
@@ -52,7 +52,7 @@ _KNOWN: dict[str, Collection[str]] = {
     "allowed_claims": WHOLE_FAMILIES,  # and the name of every claim
     "allowed_transaction_data_types": TYPES,
     "grants": GRANTS,
-    "webhook_events": WebhookEvent.Type.values,
+    "webhook_events": WebhookEventType.values,
 }
 
 
