@@ -19,8 +19,8 @@ from keys.issuer_key import IssuerKey, active_issuer_key
 from keys.jwk import public_key_of
 from keys.key_set import PublishedKey
 from keys.statements import vouched_for
+from presentation.issuer import JWKS_PATH
 from presentation.jobs import DUE
-from presentation.metadata import JWKS_PATH
 from presentation.metrics import overdue_webhooks
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.relying_parties.authentication.client_secrets import seconds_left

@@ -10,6 +10,7 @@ from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
 from presentation import encryption
+from presentation.issuer import AUTHORIZE_PATH, JWKS_PATH, PUSH_PATH, TOKEN_PATH, USERINFO_PATH
 from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION
 from presentation.openid_connect.translation import OPENID
 from presentation.parameters import CODE, QUERY, RESPONSE_MODES
@@ -21,12 +22,6 @@ from wallet.credential.claims import CLAIMS, OPENID_PROVEN, OPENID_SCOPES, SUBJE
 from wallet.credential.evidence import EVIDENCE
 from wallet.providers import registry
 from wallet.status_lists import allocation
-
-AUTHORIZE_PATH = "/verifiable-credentials/v1/presentation/authorize"
-PUSH_PATH = "/verifiable-credentials/v1/presentation/par"
-TOKEN_PATH = "/oauth/v2/token"  # noqa: S105 - a path
-USERINFO_PATH = "/openid-connect/userinfo"
-JWKS_PATH = "/openid-connect/jwks"
 
 
 def discovery_document(scopes: Scopes | None = None) -> bytes:

@@ -5,7 +5,7 @@ from urllib.parse import quote, urlencode
 
 from django.conf import settings
 
-from presentation import metadata
+from presentation.issuer import AUTHORIZE_PATH, JWKS_PATH, PUSH_PATH, TOKEN_PATH
 from presentation.models import RelyingParty
 from wallet.sd_jwt.issuance import digest
 
@@ -13,11 +13,11 @@ from wallet.sd_jwt.issuance import digest
 def addresses() -> dict[str, str]:
     """The addresses of this service for relying parties, by name."""
     return {
-        "authorization_endpoint": settings.BASE_URL + metadata.AUTHORIZE_PATH,
-        "pushed_authorization_request_endpoint": settings.BASE_URL + metadata.PUSH_PATH,
-        "token_endpoint": settings.BASE_URL + metadata.TOKEN_PATH,
+        "authorization_endpoint": settings.BASE_URL + AUTHORIZE_PATH,
+        "pushed_authorization_request_endpoint": settings.BASE_URL + PUSH_PATH,
+        "token_endpoint": settings.BASE_URL + TOKEN_PATH,
         "discovery": settings.BASE_URL + "/.well-known/openid-configuration",
-        "jwks_uri": settings.BASE_URL + metadata.JWKS_PATH,
+        "jwks_uri": settings.BASE_URL + JWKS_PATH,
         "issuer": settings.BASE_URL,
     }
 
@@ -47,4 +47,4 @@ def _authorize_url(relying_party: RelyingParty, redirect_uri: str, login_hint: s
     if relying_party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT:
         parameters |= of_openid_connect(parameters["scope"], secrets.token_urlsafe(32))
     query = urlencode(parameters, quote_via=quote, safe="")
-    return f"{settings.BASE_URL}{metadata.AUTHORIZE_PATH}?{query}"
+    return f"{settings.BASE_URL}{AUTHORIZE_PATH}?{query}"

@@ -7,9 +7,9 @@ from django.shortcuts import get_object_or_404, render
 from django.views.decorators.cache import cache_control, never_cache
 
 from infra.reading import only_read
+from presentation.issuer import issuer
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos
-from presentation.requests.wire_formats.wire_format import issuer
 
 
 @only_read

@@ -13,7 +13,7 @@ from django.conf import settings
 from django.db import connection
 
 from infra.sealing import sha256_hex
-from presentation import metadata
+from presentation.issuer import PUSH_PATH, TOKEN_PATH
 from presentation.machine_errors import InvalidClientError, MachineError, UnavailableError
 from presentation.models import ClientSecret, RelyingParty
 from presentation.parameters import decoded
@@ -122,7 +122,7 @@ def keys_of(relying_party: RelyingParty, kid: str | None) -> ClientKeys:
 
 def _audiences(relying_party: RelyingParty) -> list[str]:
     """The issuer (7523bis); for a relying party that may name an endpoint also two of these (RFC 9126 §2)."""
-    endpoints = (metadata.TOKEN_PATH, metadata.PUSH_PATH) if relying_party.may_name_endpoint else ()
+    endpoints = (TOKEN_PATH, PUSH_PATH) if relying_party.may_name_endpoint else ()
     return [settings.BASE_URL, *(settings.BASE_URL + path for path in endpoints)]
 
 

@@ -14,6 +14,7 @@ from presentation.errors import (
     UnauthorizedClientError,
     VpFormatsNotSupportedError,
 )
+from presentation.issuer import issuer
 from presentation.models import RelyingParty
 from presentation.parameters import DIRECT_POST_JWT, FRAGMENT, RESPONSE_MODES, Parameters
 from presentation.relying_parties.metadata import public_keys
@@ -28,7 +29,7 @@ from presentation.requests.authorization_request import (
     transaction_data,
     written,
 )
-from presentation.requests.wire_formats.wire_format import Answer, Presented, WireFormat, issuer
+from presentation.requests.wire_formats.wire_format import Answer, Presented, WireFormat
 from presentation.scopes.records import ScopeRecord, Scopes
 from wallet.credential import claims
 

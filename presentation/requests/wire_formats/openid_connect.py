@@ -6,6 +6,7 @@ from datetime import datetime
 
 from infra import log_context
 from presentation.errors import InvalidRequestError, ServerError
+from presentation.issuer import issuer
 from presentation.models import RelyingParty
 from presentation.openid_connect import translation
 from presentation.parameters import CODE, QUERY, Parameters
@@ -19,7 +20,7 @@ from presentation.requests.authorization_request import (
     transaction_data,
 )
 from presentation.requests.wire_formats import codes
-from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat, issuer
+from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat
 from presentation.scopes.records import Scopes
 
 

@@ -5,10 +5,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from django.conf import settings
-
 from presentation.dcql.evaluation import Selection
 from presentation.errors import AuthorizationError, InvalidRequestError
+from presentation.issuer import issuer
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
 from presentation.parameters import POSTED, Parameters
 from presentation.requests.authorization_request import AuthorizationRequest
@@ -89,8 +88,3 @@ class WireFormat(ABC):
     def error(self, error: AuthorizationError) -> dict[str, str]:
         """The parameters of an error (RFC 6749 §4.2.2.1), with the issuer."""
         return error.as_parameters() | issuer()
-
-
-def issuer() -> dict[str, str]:
-    """`iss` (RFC 9207 §2). Encrypted answers and tokens in the contract's wire format do not have it."""
-    return {"iss": settings.BASE_URL}
