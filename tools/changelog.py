@@ -19,7 +19,6 @@ HEADINGS = {
     "development": "Development",
 }
 NAME = re.compile(rf"({'|'.join(HEADINGS)})\.[a-z0-9-]+\.md")
-LONGEST_LINE = 120
 
 
 def changes(folder: Path) -> list[Path]:
@@ -35,8 +34,6 @@ def fault(path: Path) -> str:
         return f"its name is not that of a heading ({', '.join(HEADINGS)}) and what it is about"
     if not lines or not all(line.startswith(("* ", "  ")) for line in lines):
         return "it does not consist of items that begin with “* ”"
-    if any(len(line) > LONGEST_LINE for line in lines):
-        return f"a line has more than {LONGEST_LINE} characters"
     return ""
 
 

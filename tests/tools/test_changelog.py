@@ -93,7 +93,6 @@ def test_items_come_into_the_section_of_the_version_alone(version: str) -> None:
         ("pages.a.txt", "* One.\n", "its name"),
         ("pages.a.md", "One.\n", "items"),
         ("pages.a.md", "", "items"),
-        ("pages.a.md", f"* {'x' * 119}\n", "more than 120"),
     ],
 )
 def test_what_is_no_change_is_refused_and_nothing_is_moved(
