@@ -1,4 +1,4 @@
-"""Letter is called MailboxEmail, and Step LoggedStep. Their tables keep their names, so nothing is run."""
+"""Letter is called MailboxEmail, and Step LoggedStep. Their tables keep their names, so no table is altered."""
 
 from django.db import migrations
 
@@ -7,12 +7,8 @@ class Migration(migrations.Migration):
     dependencies = [("sandbox", "0002_steps")]
 
     operations = [
-        migrations.SeparateDatabaseAndState(
-            state_operations=[
-                migrations.RenameModel("Letter", "MailboxEmail"),
-                migrations.AlterModelTable("MailboxEmail", "sandbox_letter"),
-                migrations.RenameModel("Step", "LoggedStep"),
-                migrations.AlterModelTable("LoggedStep", "sandbox_step"),
-            ]
-        )
+        migrations.AlterModelTable("Letter", "sandbox_letter"),
+        migrations.RenameModel("Letter", "MailboxEmail"),
+        migrations.AlterModelTable("Step", "sandbox_step"),
+        migrations.RenameModel("Step", "LoggedStep"),
     ]

@@ -19,9 +19,7 @@ from django.db.migrations.operations.models import AlterTogetherOptionOperation
 CONTRACTING = (
     migrations.RemoveField,
     migrations.RenameField,
-    migrations.RenameModel,
     migrations.DeleteModel,
-    migrations.AlterModelTable,
     migrations.AddConstraint,
     AlterTogetherOptionOperation,
 )
@@ -87,7 +85,25 @@ def _taken_away(operation: Any, state: Any, app: str) -> bool:
         return _narrows(old, operation.field)
     if isinstance(operation, migrations.RunSQL):
         return bool(CONTRACTING_SQL.search(str(operation.sql)))
+    if isinstance(operation, migrations.RenameModel):
+        return _table(state, app, operation.old_name_lower) != _table(
+            _after(operation, state, app), app, operation.new_name_lower
+        )
+    if isinstance(operation, migrations.AlterModelTable):
+        after = _after(operation, state, app)
+        return _table(state, app, operation.name_lower) != _table(after, app, operation.name_lower)
     return isinstance(operation, CONTRACTING)
+
+
+def _after(operation: Any, state: Any, app: str) -> Any:
+    after = state.clone()
+    operation.state_forwards(app, after)
+    return after
+
+
+def _table(state: Any, app: str, model: str) -> str:
+    """The name of a model's table in this state."""
+    return state.models[app, model].options.get("db_table") or f"{app}_{model}"
 
 
 def _optional(field: Any) -> bool:

@@ -118,6 +118,7 @@ def test_operations_that_remove_or_require_something_are_contractions(operation:
         migrations.AddIndex("order", INDEX),
         migrations.RunSQL("UPDATE shop_order SET note = NULL"),
         migrations.SeparateDatabaseAndState(state_operations=[REMOVED]),
+        [migrations.AlterModelTable("order", "shop_order"), migrations.RenameModel("Order", "Purchase")],
         [
             migrations.CreateModel("Other", [("id", models.BigAutoField(primary_key=True))]),
             migrations.AddField("other", "title", TEN),

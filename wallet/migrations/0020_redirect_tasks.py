@@ -1,4 +1,7 @@
-"""The model Errand is called RedirectTask. The table and its columns keep their names, so nothing is run."""
+"""The model Errand is called RedirectTask. The table and its columns keep their names, so no table is altered.
+
+Django renames the content type where it meets `RenameModel` itself, so that stands outside.
+"""
 
 import django.db.models.deletion
 from django.db import migrations, models
@@ -14,10 +17,10 @@ class Migration(migrations.Migration):
     ]
 
     operations = [
+        migrations.AlterModelTable("Errand", "wallet_errand"),
+        migrations.RenameModel("Errand", "RedirectTask"),
         migrations.SeparateDatabaseAndState(
             state_operations=[
-                migrations.RenameModel("Errand", "RedirectTask"),
-                migrations.AlterModelTable("RedirectTask", "wallet_errand"),
                 migrations.RenameField("LoginCode", "errand", "redirect_task"),
                 migrations.AlterField(
                     "LoginCode",

@@ -1,4 +1,4 @@
-"""The model Evidence is called IdentityEvidence. Its table keeps its name, so nothing is run."""
+"""The model Evidence is called IdentityEvidence. Its table keeps its name, so no table is altered."""
 
 from django.db import migrations
 
@@ -7,10 +7,6 @@ class Migration(migrations.Migration):
     dependencies = [("wallet", "0020_redirect_tasks")]
 
     operations = [
-        migrations.SeparateDatabaseAndState(
-            state_operations=[
-                migrations.RenameModel("Evidence", "IdentityEvidence"),
-                migrations.AlterModelTable("IdentityEvidence", "wallet_evidence"),
-            ]
-        )
+        migrations.AlterModelTable("Evidence", "wallet_evidence"),
+        migrations.RenameModel("Evidence", "IdentityEvidence"),
     ]
