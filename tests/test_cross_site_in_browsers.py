@@ -287,7 +287,7 @@ def test_going_back_after_a_sign_out_loads_the_page_anew(
 
     engine.back()
 
-    served_anew(logged, "wallet/security/", 302)
+    served_anew(logged, "wallet/security/", 303)
 
 
 def served_anew(logged: list[dict[str, Any]], route: str, status: int) -> None:

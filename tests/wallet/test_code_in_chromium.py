@@ -132,7 +132,7 @@ def test_without_script_the_button_submits(browser: Any, visit: Any, live_server
     plain = browser.new_context(java_script_enabled=False)
     plain.add_cookies(page.context.cookies())
     page = plain.new_page()
-    page.goto(f"{live_server.url}/wallet/errands/{visit.errand.id}/sign-in/")
+    page.goto(f"{live_server.url}/wallet/errands/{visit.redirect_task.id}/sign-in/")
     page.get_by_role("button", name="Send me a code").click()
     assert not page.get_by_text("After the sixth digit").is_visible()
     page.get_by_label("Code from the e-mail").fill(right(page))
