@@ -53,8 +53,8 @@ class ConsentAdmin(ReadOnly, admin.ModelAdmin):
         if not term:
             return queryset, False
         if wanted := as_id(term):  # or a client ID, which has the same form
-            found = queryset.filter(Q(id=wanted) | Q(wallet_id=wanted))
-            return found if found.exists() else queryset.filter(requester_id=term), False
+            with_id = queryset.filter(Q(id=wanted) | Q(wallet_id=wanted))
+            return with_id if with_id.exists() else queryset.filter(requester_id=term), False
         return queryset.filter(Q(requester_id=term) | Q(requester__name__icontains=term)), False
 
     @admin.display(description=_("requester"))

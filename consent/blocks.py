@@ -152,7 +152,7 @@ def value_of(value: object) -> CellValue:
 def stored(value: Any) -> Any:
     """The value as JSON."""
     if isinstance(value, tuple):
-        return [stored(each) for each in value]
+        return [stored(item) for item in value]
     return value.to_json() if isinstance(value, Stored) else value
 
 

@@ -31,11 +31,11 @@ def history(request: HttpRequest, session: HolderSession, now: datetime) -> Http
     if not form.is_valid():
         return _page(request, "history", _of(session.wallet) | {"form": form}, status=422)
     older, newer = (Cursor.parse(request.GET.get(name, "")) for name in ("older", "newer"))
-    found = receipts.page(session.wallet, form.search, older=older, newer=newer)
+    page = receipts.page(session.wallet, form.search, older=older, newer=newer)
     context = {
         "form": form,
-        "receipts": receipts.of(session.wallet, found.rows, now=now),
-        "links": _links(form, found),
+        "receipts": receipts.of(session.wallet, page.rows, now=now),
+        "links": _links(form, page),
         "invalidated": _invalidated(request, session.wallet, now=now),
     }
     return _page(request, "history", _of(session.wallet) | context)
@@ -45,12 +45,12 @@ def history(request: HttpRequest, session: HolderSession, now: datetime) -> Http
 @for_signed_in
 def receipt(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """One receipt of the holder with all its details, to read and to print."""
-    found = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
-    stated = statements.of(found, now=now)
-    context = {"receipt": found, "site": urlsplit(settings.BASE_URL).netloc, "stated": stated}
+    own_receipt = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
+    stated = statements.of(own_receipt, now=now)
+    context = {"receipt": own_receipt, "site": urlsplit(settings.BASE_URL).netloc, "stated": stated}
     context["qr_code"] = statements.qr_code(stated) if stated else ""
-    if found.requester.sector and found.recognition:
-        context["has_number"] = pairwise.is_used(found.requester.sector, wallet=session.wallet)
+    if own_receipt.requester.sector and own_receipt.recognition:
+        context["has_number"] = pairwise.is_used(own_receipt.requester.sector, wallet=session.wallet)
     return _page(request, "receipt", _of(session.wallet) | context)
 
 
@@ -58,8 +58,8 @@ def receipt(request: HttpRequest, session: HolderSession, now: datetime, consent
 @for_signed_in
 def statement(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """One receipt as a signed statement, to save."""
-    found = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
-    stated = statements.of(found, now=now)
+    own_receipt = _receipt(session.wallet, now=now, id=consent_id, decided_at__isnull=False)
+    stated = statements.of(own_receipt, now=now)
     if not stated:
         raise Http404
     file = {"Content-Disposition": f'attachment; filename="receipt-{consent_id}.jwt"'}
@@ -87,11 +87,11 @@ def check(request: HttpRequest) -> HttpResponse:
 @for_signed_in
 def invalidate(request: HttpRequest, session: HolderSession, now: datetime, consent_id: UUID) -> HttpResponse:
     """Ask for confirmation; on POST, invalidate what was presented with this consent, and end its code."""
-    found = _receipt(session.wallet, now=now, id=consent_id)
-    if request.method != "POST" and found.can_be_taken_back:
-        return _page(request, "invalidate", _of(session.wallet) | {"receipt": found})
+    own_receipt = _receipt(session.wallet, now=now, id=consent_id)
+    if request.method != "POST" and own_receipt.can_be_taken_back:
+        return _page(request, "invalidate", _of(session.wallet) | {"receipt": own_receipt})
     done = {}
-    if request.method == "POST" and (found.shared or found.collectable):
+    if request.method == "POST" and (own_receipt.shared or own_receipt.collectable):
         decisions.take_back(session.wallet, consent_id, now=now)
         done = {"invalidated": consent_id}
     return see_other(reverse("consent_history", query=done))
@@ -110,9 +110,9 @@ def new_number(request: HttpRequest, session: HolderSession, now: datetime, cons
     return see_other("consent_receipt", consent_id)
 
 
-def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:
+def _links(form: SearchForm, page: receipts.Page) -> dict[str, str]:
     """The addresses of the next and the previous page with the same search; empty if there is none."""
-    places = {"older": found.older, "newer": found.newer}
+    places = {"older": page.older, "newer": page.newer}
     return {
         name: reverse("consent_history", query=form.kept | {name: str(place)}) if place else ""
         for name, place in places.items()
@@ -122,15 +122,15 @@ def _links(form: SearchForm, found: receipts.Page) -> dict[str, str]:
 def _invalidated(request: HttpRequest, wallet: Wallet, *, now: datetime) -> Receipt | None:
     """The receipt named in the query, if it is the holder's and its credential is invalid."""
     try:
-        found = _receipt(wallet, now=now, id=UUID(request.GET.get("invalidated", "")))
+        own_receipt = _receipt(wallet, now=now, id=UUID(request.GET.get("invalidated", "")))
     except (ValueError, Http404):
         return None
-    return found if found.taken_back or found.ended_uncollected else None
+    return own_receipt if own_receipt.taken_back or own_receipt.ended_uncollected else None
 
 
 def _receipt(wallet: Wallet, *, now: datetime, **which: Any) -> Receipt:
-    (found,) = receipts.of(wallet, [get_object_or_404(Consent, wallet=wallet, **which)], now=now)
-    return found
+    (own_receipt,) = receipts.of(wallet, [get_object_or_404(Consent, wallet=wallet, **which)], now=now)
+    return own_receipt
 
 
 def _of(wallet: Wallet) -> dict[str, Any]:

@@ -23,8 +23,8 @@ def receipt_entries(person: Person, *, now: datetime) -> Iterator[Entry]:
     """The receipts with the transactions as they were shown, the newest first."""
     for wallet in Wallet.objects.filter(id=person.id):
         decided = wallet.consents.filter(decided_at__isnull=False)
-        found = in_batches(decided, "-decided_at", "pk", batch=BATCH)
-        while page := list(islice(found, BATCH)):
+        consents = in_batches(decided, "-decided_at", "pk", batch=BATCH)
+        while page := list(islice(consents, BATCH)):
             yield from map(_entry, receipts.of(wallet, page, now=now))
 
 
@@ -48,7 +48,7 @@ def _entry(receipt: Receipt) -> Entry:
         "claims": _claims(receipt.names, receipt.claims),
         "told": _claims(map(".".join, consent.told), receipt.told) if receipt.told else [],
         "left_off": _claims(left_off, receipt.kept_off),
-        "transactions": [_transaction(each) for each in receipt.transactions],
+        "transactions": [_transaction(transaction) for transaction in receipt.transactions],
         "transactions_erased_at": consent.erased_at.isoformat() if consent.erased_at else None,
     }
 
@@ -85,8 +85,8 @@ SECTIONS = (
 def erase_receipts(person: Person, *, now: datetime, batch: int) -> int:
     """Take the person out of every record: the wallet, and what transactions said unless a law holds it."""
     records, erased = Consent.objects.filter(wallet=person.id), 0
-    while found := list(records.order_by("id").values_list("id", flat=True)[:batch]):
-        rows = records.filter(id__in=found)
+    while ids := list(records.order_by("id").values_list("id", flat=True)[:batch]):
+        rows = records.filter(id__in=ids)
         if not settings.TRANSACTION_LEGAL_HOLD:
             rows.exclude(sealed_transactions=None).update(sealed_transactions=None, erased_at=now)
         erased += rows.update(wallet=None, email_due=False)

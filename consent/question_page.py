@@ -124,9 +124,9 @@ def _adds_up(
     consent: Consent, credential: Credential, before: Sharing | None, *, today: date, now: datetime
 ) -> list[Fact]:
     """Reads earlier answers only if a question is asked that the last sharing has not answered for good."""
-    asked = [tuple(path) for path in (*consent.claims, *consent.told) if path[0] in claims.FAMILIES]
-    known = [one for one in asked if before and credentials.says_again(credential, one, before.day)]
-    if not asked or (before and before.claims.issuperset(asked) and known == asked):
+    questions = [tuple(path) for path in (*consent.claims, *consent.told) if path[0] in claims.FAMILIES]
+    answered = [one for one in questions if before and credentials.says_again(credential, one, before.day)]
+    if not questions or (before and before.claims.issuperset(questions) and answered == questions):
         return []
     earlier = decisions.answers_to(consent.requester_id, credential.wallet, now=now) if before else []
     return credentials.adds_up(credential, earlier, decisions.answers_asked(consent), today=today)

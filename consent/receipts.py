@@ -72,7 +72,7 @@ class Page:
 def page(wallet: Wallet, search: Search, *, older: Cursor | None = None, newer: Cursor | None = None) -> Page:
     """The receipts after the place `older`, or before the place `newer`; otherwise the newest. One query,
     and a second where fewer than a page are newer: then these are the first page."""
-    rows = found(wallet, search)
+    rows = matching(wallet, search)
     if newer and not older:
         first = list(rows.filter(_newer(newer)).order_by("decided_at", "id")[: PAGE_SIZE + 1])
         if len(first) >= PAGE_SIZE:
@@ -88,7 +88,7 @@ def page(wallet: Wallet, search: Search, *, older: Cursor | None = None, newer: 
     )
 
 
-def found(wallet: Wallet, search: Search) -> QuerySet[Consent]:
+def matching(wallet: Wallet, search: Search) -> QuerySet[Consent]:
     """The answered questions of this wallet that match."""
     rows = Consent.objects.filter(wallet=wallet, decided_at__isnull=False)
     if search.since:

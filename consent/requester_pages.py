@@ -31,8 +31,8 @@ def listed(request: HttpRequest, session: HolderSession, now: datetime) -> HttpR
 @for_signed_in
 def one(request: HttpRequest, session: HolderSession, now: datetime, requester_id: str) -> HttpResponse:
     """What one requester knows."""
-    found = _known(session, requester_id, now=now)
-    return _page(request, session, "knowledge", knowledge=found, reported=request.GET.get("reported"))
+    knowledge = _known(session, requester_id, now=now)
+    return _page(request, session, "knowledge", knowledge=knowledge, reported=request.GET.get("reported"))
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -48,26 +48,28 @@ def deletion(
 
     contact_of: gives the requester's e-mail address for holders, or an empty text (`config.urls`).
     """
-    found = _known(session, requester_id, now=now)
-    if not found["received"]:
+    knowledge = _known(session, requester_id, now=now)
+    if not knowledge["received"]:
         raise Http404
     if request.method == "POST":
         requesters.note_deletion_asked(session.wallet, requester_id, now=now)
         return see_other("consent_requester", requester_id)
     contact = contact_of(requester_id)
     texts, address = requesters.deletion_email(session.wallet, requester_id, contact=contact, now=now)
-    return _page(request, session, "deletion", knowledge=found, texts=texts, address=address, contact=contact)
+    return _page(
+        request, session, "deletion", knowledge=knowledge, texts=texts, address=address, contact=contact
+    )
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @for_signed_in
 def report(request: HttpRequest, session: HolderSession, now: datetime, requester_id: str) -> HttpResponse:
     """Reports it to the operator."""
-    found = _known(session, requester_id, now=now)
+    knowledge = _known(session, requester_id, now=now)
     form = ReportForm(request.POST if request.method == "POST" else None)
     if not form.is_valid():
         status = 422 if form.is_bound else 200
-        return _page(request, session, "report", status=status, knowledge=found, form=form)
+        return _page(request, session, "report", status=status, knowledge=knowledge, form=form)
     try:
         requesters.report(session.wallet, requester_id, **form.cleaned_data, now=now)
         done = "yes"

@@ -32,10 +32,10 @@ REPORTS_OF_ONE = RollingLimit("reports-per-wallet-and-requester", most=1, window
 
 def requesters(wallet: Wallet) -> QuerySet[Consent]:
     """The last consent record of each requester that ever asked this wallet, newest first."""
-    asked = Consent.objects.filter(wallet=wallet)
+    consents = Consent.objects.filter(wallet=wallet)
     place = Window(RowNumber(), partition_by="requester_id", order_by=["-asked_at", "-id"])
-    newest = asked.annotate(place=place).filter(place=1)
-    return asked.filter(id__in=newest.values("id")).order_by("-asked_at")
+    newest = consents.annotate(place=place).filter(place=1)
+    return consents.filter(id__in=newest.values("id")).order_by("-asked_at")
 
 
 def shared(wallet: Wallet, requester_id: str, *, now: datetime) -> QuerySet[Consent]:
@@ -52,12 +52,12 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
     say together. question: an open one; new, has: the labels of the claims in it that the requester does not
     have yet, and has.
     """
-    asked = Consent.objects.filter(wallet=wallet, requester_id=requester_id)
-    newest, records = asked.latest("asked_at"), list(shared(wallet, requester_id, now=now))
+    consents = Consent.objects.filter(wallet=wallet, requester_id=requester_id)
+    newest, records = consents.latest("asked_at"), list(shared(wallet, requester_id, now=now))
     last: dict[ClaimPath, Consent] = {}
     for consent in records:
         last |= {path: consent for path in decisions.shared_by(consent) if path not in last}
-    told = dict.fromkeys(path for each in records for path in decisions.told_by(each) if path not in last)
+    told = dict.fromkeys(path for record in records for path in decisions.told_by(record) if path not in last)
     number = last.get(SUBJECT)
     recognised = Requester.from_json(number.requester) if number else None
     statuses = statuses_of(wallet, [consent.id for consent in last.values()], now=now)
@@ -76,7 +76,9 @@ def knowledge(wallet: Wallet, requester_id: str, *, now: datetime) -> dict[str, 
         "number": number,
         "recognised": recognised,
         "has_number": recognised and pairwise.is_used(recognised.sector, wallet=wallet),
-        "asked_to_delete_at": max(filter(None, (each.deletion_asked_at for each in records)), default=None),
+        "asked_to_delete_at": max(
+            filter(None, (record.deletion_asked_at for record in records)), default=None
+        ),
         "question": newest if is_open else None,
         "new": [label(path) for path in paths if path not in last],
         "has": [label(path) for path in paths if path in last],
@@ -87,7 +89,7 @@ def _adds_up(wallet: Wallet, records: Sequence[Consent], *, now: datetime) -> li
     """What the answers say together, computed from the present identity; nothing if that does not open."""
     credential: Credential | None = getattr(wallet, "credential", None)
     today = days.of_ages(now, settings.AGE_TIME_ZONE)
-    answers = [answer for each in records for answer in decisions.answers_by(each)]
+    answers = [answer for record in records for answer in decisions.answers_by(record)]
     try:
         return credentials.adds_up(credential, [], answers, today=today) if credential else []
     except SealError:

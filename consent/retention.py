@@ -48,8 +48,8 @@ def erase_transactions(*, now: datetime, batch: int) -> int:
     content, because it replaces only the value that it has read.
     """
     (due,) = old_transactions(now)
-    found = pages(due.rows, by=due.by, batch=batch)
-    return sum(page.update(sealed_transactions=None, erased_at=now) for page in found)
+    batches = pages(due.rows, by=due.by, batch=batch)
+    return sum(page.update(sealed_transactions=None, erased_at=now) for page in batches)
 
 
 def old_transactions(now: datetime) -> list[Due]:

@@ -32,7 +32,9 @@ def of(receipt: Receipt, *, now: datetime) -> str:
         "claims": receipt.names,
         "answer": answer,
         "answered_at": int(consent.decided_at.timestamp()) if consent.decided_at else None,
-        "transaction_data_hashes": [each.hash for each in receipt.transactions if each.hash],
+        "transaction_data_hashes": [
+            transaction.hash for transaction in receipt.transactions if transaction.hash
+        ],
     }
     try:
         return statements.sign(TYP, facts, now=now, with_chain=False)

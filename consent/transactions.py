@@ -83,8 +83,12 @@ def kept(consent: Consent, *, with_content: bool = True) -> tuple[KeptTransactio
 
 def years_until_erased(consent: Consent) -> int | None:
     """The number of whole years after which the content was erased; None if it was not."""
-    asked, erased = consent.asked_at, consent.erased_at
-    if erased is None:
+    asked_at, erased_at = consent.asked_at, consent.erased_at
+    if erased_at is None:
         return None
-    begun = (erased.month, erased.day, erased.time()) < (asked.month, asked.day, asked.time())
-    return erased.year - asked.year - begun
+    begun = (erased_at.month, erased_at.day, erased_at.time()) < (
+        asked_at.month,
+        asked_at.day,
+        asked_at.time(),
+    )
+    return erased_at.year - asked_at.year - begun

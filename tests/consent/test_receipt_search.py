@@ -250,13 +250,13 @@ def test_the_pages_of_ten_thousand_are_found_by_the_index_of_their_order(ten_tho
     now = timezone.now()
     place = Cursor(now - timedelta(minutes=9_000), uuid4())
     days = Search(since=now - 3 * DAY, until=now - 2 * DAY)
-    rows = [receipts.found(ten_thousand, search) for search in (Search(), days)]
+    rows = [receipts.matching(ten_thousand, search) for search in (Search(), days)]
     for query in (*rows, rows[0].filter(receipts._older(place))):
         plan = query.order_by("-decided_at", "-id")[: PAGE_SIZE + 1].explain()
         assert "consent_receipts_in_order" in plan, plan
         assert "Sort" not in plan, plan
     # For rare words the database may rather sort the few of this wallet that it found.
-    shop = receipts.found(ten_thousand, Search(requester="shop"))
+    shop = receipts.matching(ten_thousand, Search(requester="shop"))
     for query in (shop, shop.filter(receipts._older(place))):
         plan = query.order_by("-decided_at", "-id")[: PAGE_SIZE + 1].explain()
         assert "Index Cond: (" in plan, plan

@@ -103,8 +103,8 @@ MUTANTS = (
     mutant(
         "requesters: the page of another holder",
         _KNOWN,
-        "asked = Consent.objects.filter(wallet=wallet, requester_id=requester_id)",
-        "asked = Consent.objects.filter(requester_id=requester_id)",
+        "consents = Consent.objects.filter(wallet=wallet, requester_id=requester_id)",
+        "consents = Consent.objects.filter(requester_id=requester_id)",
         f"{_KNOWN_TESTS}::test_nobody_sees_the_page_of_another_holder_or_of_a_stranger",
     ),
     mutant(
@@ -201,8 +201,8 @@ MUTANTS = (
     mutant(
         "told: not on the page of what they know",
         _KNOWN,
-        "for path in decisions.told_by(each) if path not in last",
-        "for path in decisions.shared_by(each) if path not in last",
+        "for path in decisions.told_by(record) if path not in last",
+        "for path in decisions.shared_by(record) if path not in last",
         f"{_KNOWN_TESTS}::test_what_answers_told_without_sharing_it_is_named_wherever_the_answer_is",
     ),
     mutant(
