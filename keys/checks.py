@@ -25,15 +25,15 @@ from keys.sealed_columns import sealed_columns
 def sealing_keys(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """KEY_SEALING_KEYS is set, nobody guesses its keys (`secret_texts`), and no key occurs twice."""
     keys = settings.KEY_SEALING_KEYS
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     if not keys:
-        found.append(Error("KEY_SEALING_KEYS is empty, so nothing can be sealed.", id="keys.E001"))
+        messages.append(Error("KEY_SEALING_KEYS is empty, so nothing can be sealed.", id="keys.E001"))
     if fault := secret_texts.fault("KEY_SEALING_KEYS", keys):
         hint = 'Make one with: python3 -c "import secrets; print(secrets.token_urlsafe(32))"'
-        found.append(Error(f"KEY_SEALING_KEYS {fault}.", hint=hint, id="keys.E002"))
+        messages.append(Error(f"KEY_SEALING_KEYS {fault}.", hint=hint, id="keys.E002"))
     if len(set(keys)) != len(keys):
-        found.append(Error("KEY_SEALING_KEYS names a key twice.", id="keys.E003"))
-    return found
+        messages.append(Error("KEY_SEALING_KEYS names a key twice.", id="keys.E003"))
+    return messages
 
 
 @register(Tags.security)
@@ -107,10 +107,10 @@ def certificates(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     Gives no warnings, because `deploy/systemd` starts the service only without any. While operators wait for
     the authority, the service must start: the key set and the admin are needed most then.
     """
-    found = from_database(lambda: ending_certificates(now=now()))
-    if found is None:
+    endings = from_database(lambda: ending_certificates(now=now()))
+    if endings is None:
         return [Info("No database, or an empty one: certificates were not checked.", id="keys.I001")]
-    return [Info(str(ending), id="keys.I003" if ending.stage else "keys.I004") for ending in found]
+    return [Info(str(ending), id="keys.I003" if ending.stage else "keys.I004") for ending in endings]
 
 
 @register(Tags.security, deploy=True)
@@ -149,9 +149,9 @@ def spare_key(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """With SIGNING_KEY_SPARE a certified key stands ready. No warning, because the service must start."""
     if not settings.SIGNING_KEY_SPARE:
         return []
-    found = from_database(lambda: [spare(now=now(), kind=kind) for kind in in_use()])
+    spares = from_database(lambda: [spare(now=now(), kind=kind) for kind in in_use()])
     message = "SIGNING_KEY_SPARE is set, and no staged key with valid certificates stands ready."
-    return [Info(message, id="keys.I005")] if found and None in found else []
+    return [Info(message, id="keys.I005")] if spares and None in spares else []
 
 
 @register(Tags.security)

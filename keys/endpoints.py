@@ -40,8 +40,8 @@ def _jwk(kid: str, public_key: bytes, chain_pem: str, certified_at: datetime) ->
     """A key as a JWK, with exactly the members that the contract names."""
     # Checked at the time of its installation: a retired key stays published when a certificate ends.
     chain = CertificateChain.from_pem(chain_pem, public_key=public_key, now=certified_at)
-    known = {"kty": "EC", "kid": kid, "use": "sig", "x5c": chain.x5c_with_root}
-    return {**known, **public_jwk(public_key_from_der(public_key))}
+    members = {"kty": "EC", "kid": kid, "use": "sig", "x5c": chain.x5c_with_root}
+    return {**members, **public_jwk(public_key_from_der(public_key))}
 
 
 def _root_as_pem() -> bytes:

@@ -82,12 +82,12 @@ def active_issuer_key(*, now: datetime, fresh: bool = False) -> IssuerKey:
     statement that records the signed token, and call this again with `fresh`. Raises NoSigningKeyError,
     BrokenChainError (also when a certificate has ended), SealError, SignerUnavailableError.
     """
-    known = _known
-    if fresh or known is None or monotonic() >= known.due or now >= known.issuer_key.not_after:
-        known = _queried(known, now)
-    if now >= known.issuer_key.not_after:
-        raise BrokenChainError(f"A certificate of signing key {known.issuer_key.kid} has ended.")
-    return known.issuer_key
+    cached = _known
+    if fresh or cached is None or monotonic() >= cached.due or now >= cached.issuer_key.not_after:
+        cached = _queried(cached, now)
+    if now >= cached.issuer_key.not_after:
+        raise BrokenChainError(f"A certificate of signing key {cached.issuer_key.kid} has ended.")
+    return cached.issuer_key
 
 
 def statement_key(*, now: datetime) -> IssuerKey:
@@ -101,7 +101,7 @@ def forget() -> None:
     _known = None
 
 
-def _queried(known: _Known | None, now: datetime) -> _Known:
+def _queried(cached: _Known | None, now: datetime) -> _Known:
     global _known
     due = monotonic() + REMEMBERED  # before the query, so that a slow query does not extend the cache
     with connection.cursor() as cursor:
@@ -110,7 +110,7 @@ def _queried(known: _Known | None, now: datetime) -> _Known:
     if row is None:
         _known = None
         raise NoSigningKeyError("No signing key is active.")
-    issuer_key = known.issuer_key if known and known.row == row else _open(now, SigningKey)
+    issuer_key = cached.issuer_key if cached and cached.row == row else _open(now, SigningKey)
     fresh = _known = _Known(row, issuer_key, due)
     return fresh
 

@@ -43,12 +43,12 @@ _unknown_due = float("-inf")  # when an unknown kid may be queried again, on the
 def find(kid: str) -> PublishedKey | None:
     """The published key of this id, or None. Queries unknown ids once per UNKNOWN_ASKED_EVERY at most."""
     global _unknown_due
-    known, now = _known, monotonic()
-    if known is not None and now < known.due and kid not in known.keys and now >= _unknown_due:
-        known, _unknown_due = None, now + UNKNOWN_ASKED_EVERY
-    if known is None or now >= known.due:
-        known = _queried()
-    return known.keys.get(kid)
+    cached, now = _known, monotonic()
+    if cached is not None and now < cached.due and kid not in cached.keys and now >= _unknown_due:
+        cached, _unknown_due = None, now + UNKNOWN_ASKED_EVERY
+    if cached is None or now >= cached.due:
+        cached = _queried()
+    return cached.keys.get(kid)
 
 
 def forget() -> None:

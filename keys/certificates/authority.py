@@ -132,7 +132,9 @@ def _new_authority(now: datetime) -> Authority:
     root_key, issuing_key = SoftwareSigner.generate(), SoftwareSigner.generate()
     root = _certificate(root_name, root_key.public_key, now, now + ROOT_LIFETIME, path_length=1)
     issuing = _certificate(issuing_name, issuing_key.public_key, now, now + ISSUING_LIFETIME, path_length=0)
-    root_pem, issuing_pem = (_pem(_issue(each, root_name, root_key)) for each in (root, issuing))
+    root_pem, issuing_pem = (
+        _pem(_issue(certificate, root_name, root_key)) for certificate in (root, issuing)
+    )
     made = Authority(root_pem=root_pem, issuing_pem=issuing_pem, created_at=now)
     made.sealed_root_key = seal_column(made, "sealed_root_key", root_key.to_der())
     made.sealed_issuing_key = seal_column(made, "sealed_issuing_key", issuing_key.to_der())

@@ -27,16 +27,16 @@ class CommandFailedError(Exception):
 def fault(path: str) -> str:
     """Why this cannot be the program, as half a sentence; empty if it can."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except PermissionError:
         return f"names a file that cannot be reached: {obstacle(path)}"
     except (OSError, ValueError):
         return "names no file"
     if not os.path.isabs(path):
         return "must be an absolute path"
-    if not stat.S_ISREG(found.st_mode) or not os.access(path, os.X_OK):
+    if not stat.S_ISREG(status.st_mode) or not os.access(path, os.X_OK):
         return "must be a program that this account may run"
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+    if status.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
         return "can be changed by other accounts (chmod go-w)"
     return ""
 

@@ -103,8 +103,8 @@ def ending_certificates(*, now: datetime) -> list[Ending]:
 
 def report(*, now: datetime) -> list[Ending]:
     """The same; logs each as `certificate_ends`, as an error once it is urgent."""
-    found = ending_certificates(now=now)
-    for ending in found:
+    endings = ending_certificates(now=now)
+    for ending in endings:
         (log.error if ending.urgent else log.warning)(
             "certificate_ends",
             subject=ending.name,
@@ -114,4 +114,4 @@ def report(*, now: datetime) -> list[Ending]:
             days=ending.days,
             stage=ending.stage,
         )
-    return found
+    return endings

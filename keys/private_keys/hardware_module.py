@@ -104,15 +104,15 @@ class HardwareModule:
         """Destroys the key pair; gives whether there was one."""
 
         def work(session: pkcs11.Session) -> bool:
-            found = [
+            handles = [
                 handle
                 for kind in (ObjectClass.PRIVATE_KEY, ObjectClass.PUBLIC_KEY)
                 for handle in session.get_objects({Attribute.CLASS: kind, Attribute.ID: kid.bytes})
             ]
-            for handle in found:
+            for handle in handles:
                 handle.destroy()
             self._keys.pop(kid, None)
-            return bool(found)
+            return bool(handles)
 
         return self._run(work, fresh=True)  # an old session may not see all objects
 

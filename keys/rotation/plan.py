@@ -158,15 +158,15 @@ def spare(*, now: datetime, kind: type[Key] = SigningKey) -> Key | None:
 
 
 def _problems(now: datetime, kind: type[Key]) -> tuple[Entry, ...]:
-    found = []
+    problems = []
     if not kind._default_manager.filter(state=State.ACTIVE).exists():
         text = _("No key signs: credentials cannot be issued.")
         if kind is StatementKey:
             text = _("No key signs statements: there is no evidence for applications, nor for holders.")
-        found.append(Entry(NO_ACTIVE_KEY, None, now, text))
+        problems.append(Entry(NO_ACTIVE_KEY, None, now, text))
     if settings.SIGNING_KEY_SPARE and not spare(now=now, kind=kind):
         text = _("No spare stands ready: if the key that signs is withdrawn, nothing can be issued.")
         if kind is StatementKey:
             text = _("No spare for statements stands ready: without the key that signs there is no evidence.")
-        found.append(Entry("no_spare_key", None, now, text))
-    return tuple(found)
+        problems.append(Entry("no_spare_key", None, now, text))
+    return tuple(problems)

@@ -91,12 +91,12 @@ def lives(
     gone = [key for key in newest_first if key.withdrawn_at]
     left_out = {key.pk for key in gone[MOST_WITHDRAWN:]}
     left_out |= {key.pk for key in gone if key.withdrawn_at and key.withdrawn_at < now - SHOWN_FOR}
-    found = [_life(key, steps, staged_for, now) for key in newest_first if key.pk not in left_out]
+    shown = [_life(key, steps, staged_for, now) for key in newest_first if key.pk not in left_out]
     stage = next((step for step in steps if step.what == What.STAGE and step.after), None)
     if stage:
         waits = Span(State.STAGED, max(stage.at, now), max(stage.at, now) + staged_for, planned=True)
-        found.insert(0, Life(None, "", (waits,), stage.entry().text))
-    return found
+        shown.insert(0, Life(None, "", (waits,), stage.entry().text))
+    return shown
 
 
 def _life(key: Key, steps: Sequence[PlannedTransition], staged_for: timedelta, now: datetime) -> Life:

@@ -31,8 +31,8 @@ MUTANTS = (
     mutant(
         "certificate command: others may replace the program",
         "keys/certificates/command.py",
-        "found.st_mode & (stat.S_IWGRP | stat.S_IWOTH)",
-        "found.st_mode & (stat.S_IWGRP & stat.S_IWOTH)",
+        "status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)",
+        "status.st_mode & (stat.S_IWGRP & stat.S_IWOTH)",
         f"{_COMMAND_TESTS}::test_the_start_refuses_a_program_that_others_could_replace",
     ),
     mutant(
