@@ -30,9 +30,9 @@ def decode(text: str) -> bytes:
     """The bytes that the text encodes; raises Base64urlError."""
     data, over = text.encode("ascii", "replace"), len(text) % 4
     try:
-        found = a2b_base64(data.translate(_FROM_URL_SAFE) + b"=" * (-over % 4), strict_mode=True)
+        decoded = a2b_base64(data.translate(_FROM_URL_SAFE) + b"=" * (-over % 4), strict_mode=True)
     except Base64Error:
         raise Base64urlError("not base64url") from None
     if data and data[-1] not in _LAST[over]:
         raise Base64urlError("not canonical base64url")
-    return found
+    return decoded

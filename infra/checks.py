@@ -67,21 +67,21 @@ def pooler_options(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
 @register(Tags.security, deploy=True)
 def pooler(app_configs: Any, **kwargs: Any) -> list[CheckMessage]:
     """DATABASE_POOLER fits, and limits that cannot be sent through a pooler are set in the database."""
-    found: list[CheckMessage] = []
+    messages: list[CheckMessage] = []
     try:
         connections[DEFAULT_DB_ALIAS].ensure_connection()  # `poolers` checks each new connection
         if runs_statements_forever(connections[DEFAULT_DB_ALIAS]):
             message = "DATABASE_POOLER is set, and the database has no statement_timeout."
             hint = "ALTER ROLE … IN DATABASE … SET statement_timeout = '5s'; docs/database.md."
-            found.append(Warning(message, hint=hint, id="infra.W002"))
+            messages.append(Warning(message, hint=hint, id="infra.W002"))
     except ForeignDatabaseError:
         pass  # `database_mark` reports it
     except ImproperlyConfigured as error:
         if settings.DATABASES["default"]:
-            found.append(Error(str(error), id="infra.E003"))
+            messages.append(Error(str(error), id="infra.E003"))
     except DatabaseError:
         pass  # other checks report it
-    return found
+    return messages
 
 
 def from_database(query: Callable[[], list[Row]]) -> list[Row] | None:

@@ -36,7 +36,7 @@ def disk(now: datetime) -> tuple[State, str]:
     """The disks of this machine that the service writes to. That of the database may be elsewhere."""
     folders = {"STATE_DIRECTORY": str(settings.STATIC_ROOT.parent), "AUDIT_FOLDER": settings.AUDIT_FOLDER}
     usage = {name: shutil.disk_usage(path) for name, path in folders.items() if os.path.isdir(path)}
-    shares = ((100 * each.free / each.total, name) for name, each in usage.items())
+    shares = ((100 * space.free / space.total, name) for name, space in usage.items())
     free, name = min(shares, default=(100, "STATE_DIRECTORY"))
     return ALARMS["disk"].state(free), f"The disk of {name} has {free:.0f} % left."
 

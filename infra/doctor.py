@@ -42,10 +42,10 @@ def examine(*, now: datetime) -> list[Diagnosis]:
 
     One that raises counts as NOW; only the log says where it failed.
     """
-    found = []
+    findings = []
     having = (app for app in apps.get_app_configs() if module_has_submodule(app.module, "diagnosis"))
     of_all = (import_module(f"{app.name}.diagnosis").CHECKS.items() for app in having)
-    for name, check in (each for of_one in of_all for each in of_one):
+    for name, check in (named_check for of_one in of_all for named_check in of_one):
         jobs.next_batch()
         state, seen = State.NOW, ""
         with suppress(CommandError), runs.run(), runs.isolated("doctor_check_failed", check=name) as failed:
@@ -56,12 +56,16 @@ def examine(*, now: datetime) -> list[Diagnosis]:
                 state, seen = _asked(check, now)
         seen = seen or f"This check fails: {', '.join(failed)}."
         todo = ALARMS[name].todo if state else ""
-        found.append(Diagnosis(name=name, state=state, seen=seen, todo=todo, at=now))
-    roots = {each.seen: each.name for each in reversed(found) if each.name in ("database", "migrations")}
-    for each in found:
-        if each.state and (root := roots.get(each.seen, each.name)) != each.name:
-            each.todo = f"see the check {root} first"
-    return found
+        findings.append(Diagnosis(name=name, state=state, seen=seen, todo=todo, at=now))
+    roots = {
+        finding.seen: finding.name
+        for finding in reversed(findings)
+        if finding.name in ("database", "migrations")
+    }
+    for finding in findings:
+        if finding.state and (root := roots.get(finding.seen, finding.name)) != finding.name:
+            finding.todo = f"see the check {root} first"
+    return findings
 
 
 def _asked(check: Examination, now: datetime) -> tuple[State, str]:
@@ -70,19 +74,19 @@ def _asked(check: Examination, now: datetime) -> tuple[State, str]:
         return check(now)
 
 
-def keep(found: Sequence[Diagnosis]) -> None:
+def keep(findings: Sequence[Diagnosis]) -> None:
     """Stores the findings in the place of the last ones, and tells the operator what has changed."""
     with bounded(PATIENCE):
-        _keep(found)
+        _keep(findings)
 
 
 @runs.recording("doctor")
-def _keep(found: Sequence[Diagnosis]) -> None:
+def _keep(findings: Sequence[Diagnosis]) -> None:
     with transaction.atomic():
         Diagnosis.objects.all().delete()
-        Diagnosis.objects.bulk_create(found)
+        Diagnosis.objects.bulk_create(findings)
     with runs.isolated("operator_not_told"):
-        telling.tell(found, now=timezone.now())
+        telling.tell(findings, now=timezone.now())
 
 
 def run() -> None:

@@ -15,12 +15,12 @@ def content(path: str | Path, *, most: int) -> bytes:
     """The content of a file; raises FileError if it has more than so many bytes."""
     try:
         with Path(path).open("rb") as file:
-            found = file.read(most + 1)
+            data = file.read(most + 1)
     except OSError as error:
         raise FileError(f"{path} cannot be read: {why_not(error, path)}.") from None
-    if len(found) > most:
+    if len(data) > most:
         raise FileError(f"{path} has more than {most} bytes.")
-    return found
+    return data
 
 
 def text(path: str, *, most: int = LONGEST) -> str:

@@ -25,11 +25,11 @@ def locale() -> Locale:
 @cache
 def _locale(language: str) -> Locale:
     try:
-        found = Locale.parse(language, sep="-")
+        locale = Locale.parse(language, sep="-")
     except (UnknownLocaleError, ValueError):
-        found = None
-    known = found is not None and found.territories  # CLDR has no words for some locales that it knows
-    return found if found and known else Locale.parse(ENGLISH, sep="-")
+        locale = None
+    has_words = locale is not None and locale.territories  # CLDR has no words for some locales that it knows
+    return locale if locale and has_words else Locale.parse(ENGLISH, sep="-")
 
 
 def day(when: date) -> str:

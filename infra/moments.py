@@ -18,13 +18,13 @@ def iso(when: datetime) -> str:
 
 def in_words(period: timedelta) -> str:
     """A duration as in “1 day 10 minutes”; raises ValueError if it is not made of full minutes."""
-    found, rest = [], period
+    parts, rest = [], period
     for unit in ("day", "hour", "minute"):
         count, rest = divmod(rest, timedelta(**{f"{unit}s": 1}))
-        found += [f"{count} {unit}{'s' * (count > 1)}"] if count else []
-    if rest or not found:
+        parts += [f"{count} {unit}{'s' * (count > 1)}"] if count else []
+    if rest or not parts:
         raise ValueError(period)
-    return " ".join(found)
+    return " ".join(parts)
 
 
 def years_before(day: Day, years: int) -> Day:

@@ -31,11 +31,11 @@ def faults(*, only_reading: bool) -> list[str]:
     only_reading: leaves out whether a folder can be written into. A unit of systemd that does not write there
     sees the folder read-only.
     """
-    found = []
+    sentences = []
     for file in settings.NAMED_FILES:
         if file.elsewhere and is_missing(file.path):
             continue
         use = READS if only_reading and file.use == WRITES else file.use
         if why := obstacle(file.path, _MODES[use]):
-            found.append(f"{file.setting} names {file.path}, which {file.process} {file.use}: {why}.")
-    return found
+            sentences.append(f"{file.setting} names {file.path}, which {file.process} {file.use}: {why}.")
+    return sentences

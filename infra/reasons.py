@@ -12,7 +12,7 @@ from infra.characters import BLANK
 
 def visible(text: str) -> int:
     """How many letters, digits, punctuation marks and symbols the text has that people can see."""
-    return sum(unicodedata.category(each)[0] in "LNPS" and each not in BLANK for each in text)
+    return sum(unicodedata.category(character)[0] in "LNPS" and character not in BLANK for character in text)
 
 
 class VisibleField(forms.CharField):

@@ -85,8 +85,8 @@ class Clearing:
 
     def overdue(self, *, now: datetime) -> timedelta:
         """For how long the row that has waited longest has been due; zero if none waits."""
-        found = [due.overdue() for due in self.due(now)] if self.due else []
-        return max(found, default=timedelta(0))
+        delays = [due.overdue() for due in self.due(now)] if self.due else []
+        return max(delays, default=timedelta(0))
 
 
 @dataclass(frozen=True)
@@ -123,11 +123,11 @@ def entries() -> tuple[Kept, ...]:
 
 def for_people() -> dict[ForPeople, str]:
     """What people read about all entries that concern them, each once, with the model of the first."""
-    found: dict[ForPeople, str] = {}
+    model_of: dict[ForPeople, str] = {}
     for entry in entries():
         if entry.people:
-            found.setdefault(entry.people, entry.model)
-    return found
+            model_of.setdefault(entry.people, entry.model)
+    return model_of
 
 
 def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]]:
@@ -138,16 +138,18 @@ def pages(rows: QuerySet[Any], *, by: str, batch: int) -> Iterator[QuerySet[Any]
     the index does not have belong to what is done with each page.
     """
     after, last = Q(), None
-    while found := list(rows.filter(after).order_by(by, "pk").values_list(by, "pk")[: PAGES * batch]):
-        if found[-1] == last:  # SQLite compares texts: a time in another form than Django's is after itself
+    while positions := list(rows.filter(after).order_by(by, "pk").values_list(by, "pk")[: PAGES * batch]):
+        if (
+            positions[-1] == last
+        ):  # SQLite compares texts: a time in another form than Django's is after itself
             return
-        for start in range(0, len(found), batch):
+        for start in range(0, len(positions), batch):
             jobs.next_batch()
-            page = found[start : start + batch]
+            page = positions[start : start + batch]
             # With the bounds an index on `by` leads to no more rows than the keys do, whichever is chosen.
             between = {f"{by}__gte": page[0][0], f"{by}__lte": page[-1][0]}
             yield rows.filter(**between, pk__in=[key for _, key in page])
-        last = moment, key = found[-1]
+        last = moment, key = positions[-1]
         after = Q(**{f"{by}__gte": moment}) & (Q(**{f"{by}__gt": moment}) | Q(pk__gt=key))
 
 
@@ -200,7 +202,7 @@ def expired(
         return [Due(rows.filter(**{f"{by}__lte": now - kept}), by, now - kept, where)]
 
     def clear(*, now: datetime, batch: int) -> int:
-        return sum(delete(each.rows, by=by, batch=batch, where=where) for each in due(now))
+        return sum(delete(due_rows.rows, by=by, batch=batch, where=where) for due_rows in due(now))
 
     return Clearing(clear, due)
 

@@ -106,9 +106,9 @@ def ages(*, now: datetime) -> dict[str, timedelta]:
 
     Empty for a database that is not marked.
     """
-    known = dict(LastRun.objects.values_list("command", "at"))
+    last_runs = dict(LastRun.objects.values_list("command", "at"))
     marked_at = DatabaseMark.objects.values_list("marked_at", flat=True).first()
-    since = {command: known.get(command, marked_at) for command in COMMANDS}
+    since = {command: last_runs.get(command, marked_at) for command in COMMANDS}
     return {command: now - at for command, at in since.items() if at is not None}
 
 
@@ -121,8 +121,8 @@ def worker_away(*, now: datetime) -> timedelta:
 
 def failures() -> dict[str, int]:
     """What failed in the last run of each command, and the faults of the audit record; 0 for nothing."""
-    known = dict(LastRun.objects.values_list("command", "failures"))
-    return {name: known.get(name, 0) for name in (*COMMANDS, AUDIT_RECORD)}
+    last_runs = dict(LastRun.objects.values_list("command", "failures"))
+    return {name: last_runs.get(name, 0) for name in (*COMMANDS, AUDIT_RECORD)}
 
 
 def run_metrics() -> Iterator[GaugeMetricFamily]:
@@ -134,7 +134,7 @@ def run_metrics() -> Iterator[GaugeMetricFamily]:
     yield GaugeMetricFamily(
         "worker_seen_seconds", text, value=worker_away(now=timezone.now()).total_seconds()
     )
-    found = failures()
+    failed = failures()
     text = "Faults of the audit record when it was last verified."
-    yield GaugeMetricFamily("audit_record_faults", text, value=found.pop(AUDIT_RECORD))
-    yield gauges("last_run_failed", "1 if the last run of the command failed, else 0.", "command", found)
+    yield GaugeMetricFamily("audit_record_faults", text, value=failed.pop(AUDIT_RECORD))
+    yield gauges("last_run_failed", "1 if the last run of the command failed, else 0.", "command", failed)

@@ -73,7 +73,10 @@ def set_up(
         with transaction.atomic():
             _use_up_reset_code(operator, reset_code, now)
             factor.save(force_insert=True)
-            digests = [RecoveryCode(digest=_digest(operator, each), factor=factor) for each in codes]
+            digests = [
+                RecoveryCode(digest=_digest(operator, recovery_code), factor=factor)
+                for recovery_code in codes
+            ]
             RecoveryCode.objects.bulk_create(digests)
     except IntegrityError:
         raise WrongCodeError from None

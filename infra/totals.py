@@ -23,5 +23,5 @@ def add(name: str, count: int = 1) -> None:
 def of(names: Iterable[str]) -> dict[str, int]:
     """How often each happened since the database was made; 0 for what never did."""
     wanted = list(names)
-    known = dict(Total.objects.filter(name__in=wanted).values_list("name", "count"))
-    return {name: known.get(name, 0) for name in wanted}
+    counts = dict(Total.objects.filter(name__in=wanted).values_list("name", "count"))
+    return {name: counts.get(name, 0) for name in wanted}

@@ -52,7 +52,7 @@ class OperationsAdmin(ModelAdmin):
         if any(operation.on_list for operation in self.operations.values()):
             routes["do/<str:name>/"] = {}
         view, name = self.admin_site.admin_view(self.confirm), f"{self._stem}_do"
-        own = [path(route, view, known, name=name) for route, known in routes.items()]
+        own = [path(route, view, kwargs, name=name) for route, kwargs in routes.items()]
         return own + super().get_urls()
 
     def get_paginator(self, request: Any, queryset: Any, *args: Any, **kwargs: Any) -> Any:
@@ -117,8 +117,8 @@ class OperationsAdmin(ModelAdmin):
     def render(self, request: HttpRequest, template: str, row: Any, **context: Any) -> HttpResponse:
         """A page about a row, or about the list, with the context that all such pages need."""
         site = self.admin_site.each_context(request)
-        known = {"opts": self.opts, "original": row, "back": self.address(row)}
-        return TemplateResponse(request, template, {**site, **known, **context})
+        defaults = {"opts": self.opts, "original": row, "back": self.address(row)}
+        return TemplateResponse(request, template, {**site, **defaults, **context})
 
     def state_of(self, row: Any) -> str:
         """The state that the confirmation page shows."""

@@ -52,7 +52,7 @@ class FilteredOnly:
     list_filter: ClassVar[Any]
 
     def lookup_allowed(self, lookup: str, value: str, request: HttpRequest) -> bool:
-        return lookup.split("__")[0] in {_filtered(each) for each in self.list_filter}
+        return lookup.split("__")[0] in {_filtered(entry) for entry in self.list_filter}
 
 
 def _filtered(entry: Any) -> Any:

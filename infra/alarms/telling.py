@@ -21,13 +21,13 @@ SUMMARY = ""  # the name of the row that says when all that is open was last tol
 WORDS = {State.OK: "mended", State.SOON: "SOON", State.NOW: "NOW"}
 
 
-def tell(found: Sequence[Diagnosis], *, now: datetime) -> None:
+def tell(findings: Sequence[Diagnosis], *, now: datetime) -> None:
     """Puts one e-mail about these findings into the outbox, if there is something to tell and an address."""
     if not (to := settings.OPERATOR.alerts):
         return
     with transaction.atomic():
-        changed = _changed(found, now)
-        open_ones = [each for each in found if each.state != State.OK]
+        changed = _changed(findings, now)
+        open_ones = [finding for finding in findings if finding.state != State.OK]
         summary = not changed and bool(open_ones) and _summary_is_due(now)
         told = changed or (open_ones if summary else [])
         if not told:
@@ -38,17 +38,17 @@ def tell(found: Sequence[Diagnosis], *, now: datetime) -> None:
             ToldFinding.objects.update_or_create({"state": State.OK, "at": now}, name=SUMMARY)
 
 
-def _changed(found: Iterable[Diagnosis], now: datetime) -> list[Diagnosis]:
+def _changed(findings: Iterable[Diagnosis], now: datetime) -> list[Diagnosis]:
     """What is not as it was last told, and may be told now; the worst first."""
-    told = {each.name: each for each in ToldFinding.objects.exclude(name=SUMMARY)}
+    told = {finding.name: finding for finding in ToldFinding.objects.exclude(name=SUMMARY)}
     changed = []
-    for each in found:
-        before = told.get(each.name)
-        if each.state == (before.state if before else State.OK):
+    for finding in findings:
+        before = told.get(finding.name)
+        if finding.state == (before.state if before else State.OK):
             continue
         if before is None or before.at <= now - AT_MOST_EVERY:
-            changed.append(each)
-    return sorted(changed, key=lambda each: (-each.state, each.name))
+            changed.append(finding)
+    return sorted(changed, key=lambda finding: (-finding.state, finding.name))
 
 
 def _summary_is_due(now: datetime) -> bool:
@@ -56,16 +56,16 @@ def _summary_is_due(now: datetime) -> bool:
 
 
 def _remember(told: Iterable[Diagnosis], now: datetime) -> None:
-    for each in told:
-        ToldFinding.objects.update_or_create({"state": each.state, "at": now}, name=each.name)
+    for finding in told:
+        ToldFinding.objects.update_or_create({"state": finding.state, "at": now}, name=finding.name)
 
 
 def _letter(to: str, told: Sequence[Diagnosis], *, summary: bool) -> EmailContent:
-    words = [(WORDS[State(each.state)], each) for each in told]
-    subject = ", ".join(f"{word} {each.name}" for word, each in words)
+    words = [(WORDS[State(finding.state)], finding) for finding in told]
+    subject = ", ".join(f"{word} {finding.name}" for word, finding in words)
     lines = [
-        f"{word} {each.name}: {each.seen}" + (f" To do: {each.todo}." if each.todo else "")
-        for word, each in words
+        f"{word} {finding.name}: {finding.seen}" + (f" To do: {finding.todo}." if finding.todo else "")
+        for word, finding in words
     ]
     head = ["This is still open:"] if summary else []
     text = "\n\n".join([*head, *lines, "To look again: manage.py doctor"])

@@ -74,27 +74,27 @@ def faults(
     """
     signed = {head.seq: head.hash for head in heads}
     last = after or Head(0, GENESIS)
-    for each in lines:
-        yield from _faults_of(each, last)
-        if signed.pop(each.seq, each.hash) != each.hash:
-            yield Fault(each.seq, "it differs from the signed head: the record was written anew")
-        last = Head(each.seq, each.hash)
+    for line in lines:
+        yield from _faults_of(line, last)
+        if signed.pop(line.seq, line.hash) != line.hash:
+            yield Fault(line.seq, "it differs from the signed head: the record was written anew")
+        last = Head(line.seq, line.hash)
     for seq in sorted(seq for seq in signed if seq > last.seq):
         yield Fault(
             seq, f"a signed head names this line, and the record ends at {last.seq}: its end was cut off"
         )
 
 
-def _faults_of(found: Line, last: Head) -> Iterator[Fault]:
-    if found.seq > last.seq + 1:
-        yield Fault(last.seq + 1, f"removed: the line after {last.seq} is {found.seq}")
-    if digest(found.text) != found.hash:
-        yield Fault(found.seq, "changed: the text does not have this hash")
-    values = _values(found.text)
-    if values.get("previous") != last.hash and found.seq == last.seq + 1:
-        yield Fault(found.seq, "it does not follow the line before: that was changed, or this was inserted")
-    if values != _columns(found) | {"previous": values.get("previous"), "reason": values.get("reason")}:
-        yield Fault(found.seq, "changed: the columns for searching differ from the text")
+def _faults_of(line: Line, last: Head) -> Iterator[Fault]:
+    if line.seq > last.seq + 1:
+        yield Fault(last.seq + 1, f"removed: the line after {last.seq} is {line.seq}")
+    if digest(line.text) != line.hash:
+        yield Fault(line.seq, "changed: the text does not have this hash")
+    values = _values(line.text)
+    if values.get("previous") != last.hash and line.seq == last.seq + 1:
+        yield Fault(line.seq, "it does not follow the line before: that was changed, or this was inserted")
+    if values != _columns(line) | {"previous": values.get("previous"), "reason": values.get("reason")}:
+        yield Fault(line.seq, "changed: the columns for searching differ from the text")
 
 
 def _values(text: str) -> dict[str, Any]:
@@ -105,11 +105,11 @@ def _values(text: str) -> dict[str, Any]:
     return values if isinstance(values, dict) else {}
 
 
-def _columns(found: Line) -> dict[str, Any]:
+def _columns(line: Line) -> dict[str, Any]:
     return {
-        "about": found.about,
-        "action": found.action,
-        "at": microseconds(found.at),
-        "operator": found.operator_id,
-        "seq": found.seq,
+        "about": line.about,
+        "action": line.action,
+        "at": microseconds(line.at),
+        "operator": line.operator_id,
+        "seq": line.seq,
     }

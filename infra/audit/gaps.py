@@ -44,10 +44,10 @@ class Gap(NamedTuple):
 
 def digest_of(lines: Iterable[Line]) -> str:
     """The SHA-256 of all these lines with their hashes and columns."""
-    found = sha256()
+    hasher = sha256()
     for line in lines:
-        found.update(canonical({"line": [str(column) for column in line]}).encode() + b"\n")
-    return found.hexdigest()
+        hasher.update(canonical({"line": [str(column) for column in line]}).encode() + b"\n")
+    return hasher.hexdigest()
 
 
 def write(folder: Path, gap: Gap, key: Ed25519PrivateKey) -> None:
@@ -59,16 +59,16 @@ def write(folder: Path, gap: Gap, key: Ed25519PrivateKey) -> None:
 
 def read(folder: Path, key: Ed25519PublicKey) -> list[Gap]:
     """All accepted gaps of the folder, the oldest first; raises FileError when one is not signed or lost."""
-    found = [_read(path, key) for path in sorted(folder.glob(_FILES))]
-    if [gap.number for gap in found] != list(range(1, len(found) + 1)):
+    gaps = [_read(path, key) for path in sorted(folder.glob(_FILES))]
+    if [gap.number for gap in gaps] != list(range(1, len(gaps) + 1)):
         raise FileError(f"{folder}: the file of an accepted gap is missing.")
-    return found
+    return gaps
 
 
 def without_set_aside(signed: Sequence[SignedHead], gaps: Sequence[Gap]) -> list[SignedHead]:
     """The signed heads that no gap has set aside."""
-    aside = {each for gap in gaps for each in gap.set_aside}
-    return [each for each in signed if each not in aside]
+    aside = {signed_head for gap in gaps for signed_head in gap.set_aside}
+    return [signed_head for signed_head in signed if signed_head not in aside]
 
 
 def move_aside(folder: Path, gaps: Iterable[Gap]) -> None:
@@ -77,8 +77,8 @@ def move_aside(folder: Path, gaps: Iterable[Gap]) -> None:
     Raises FileError.
     """
     for gap in gaps:
-        for each in gap.set_aside:
-            _move(folder, folder / f"gap-{gap.number:04}", each)
+        for signed_head in gap.set_aside:
+            _move(folder, folder / f"gap-{gap.number:04}", signed_head)
 
 
 def _move(folder: Path, aside: Path, signed: SignedHead) -> None:
@@ -117,7 +117,10 @@ def _values(gap: Gap) -> dict[str, Any]:
         "hash": gap.head.hash,
         "digest": gap.digest,
         "faults": [[fault.seq, fault.problem] for fault in gap.faults],
-        "set_aside": [[each.day.isoformat(), each.head.seq, each.head.hash] for each in gap.set_aside],
+        "set_aside": [
+            [signed_head.day.isoformat(), signed_head.head.seq, signed_head.head.hash]
+            for signed_head in gap.set_aside
+        ],
         "operators": list(gap.operators),
         "reason": gap.reason,
     }

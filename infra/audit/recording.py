@@ -62,8 +62,8 @@ def _lock_the_end() -> None:
 
 
 def _head() -> Head | None:
-    found = AuditLine.objects.order_by("-seq").values_list("seq", "hash").first()
-    return Head(*found) if found else None
+    newest = AuditLine.objects.order_by("-seq").values_list("seq", "hash").first()
+    return Head(*newest) if newest else None
 
 
 def _name(about: Any) -> str:

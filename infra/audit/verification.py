@@ -38,7 +38,7 @@ def faults(signed: Iterable[SignedHead] = (), accepted: Sequence[Gap] | None = N
 
     Read the signed heads and the gaps before: lines may be added meanwhile.
     """
-    heads_left = [each.head for each in gaps.without_set_aside(list(signed), accepted or ())]
+    heads_left = [signed_head.head for signed_head in gaps.without_set_aside(list(signed), accepted or ())]
     if accepted is not None:
         yield from _lost_gaps(accepted)
     if not accepted:
@@ -55,10 +55,10 @@ def faults(signed: Iterable[SignedHead] = (), accepted: Sequence[Gap] | None = N
 
 def _lost_gaps(accepted: Sequence[Gap]) -> Iterator[Fault]:
     """The record itself says which gaps were accepted, so the file of one cannot be removed unseen."""
-    known = {f"gap {gap.number}" for gap in accepted}
+    accepted_names = {f"gap {gap.number}" for gap in accepted}
     named = AuditLine.objects.filter(action=gaps.ACCEPTED).order_by("seq").values_list("seq", "about")
     for seq, gap in named:
-        if gap not in known:
+        if gap not in accepted_names:
             yield Fault(seq, f"the signed file of {gap} is missing")
 
 
@@ -66,10 +66,10 @@ def verify(
     signed: Iterable[SignedHead] = (), accepted: Sequence[Gap] | None = None, *, now: datetime
 ) -> None:
     """Raises BrokenRecordError if the record has faults, and stores their number for monitoring."""
-    found = list(faults(signed, accepted))
-    runs.record(runs.AUDIT_RECORD, now=now, failures=len(found))
-    if found:
-        raise BrokenRecordError(found)
+    present_faults = list(faults(signed, accepted))
+    runs.record(runs.AUDIT_RECORD, now=now, failures=len(present_faults))
+    if present_faults:
+        raise BrokenRecordError(present_faults)
 
 
 def sign_days(folder: Path, key: Ed25519PrivateKey, *, now: datetime) -> list[SignedHead]:
@@ -102,9 +102,9 @@ def accept_gap(
     Raises FileError.
     """
     accepted, signed = gaps.read(folder, key.public_key()), heads.read(folder, key.public_key())
-    found = tuple(islice(faults(signed, accepted), gaps.MOST_FAULTS))
+    present_faults = tuple(islice(faults(signed, accepted), gaps.MOST_FAULTS))
     end = AuditLine.objects.order_by("-seq").values_list("seq", "hash").first()
-    if not found:
+    if not present_faults:
         return None
     head = Head(*end) if end else Head(0, chain.GENESIS)  # if every line was lost
     gap = Gap(
@@ -112,8 +112,12 @@ def accept_gap(
         at=now,
         head=head,
         digest=gaps.digest_of(lines(until=head.seq)),
-        faults=found,
-        set_aside=tuple(each for each in gaps.without_set_aside(signed, accepted) if not _holds(each.head)),
+        faults=present_faults,
+        set_aside=tuple(
+            signed_head
+            for signed_head in gaps.without_set_aside(signed, accepted)
+            if not _holds(signed_head.head)
+        ),
         operators=operators,
         reason=reason,
     )
@@ -141,8 +145,8 @@ def _head_at_the_end_of(day: date) -> Head | None:
     tomorrow = datetime.combine(day + timedelta(days=1), time.min, UTC)
     stored = AuditLine.objects.order_by("-seq")
     later = AuditLine.objects.filter(at__gte=tomorrow).order_by("seq").values_list("seq", flat=True).first()
-    found = (stored.filter(seq__lt=later) if later else stored).values_list("seq", "hash").first()
-    return Head(*found) if found else None
+    newest = (stored.filter(seq__lt=later) if later else stored).values_list("seq", "hash").first()
+    return Head(*newest) if newest else None
 
 
 def _texts(after: int, until: int) -> list[str]:

@@ -102,14 +102,14 @@ def totals() -> dict[tuple[str, tuple[str, ...]], list[float]]:
     """The numbers of each family and labels, summed over all processes that share the folder."""
     with _lock:
         slot = _opened()
-    found: dict[tuple[str, tuple[str, ...]], list[float]] = {}
+    sums: dict[tuple[str, tuple[str, ...]], list[float]] = {}
     for series, numbers in _rows(slot):
-        known = FAMILIES.get(series.family)
-        if known is None or (known.width, len(known.labels)) != (series.width, len(series.labels)):
+        family = FAMILIES.get(series.family)
+        if family is None or (family.width, len(family.labels)) != (series.width, len(series.labels)):
             continue  # of another release
-        before = found.get(key := (series.family, series.labels), [0.0] * series.width)
-        found[key] = [one + more for one, more in zip(before, numbers, strict=True)]
-    return found
+        before = sums.get(key := (series.family, series.labels), [0.0] * series.width)
+        sums[key] = [one + more for one, more in zip(before, numbers, strict=True)]
+    return sums
 
 
 def start_over() -> None:

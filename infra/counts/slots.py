@@ -44,8 +44,8 @@ class Slot:
         folder.mkdir(parents=True, exist_ok=True)
         self._names, path = _take(folder)
         self.values = memoryview(_mapped(path)).cast("d")
-        known, length = _read_names(path)
-        for series, place in known:
+        places, length = _read_names(path)
+        for series, place in places:
             self._places[series], self._used = place, place + series.width
         os.ftruncate(self._names, length)
 
@@ -56,8 +56,8 @@ class Slot:
 
     def place(self, series: Series) -> int | None:
         """Where the numbers of a series begin; None if there is no room for a new one."""
-        if (known := self._places.get(series)) is not None:
-            return known
+        if (known_place := self._places.get(series)) is not None:
+            return known_place
         if self._used + series.width > ROOM:
             return None
         for number in range(self._used, self._used + series.width):
@@ -125,15 +125,15 @@ def _read_names(path: Path) -> tuple[list[tuple[Series, int]], int]:
 
     Ends before a line that is damaged, or that a killed process did not write to its end.
     """
-    found: list[tuple[Series, int]] = []
+    places: list[tuple[Series, int]] = []
     place = length = 0
     for line in path.read_bytes().splitlines(keepends=True):
         series = _parsed(line)
         if series is None or place + series.width > ROOM:
             break
-        found.append((series, place))
+        places.append((series, place))
         place, length = place + series.width, length + len(line)
-    return found, length
+    return places, length
 
 
 def _parsed(line: bytes) -> Series | None:

@@ -40,7 +40,7 @@ def ahead(raw: Any) -> float:
     However long the answer takes, the database read its clock between our two readings.
     """
     before = time.clock_gettime(time.CLOCK_REALTIME)
-    asked = "SELECT extract(epoch FROM clock_timestamp())::float8"
-    (said,) = raw.execute(asked, prepare=False).fetchone()
+    query = "SELECT extract(epoch FROM clock_timestamp())::float8"
+    (said,) = raw.execute(query, prepare=False).fetchone()
     after = time.clock_gettime(time.CLOCK_REALTIME)
     return float(max(before - said, 0.0) + min(after - said, 0.0))

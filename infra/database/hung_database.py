@@ -81,20 +81,20 @@ class BoundedConnection(psycopg.Connection[Any]):
     def connect(cls, *args: Any, **params: Any) -> Self:
         opened = super().connect(*args, **params)
         note = WeakMethod(opened.note)  # the connection must not keep itself alive
-        opened.add_notice_handler(lambda notice: (found := note()) and found(notice))
+        opened.add_notice_handler(lambda notice: (method := note()) and method(notice))
         return opened
 
     def wait(self, gen: Any, *args: Any, **kwargs: Any) -> Any:
         seconds = _thread.seconds
         try:
-            found = super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
+            result = super().wait(gen if seconds is None else _limited(gen, self, seconds), *args, **kwargs)
         except psycopg.Error as error:
             refused_writes.note(error.sqlstate)
             raise
         if self._unreplicated:
             self._unreplicated = False
             raise psycopg.OperationalError("The COMMIT is not known to have reached the standby.")
-        return found
+        return result
 
     def note(self, notice: psycopg.errors.Diagnostic) -> None:
         """A notice handler. Somebody canceled the wait for the standby, and the COMMIT counts as done.
@@ -139,11 +139,11 @@ def _when_taken_over(connect: Connect, params: dict[str, Any], seconds: float) -
     end = _away_since + min(TAKEOVER, seconds) if "," in str(params.get("host")) else 0.0
     while monotonic() < end:
         with suppress(psycopg.OperationalError):
-            found, _away_since = connect(params), 0.0
-            return found
+            opened, _away_since = connect(params), 0.0
+            return opened
         sleep(0.1)
-    found, _away_since = connect(params), 0.0
-    return found
+    opened, _away_since = connect(params), 0.0
+    return opened
 
 
 def _limited(gen: Any, raw: Any, seconds: float) -> Any:

@@ -7,7 +7,7 @@ from datetime import timedelta
 # How long to wait after the first, second, … failed try; afterwards as after the last one.
 _OF_RECIPIENT = " for the recipient"
 _PLACES = {smtplib.SMTPSenderRefused: "for the sender", smtplib.SMTPAuthenticationError: "for the sign-in"}
-WAITS = tuple(timedelta(seconds=each) for each in (5, 30, 120, 600, 1800, 3600))
+WAITS = tuple(timedelta(seconds=seconds) for seconds in (5, 30, 120, 600, 1800, 3600))
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,10 @@ State = OutgoingEmail.State
 
 def ended_emails(*, since: datetime | None = None) -> dict[str, int]:
     """How many e-mails ended in each state, of those of the last seven days that are kept."""
-    found = OutgoingEmail.objects.filter(ended_at__isnull=False).order_by()
+    emails = OutgoingEmail.objects.filter(ended_at__isnull=False).order_by()
     if since:
-        found = found.filter(ended_at__gt=since)
-    return dict(found.values_list("state").annotate(Count("id")))
+        emails = emails.filter(ended_at__gt=since)
+    return dict(emails.values_list("state").annotate(Count("id")))
 
 
 @dataclass(frozen=True)
@@ -37,20 +37,20 @@ def waiting_emails(now: datetime) -> dict[bool, Waiting]:
     rows = OutgoingEmail.objects.filter(state=State.WAITING, expires_at__gt=now).order_by()
     free = Q(leased_until=None) | Q(leased_until__lte=now)
     due = Min("due_at", filter=free & Q(due_at__lte=now))
-    found = {True: Waiting(), False: Waiting()}
+    waiting = {True: Waiting(), False: Waiting()}
     for group in rows.values("urgent").annotate(count=Count("id"), since=due):
         overdue = now - group["since"] if group["since"] else timedelta(0)
-        found[group["urgent"]] = Waiting(group["count"], overdue)
-    return found
+        waiting[group["urgent"]] = Waiting(group["count"], overdue)
+    return waiting
 
 
 def email_metrics() -> Iterator[Metric]:
     """Counts e-mails by two queries."""
-    waiting = {str(urgent).lower(): each for urgent, each in waiting_emails(timezone.now()).items()}
-    counts = {urgent: each.count for urgent, each in waiting.items()}
+    waiting = {str(urgent).lower(): group for urgent, group in waiting_emails(timezone.now()).items()}
+    counts = {urgent: group.count for urgent, group in waiting.items()}
     yield gauges("emails_waiting", "E-mails that are to be sent.", "urgent", counts)
     text = "For how long an e-mail that may be sent has waited for the worker; 0: none does."
-    seconds = {urgent: each.overdue.total_seconds() for urgent, each in waiting.items()}
+    seconds = {urgent: group.overdue.total_seconds() for urgent, group in waiting.items()}
     yield gauges("emails_overdue_seconds", text, "urgent", seconds)
     numbers = ended_emails()
     ends = [state.value for state in (State.SENT, State.REFUSED, State.TOO_LATE, State.DROPPED)]

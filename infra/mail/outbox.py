@@ -75,12 +75,12 @@ def digest(address: str) -> str:
 
 def state_of(email: uuid.UUID | None, *, now: datetime) -> SendingState:
     """The state of this e-mail. One that is no longer in the queue counts as sent."""
-    found = OutgoingEmail.objects.filter(id=email).first() if email else None
-    if found is None or found.state == State.SENT:
+    row = OutgoingEmail.objects.filter(id=email).first() if email else None
+    if row is None or row.state == State.SENT:
         return SendingState.SENT
-    if found.state != State.WAITING or found.expires_at <= now:
+    if row.state != State.WAITING or row.expires_at <= now:
         return SendingState.FAILED
-    return SendingState.DELAYED if found.reason else SendingState.SENDING
+    return SendingState.DELAYED if row.reason else SendingState.SENDING
 
 
 def is_done(email: uuid.UUID | None) -> bool | None:
@@ -88,11 +88,11 @@ def is_done(email: uuid.UUID | None) -> bool | None:
 
     False for one that is no longer in the queue.
     """
-    found = OutgoingEmail.objects.filter(id=email).first() if email else None
-    if found is None or found.state == State.WAITING:
-        return None if found else False
-    no_mailbox = found.state == State.REFUSED and failures.is_of_recipient(found.reason)
-    return found.state == State.SENT or no_mailbox
+    row = OutgoingEmail.objects.filter(id=email).first() if email else None
+    if row is None or row.state == State.WAITING:
+        return None if row else False
+    no_mailbox = row.state == State.REFUSED and failures.is_of_recipient(row.reason)
+    return row.state == State.SENT or no_mailbox
 
 
 def drop(email: uuid.UUID | None, *, now: datetime) -> bool:
@@ -106,10 +106,12 @@ def drop(email: uuid.UUID | None, *, now: datetime) -> bool:
 def send_again(email: uuid.UUID, *, now: datetime) -> bool:
     """Queues a refused e-mail again; False if it was not refused, or its content is erased."""
     rows = OutgoingEmail.objects.filter(id=email, state=State.REFUSED, expires_at__gt=now)
-    found = rows.exclude(sealed_letter=b"").update(state=State.WAITING, due_at=now, ended_at=None, reason="")
-    if found:
+    requeued = rows.exclude(sealed_letter=b"").update(
+        state=State.WAITING, due_at=now, ended_at=None, reason=""
+    )
+    if requeued:
         _send_after_commit(email, apart=False)
-    return found == 1
+    return requeued == 1
 
 
 def written_to(address: str, *, until: datetime) -> QuerySet[OutgoingEmail]:

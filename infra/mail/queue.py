@@ -56,11 +56,14 @@ def claim(*, urgent: bool, now: datetime) -> OutgoingEmail | None:
 def claim_one(email: uuid.UUID, *, now: datetime) -> OutgoingEmail | None:
     """Claims this e-mail; None if it does not wait or another sender has claimed it."""
     row = OutgoingEmail.objects.filter(id=email, state=State.WAITING, leased_until=None, expires_at__gt=now)
-    found = row.first()
-    if found is None or row.update(leased_until=now + LEASE, tries=found.tries + 1, tried_at=now) != 1:
+    waiting_email = row.first()
+    if (
+        waiting_email is None
+        or row.update(leased_until=now + LEASE, tries=waiting_email.tries + 1, tried_at=now) != 1
+    ):
         return None
-    found.tries += 1
-    return found
+    waiting_email.tries += 1
+    return waiting_email
 
 
 def content(email: OutgoingEmail) -> EmailContent:

@@ -50,7 +50,7 @@ class Response:
 
 def resolve(host: str, port: int) -> list[str]:
     """The addresses of a host according to the system's resolver; raises OSError."""
-    return [str(found[4][0]) for found in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
+    return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
 class Outbound:
@@ -114,8 +114,8 @@ class Outbound:
 
     def _addresses(self, target: Target, deadline: float) -> list[str]:
         """The addresses of the target; raises NotReachedError if one of them is not allowed."""
-        found = in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
-        addresses = list(dict.fromkeys(found))
+        resolved = in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
+        addresses = list(dict.fromkeys(resolved))
         allowed = self._allowed if target.tls else is_loopback
         if not all(allowed(as_address(address)) for address in addresses):
             raise NotReachedError("The host is not on the public Internet.")

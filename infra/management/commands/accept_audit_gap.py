@@ -61,10 +61,10 @@ class Command(BaseCommand):
 
 
 def _operator(username: str) -> AbstractUser:
-    found = get_user_model().objects.filter(username=username, is_active=True, is_staff=True).first()
-    if found is None:
+    operator = get_user_model().objects.filter(username=username, is_active=True, is_staff=True).first()
+    if operator is None:
         raise CommandError(f"There is no active operator {username}.")
-    return found
+    return operator
 
 
 def _prove(operator: AbstractUser) -> None:

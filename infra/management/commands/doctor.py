@@ -28,18 +28,18 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         now = timezone.now()
-        found = doctor.examine(now=now)
-        worst = max(each.state for each in found)
+        findings = doctor.examine(now=now)
+        worst = max(finding.state for finding in findings)
         if options["json"]:
             names = ("check", "state", "seen", "todo")
-            rows = [dict(zip(names, _cells(each), strict=True)) for each in found]
+            rows = [dict(zip(names, _cells(finding), strict=True)) for finding in findings]
             self.stdout.write(json.dumps({"at": iso(now), "state": WORDS[worst], "checks": rows}, indent=2))
         else:
-            for name, state, seen, todo in map(_cells, found):
+            for name, state, seen, todo in map(_cells, findings):
                 self.stdout.write(f"{state:<5} {name}: {seen}" + (f" To do: {todo}." if todo else ""))
         self.stdout.flush()  # before a COMMIT that may wait for a standby that is gone
         with suppress(Error, CommandError):  # as the findings or the log say
-            doctor.keep(found)
+            doctor.keep(findings)
         if worst:
             sys.exit(worst)
 

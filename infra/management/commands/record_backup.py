@@ -43,7 +43,10 @@ def _stopped(text: str) -> float:
         stanzas = json.loads(text)
         usable = all(stanza["status"]["code"] == 0 for stanza in stanzas)
         ended = [
-            each["timestamp"]["stop"] for one in stanzas for each in one["backup"] if not each.get("error")
+            backup["timestamp"]["stop"]
+            for stanza in stanzas
+            for backup in stanza["backup"]
+            if not backup.get("error")
         ]
         if usable and ended:
             return float(max(ended))

@@ -28,5 +28,5 @@ class Command(BaseCommand):
                 self.stdout.write("AUDIT_FOLDER is not set: nothing is signed.")
         except (FileError, BrokenRecordError) as error:
             raise CommandError(f"The audit record is not signed: {error}") from None
-        for each in signed:
-            self.stdout.write(f"Signed {each.day}: line {each.head.seq}.")
+        for signed_head in signed:
+            self.stdout.write(f"Signed {signed_head.day}: line {signed_head.head.seq}.")

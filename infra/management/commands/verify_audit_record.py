@@ -38,11 +38,11 @@ class Command(BaseCommand):
             raise CommandError(str(error)) from None
         for gap in accepted or ():
             self._describe(gap)
-        found = list(verification.faults(signed, accepted))
-        for fault in found:
+        faults = list(verification.faults(signed, accepted))
+        for fault in faults:
             self.stdout.write(f"line {fault.seq}: {fault.problem}")
-        if found:
-            raise CommandError(f"The audit record is not as it was written: faults {len(found)}.")
+        if faults:
+            raise CommandError(f"The audit record is not as it was written: faults {len(faults)}.")
         self.stdout.write(f"The audit record has no fault. Lines: {AuditLine.objects.count()}.")
         if signed:
             self.stdout.write(f"The newest signed head is of {signed[-1].day}, line {signed[-1].head.seq}.")

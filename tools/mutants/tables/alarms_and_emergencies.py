@@ -27,8 +27,8 @@ MUTANTS = (
     mutant(
         "alarms: nobody is told that a check is well again",
         "infra/alarms/telling.py",
-        "if each.state == (before.state if before else State.OK):",
-        "if each.state == State.OK or each.state == (before.state if before else State.OK):",
+        "if finding.state == (before.state if before else State.OK):",
+        "if finding.state == State.OK or finding.state == (before.state if before else State.OK):",
         "infra/alarms/test_telling.py::test_each_change_is_told_with_what_to_do_and_the_mending_too",
     ),
     mutant(
@@ -55,7 +55,7 @@ MUTANTS = (
     mutant(
         "audit record: the file of a gap can be removed unseen",
         "infra/audit/verification.py",
-        "        if gap not in known:",
+        "        if gap not in accepted_names:",
         "        if False:",
         "infra/audit/test_gaps.py::test_the_file_of_a_gap_can_be_neither_changed_nor_removed",
     ),

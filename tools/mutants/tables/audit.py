@@ -24,8 +24,8 @@ MUTANTS = (
     mutant(
         "audit record: one that was written anew after it was signed is signed again",
         _CHAIN,
-        "if signed.pop(each.seq, each.hash) != each.hash:",
-        "if signed.pop(each.seq, each.hash) == '':",
+        "if signed.pop(line.seq, line.hash) != line.hash:",
+        "if signed.pop(line.seq, line.hash) == '':",
         f"{_TESTS}test_commands.py::test_a_record_that_was_written_anew_after_it_was_signed_is_not_signed_again",
     ),
     mutant(
@@ -38,8 +38,8 @@ MUTANTS = (
     mutant(
         "audit record: one that was written anew from the start",
         _CHAIN,
-        "signed.pop(each.seq, each.hash) != each.hash",
-        "not signed.pop(each.seq, each.hash)",
+        "signed.pop(line.seq, line.hash) != line.hash",
+        "not signed.pop(line.seq, line.hash)",
         f"{_TESTS}test_chain.py::test_a_record_written_anew_from_the_start_is_found_against_a_signed_head",
     ),
     mutant(
@@ -59,8 +59,8 @@ MUTANTS = (
     mutant(
         "audit record: one with a fault is signed",
         _VERIFICATION,
-        "    if found:\n",
-        "    if found[:0]:\n",
+        "    if present_faults:\n",
+        "    if present_faults[:0]:\n",
         f"{_TESTS}test_commands.py::test_a_record_with_a_fault_is_not_signed",
     ),
 )

@@ -30,8 +30,8 @@ MUTANTS = (
     mutant(
         "e-mails: refused content counts as if the person had been told",
         _OUTBOX,
-        "found.state == State.REFUSED and failures.is_of_recipient(found.reason)",
-        "found.state == State.REFUSED",
+        "row.state == State.REFUSED and failures.is_of_recipient(row.reason)",
+        "row.state == State.REFUSED",
         f"{_TESTS}::test_a_refusal_of_the_content_does_not_say_that_there_is_no_mailbox",
     ),
     mutant(

@@ -57,7 +57,7 @@ MUTANTS = (
     mutant(
         "audit record: a line that does not follow the one before",
         "infra/audit/chain.py",
-        'values.get("previous") != last.hash and found.seq == last.seq + 1',
+        'values.get("previous") != last.hash and line.seq == last.seq + 1',
         "False",
         "infra/audit/test_chain.py::test_a_changed_text_with_a_hash_to_fit_is_found_at_the_next_line",
     ),

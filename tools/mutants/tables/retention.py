@@ -10,15 +10,15 @@ MUTANTS = (
     mutant(
         "retention: clearing stops after the rows that one query finds",
         _RETENTION,
-        "    while found := list(rows.filter(after)",
-        "    if found := list(rows.filter(after)",
+        "    while positions := list(rows.filter(after)",
+        "    if positions := list(rows.filter(after)",
         _BEYOND,
     ),
     mutant(
         "retention: clearing stops after the first page",
         _RETENTION,
-        "for start in range(0, len(found), batch):",
-        "for start in range(0, min(len(found), batch), batch):",
+        "for start in range(0, len(positions), batch):",
+        "for start in range(0, min(len(positions), batch), batch):",
         "presentation/test_clearing.py::test_unanswered_requests_go_with_their_questions",
     ),
     mutant(
