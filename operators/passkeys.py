@@ -23,11 +23,11 @@ APP = "app"  # in place of the ID of a passkey to remove
 
 def options_for(request: HttpRequest, factor: SecondFactor, *, adding: bool) -> HttpResponse:
     """What the browser asks an authenticator: a new passkey, or a signature by one of the operator's."""
-    known, account = factor.passkeys.all(), (_handle(factor), factor.operator.get_username())
-    purpose, asked = Purpose.OPERATOR_PROVES, partial(options.to_sign, passkeys=known)
+    passkeys, account = factor.passkeys.all(), (_handle(factor), factor.operator.get_username())
+    purpose, make_options = Purpose.OPERATOR_PROVES, partial(options.to_sign, passkeys=passkeys)
     if adding:
-        purpose, asked = Purpose.OPERATOR_ADDS, partial(options.to_make, *account, passkeys=known)
-    return challenge(request, asked, purpose, bound_to=_session(request))
+        purpose, make_options = Purpose.OPERATOR_ADDS, partial(options.to_make, *account, passkeys=passkeys)
+    return challenge(request, make_options, purpose, bound_to=_session(request))
 
 
 def signature(request: HttpRequest, *, now: datetime) -> PostedAssertion:
@@ -46,8 +46,8 @@ def prove(operator: AbstractUser, read: PostedAssertion, *, now: datetime) -> Se
     The row of the passkey stays locked until the transaction ends, so that a reset at the same time also ends
     the session that this signature opens.
     """
-    known = OperatorPasskey.objects.select_related("factor").filter(factor=operator.pk)
-    passkey = known.filter(credential_id=base64url.encode(read.credential_id)).first()
+    passkeys = OperatorPasskey.objects.select_related("factor").filter(factor=operator.pk)
+    passkey = passkeys.filter(credential_id=base64url.encode(read.credential_id)).first()
     if passkey is None or read.user_handle not in (None, _handle(passkey.factor)):
         raise PasskeyError("unknown")
     assertion.check(read, passkey, now=now)

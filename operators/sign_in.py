@@ -51,19 +51,19 @@ class OperatorSignInForm(AdminAuthenticationForm):
     def clean(self) -> dict[str, Any]:
         """Counts the attempt before it checks the password."""
         try:
-            known = self._count(timezone.now())
-            with self._password_check(known):
+            browser_is_known = self._count(timezone.now())
+            with self._password_check(browser_is_known):
                 return super().clean()
         except ValidationError as error:
             log.warning("operator_not_signed_in", operator=self._operator(), reason=error.code)
             raise
 
     @contextmanager
-    def _password_check(self, known: bool) -> Iterator[None]:
+    def _password_check(self, browser_is_known: bool) -> Iterator[None]:
         """Holds the lock for one check; raises ValidationError when another check is running."""
         with ExitStack() as held:
             if not _checking.acquire(blocking=False):
-                if not (known and _waiting.acquire(blocking=False)):
+                if not (browser_is_known and _waiting.acquire(blocking=False)):
                     raise self._busy()
                 held.callback(_waiting.release)
                 if not _checking.acquire(timeout=LONGEST_WAIT):
@@ -78,7 +78,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
 
     def _count(self, now: datetime) -> bool:
         """Counts the attempt, and gives whether the browser is known; raises ValidationError at a limit."""
-        known, limits = self._limits(now)
+        browser_is_known, limits = self._limits(now)
         try:
             for limit, subject in limits:
                 limit.take(subject, now=now)
@@ -87,7 +87,7 @@ class OperatorSignInForm(AdminAuthenticationForm):
             self.refusal = (429, seconds)
             text = _("Too many attempts. Wait %(count)d minutes and try again.")
             raise ValidationError(text, params={"count": -(-seconds // 60)}, code="limit") from None
-        return known
+        return browser_is_known
 
     def _limits(self, now: datetime) -> tuple[bool, list[tuple[Limit, str]]]:
         name = self.cleaned_data.get("username", "").casefold()

@@ -134,8 +134,8 @@ class ServiceAdminSite(AdminSite):
         """The start page (`operators.start_page`): open tasks of the operator, and recent failures."""
         from operators.start_page import panels  # as in `support`
 
-        found = panels(cast(AbstractUser, request.user), now=timezone.now())
-        return super().index(request, {"panels": found, **(extra_context or {})})
+        shown_panels = panels(cast(AbstractUser, request.user), now=timezone.now())
+        return super().index(request, {"panels": shown_panels, **(extra_context or {})})
 
     def login(self, request: HttpRequest, extra_context: dict[str, Any] | None = None) -> HttpResponse:
         """Sets the status of a refused attempt, and remembers the browser after a successful one.

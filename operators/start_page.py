@@ -65,8 +65,8 @@ class Panel:
 
 def panels(user: AbstractUser, *, now: datetime) -> list[Panel]:
     """The panels that this operator may see; those where something has to be done are first."""
-    found = [make(now) for permissions, make in _PANELS if any(map(user.has_perm, permissions))]
-    return sorted(found, key=lambda panel: panel.calm)
+    visible = [make(now) for permissions, make in _PANELS if any(map(user.has_perm, permissions))]
+    return sorted(visible, key=lambda panel: panel.calm)
 
 
 def _reviews(now: datetime) -> Panel:
@@ -111,15 +111,15 @@ def _webhooks(now: datetime) -> Panel:
     failing = WebhookEndpoint.objects.select_related("relying_party").exclude(relying_party__webhook_url="")
     is_gone = Q(gone_url=F("relying_party__webhook_url"))
     failing = failing.filter(Q(failing_since__isnull=False) | is_gone).order_by("failing_since")
-    found, count = list(failing[:SHOWN]), failing.count()
+    endpoints, count = list(failing[:SHOWN]), failing.count()
     given_up = WebhookEvent.objects.filter(state=WebhookEvent.State.GIVEN_UP).count()
     rows = [
         Row(
-            _of_endpoint(one, now),
-            _list("presentation_webhookevent", q=one.relying_party.client_id),
+            _of_endpoint(endpoint, now),
+            _list("presentation_webhookevent", q=endpoint.relying_party.client_id),
             urgent=True,
         )
-        for one in found
+        for endpoint in endpoints
     ]
     if given_up:
         address = _list("presentation_webhookevent", state__exact=WebhookEvent.State.GIVEN_UP.value)
@@ -134,9 +134,9 @@ def _webhooks(now: datetime) -> Panel:
         "The addresses of %(count)d relying parties do not take webhooks.",
         count,
     )
-    summary = failing_now % {"count": count} if found else _("No address fails.")
+    summary = failing_now % {"count": count} if endpoints else _("No address fails.")
     link = (reverse("admin:presentation_webhookevent_changelist"), _("Delivery log"))
-    return Panel("webhooks", _("Webhooks"), summary, tuple(rows), calm=not found, link=link)
+    return Panel("webhooks", _("Webhooks"), summary, tuple(rows), calm=not endpoints, link=link)
 
 
 def _of_endpoint(endpoint: WebhookEndpoint, now: datetime) -> str:
@@ -209,9 +209,10 @@ def _errors(now: datetime) -> Panel:
 
 
 def _doctor(now: datetime) -> Panel:
-    found = Diagnosis.objects.exclude(state=State.OK).order_by("-state", "name")
+    findings = Diagnosis.objects.exclude(state=State.OK).order_by("-state", "name")
     rows: tuple[Row, ...] = tuple(
-        Row(f"{each.name}: {each.seen} To do: {each.todo}.", urgent=each.state == State.NOW) for each in found
+        Row(f"{finding.name}: {finding.seen} To do: {finding.todo}.", urgent=finding.state == State.NOW)
+        for finding in findings
     )
     away = runs.worker_away(now=now)  # who is away can run no check
     if ALARMS["worker"].state(away.total_seconds()):

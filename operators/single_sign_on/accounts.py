@@ -26,12 +26,12 @@ def account_of(claims: Mapping[str, Any], settings: Settings) -> User:
     name = user_name(str(claims["iss"]), str(claims["sub"]))
     roles = list(Group.objects.filter(name__in=_roles(claims, settings)).order_by("name"))
     with transaction.atomic():
-        known = User.objects.select_for_update().filter(username=name).first()
-        if known and (not known.is_active or known.has_usable_password()):
+        account = User.objects.select_for_update().filter(username=name).first()
+        if account and (not account.is_active or account.has_usable_password()):
             words = _("Your account here is closed. Ask a superuser.")
             raise NotSignedInError("account_closed", words)
-        if known or roles:
-            user = known or _made(name)
+        if account or roles:
+            user = account or _made(name)
             _give(user, roles, claims)
     if not roles:
         words = _("Your groups at %(name)s give you no role here. Ask the people who manage them.")

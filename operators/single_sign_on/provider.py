@@ -96,7 +96,7 @@ def read(values: Mapping[str, str], *, loopback: bool) -> Settings:
     scope = options.words("scope", "openid profile")
     if "openid" not in scope:
         raise options.error("scope", "must contain openid")
-    found = Settings(
+    provider_settings = Settings(
         issuer=options.text("issuer"),  # exactly as the provider writes it
         client=clients.read(options),
         name=options.text("name", "") or _("single sign-on"),
@@ -110,7 +110,7 @@ def read(values: Mapping[str, str], *, loopback: bool) -> Settings:
         loopback=options.loopback,
     )
     options.finish()
-    return found
+    return provider_settings
 
 
 @lru_cache(maxsize=8)

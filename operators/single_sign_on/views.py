@@ -33,16 +33,16 @@ AGAIN_AFTER = 10  # seconds, when the provider cannot be reached
 @require_GET
 def begin(request: HttpRequest) -> HttpResponse:
     """Sends the browser to the provider."""
-    found = _configured()
+    sso_provider = _configured()
     now = timezone.now()
     try:
         TRIES_PER_CLIENT.take(browser.address(request), now=now)
-        address, memory = found.begin(_redirect_uri())
+        address, memory = sso_provider.begin(_redirect_uri())
     except LimitReachedError as reached:
         words = _("Too many attempts. Try again in a few minutes.")
         return _refusal(request, words, 429, seconds=max(1, int(reached.retry_after(now)) + 1))
     except ProviderError as error:
-        return _not_reached(request, found, error)
+        return _not_reached(request, sso_provider, error)
     request.session[MEMORY] = {**memory, "next": next_page(request), "began": now.timestamp()}
     return HttpResponseRedirect(address)
 
@@ -50,7 +50,7 @@ def begin(request: HttpRequest) -> HttpResponse:
 @require_GET
 def end(request: HttpRequest) -> HttpResponse:
     """Signs in an operator returning from the provider. `state` works once, in the browser that began."""
-    found, now = _configured(), timezone.now()
+    sso_provider, now = _configured(), timezone.now()
     memory = request.session.pop(MEMORY, None)
     state = request.GET.get("state", "")
     if (
@@ -62,41 +62,41 @@ def end(request: HttpRequest) -> HttpResponse:
         return _refusal(request, words, 400)
     request.session.save()  # the state is used up, whatever happens now
     try:
-        claims = found.end(request.GET, memory, _redirect_uri(), now=now)
-        user = account_of(claims, found.settings)
+        claims = sso_provider.end(request.GET, memory, _redirect_uri(), now=now)
+        user = account_of(claims, sso_provider.settings)
     except ProviderError as error:
-        return _not_reached(request, found, error)
+        return _not_reached(request, sso_provider, error)
     except NotSignedInError as error:
         log.warning("operator_not_signed_in", reason=str(error))
-        return _refusal(request, str(error.words) % {"name": found.settings.name}, 403)
+        return _refusal(request, str(error.words) % {"name": sso_provider.settings.name}, 403)
     login(request, user, backend=BACKEND)
-    request.session[PROVED_AT_PROVIDER] = _has_second_factor(claims, found)
+    request.session[PROVED_AT_PROVIDER] = _has_second_factor(claims, sso_provider)
     record(request, "signed_in", reason="single sign-on")
     return HttpResponseRedirect(memory["next"])
 
 
 def _configured() -> Provider:
-    found = provider.configured()
-    if found is None:
+    sso_provider = provider.configured()
+    if sso_provider is None:
         raise Http404
-    return found
+    return sso_provider
 
 
 def _redirect_uri() -> str:
     return f"{settings.BASE_URL}{reverse('admin:single_sign_on_return')}"
 
 
-def _has_second_factor(claims: dict[str, Any], found: Provider) -> bool:
+def _has_second_factor(claims: dict[str, Any], sso_provider: Provider) -> bool:
     """Whether the provider says that it asked for a second factor, in a way that the settings name."""
     methods = claims.get("amr")
     said = [claims.get("acr"), *(methods if isinstance(methods, list) else [])]
-    return any(isinstance(value, str) and value in found.settings.second_factor for value in said)
+    return any(isinstance(value, str) and value in sso_provider.settings.second_factor for value in said)
 
 
-def _not_reached(request: HttpRequest, found: Provider, error: ProviderError) -> HttpResponse:
+def _not_reached(request: HttpRequest, sso_provider: Provider, error: ProviderError) -> HttpResponse:
     log.warning("single_sign_on_not_reached", reason=str(error))
     words = _("%(name)s cannot be reached. Try again in a minute, or sign in with a password.")
-    words %= {"name": found.settings.name}
+    words %= {"name": sso_provider.settings.name}
     return _refusal(request, words, 502, seconds=AGAIN_AFTER)  # a proxy sends a 503 on to the next instance
 
 

@@ -36,14 +36,14 @@ MUTANTS = (
     mutant(
         "single sign-on: an account with a password is taken over",
         "operators/single_sign_on/accounts.py",
-        "(not known.is_active or known.has_usable_password())",
-        "not known.is_active",
+        "(not account.is_active or account.has_usable_password())",
+        "not account.is_active",
         "operators/test_single_sign_on.py::test_an_account_that_was_closed_or_given_a_password_is_not_signed_in",
     ),
     mutant(
         "single sign-on: every sign-in counts as a second factor",
         "operators/single_sign_on/views.py",
-        "value in found.settings.second_factor for",
+        "value in sso_provider.settings.second_factor for",
         "value for",
         "operators/test_single_sign_on.py::test_the_second_factor_of_this_service_is_asked_for_unless_the_provider_proved_one",
     ),
