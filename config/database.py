@@ -21,26 +21,26 @@ def connection_settings(url: str, *, pooler: str) -> dict[str, Any]:
     """The entry of `DATABASES`; raises ImproperlyConfigured for values that cannot be right."""
     if pooler not in POOLERS:
         raise ImproperlyConfigured(f"DATABASE_POOLER must be one of {', '.join(POOLERS)}.")
-    found: dict[str, Any] = url_config("DATABASE_URL", url, environ.Env.db_url_config)
-    if found.get("ENGINE", "").endswith("sqlite3"):
-        return found | {"OPTIONS": _sqlite() | found.get("OPTIONS", {})}
+    entry: dict[str, Any] = url_config("DATABASE_URL", url, environ.Env.db_url_config)
+    if entry.get("ENGINE", "").endswith("sqlite3"):
+        return entry | {"OPTIONS": _sqlite() | entry.get("OPTIONS", {})}
     if re.search(r"(^|,)\d+(,|$)", urlsplit(url).netloc.rpartition("@")[2]):
         raise ImproperlyConfigured("DATABASE_URL must name each host with its port: host1:5432,host2:5432.")
-    if found.get("ENGINE") == "django.db.backends.postgresql":
-        found["ENGINE"] = "infra.database.postgresql"  # whose connections do not wait for ever
-    options = found.setdefault("OPTIONS", {})
+    if entry.get("ENGINE") == "django.db.backends.postgresql":
+        entry["ENGINE"] = "infra.database.postgresql"  # whose connections do not wait for ever
+    options = entry.setdefault("OPTIONS", {})
     _read_options(options)
-    found |= {name: _switch(name, found[name]) for name in _SWITCHES_OF_DJANGO if name in found}
+    entry |= {name: _switch(name, entry[name]) for name in _SWITCHES_OF_DJANGO if name in entry}
     # Connections are kept and statements prepared, because opening and preparing take most of the time of a
     # short request. config.wsgi drops connections that the server has closed, without the round trip of
     # CONN_HEALTH_CHECKS.
-    found.setdefault("CONN_MAX_AGE", 600)
+    entry.setdefault("CONN_MAX_AGE", 600)
     options.setdefault("connect_timeout", 3)
     options.setdefault("server_side_binding", True)
     if pooler == "transaction":
-        _share_connections(found)
+        _share_connections(entry)
     options.setdefault("prepare_threshold", 2)
-    return found
+    return entry
 
 
 def limits(pooler: str, *, answer: int) -> str:
@@ -63,17 +63,17 @@ def _sqlite() -> dict[str, Any]:
     }
 
 
-def _share_connections(found: dict[str, Any]) -> None:
+def _share_connections(entry: dict[str, Any]) -> None:
     """Turns off prepared statements and server-side cursors: each transaction may run on another connection.
 
     Clients give their prepared statements the same names, so one client would run those of another.
     """
-    if found["OPTIONS"].setdefault("prepare_threshold", None) is not None:
+    if entry["OPTIONS"].setdefault("prepare_threshold", None) is not None:
         raise ImproperlyConfigured(
             "DATABASE_URL has a prepare_threshold, and DATABASE_POOLER=transaction rules out prepared "
             "statements: one client would get the rows of another."
         )
-    if not found.setdefault("DISABLE_SERVER_SIDE_CURSORS", True):
+    if not entry.setdefault("DISABLE_SERVER_SIDE_CURSORS", True):
         raise ImproperlyConfigured(
             "DATABASE_URL has disable_server_side_cursors=false, and DATABASE_POOLER=transaction rules out "
             "server-side cursors."

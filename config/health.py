@@ -90,11 +90,11 @@ class Readiness:
 
     def _run(self) -> None:
         with bounded(_LONGEST):
-            found = {name: self._passes(name) for name in self._checks}
-        if found != self._results:  # said once, because probes come every few seconds
-            failed = [name for name, passed in found.items() if not passed]
+            results = {name: self._passes(name) for name in self._checks}
+        if results != self._results:  # said once, because probes come every few seconds
+            failed = [name for name, passed in results.items() if not passed]
             log.warning("not_ready", failed=failed) if failed else log.info("ready")
-        self._results, self._due = found, monotonic() + _REMEMBERED
+        self._results, self._due = results, monotonic() + _REMEMBERED
 
     def _passes(self, name: str) -> bool:
         try:

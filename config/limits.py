@@ -376,32 +376,32 @@ SETTINGS = (
     ),
 )
 FORMER_NAMES = {"self-registrations-by-client": "self-registrations-per-client"}  # still accepted in LIMITS
-CHANGEABLE = {each.purpose: each for each in SETTINGS if each.changed_by == LIMITS}
+CHANGEABLE = {setting.purpose: setting for setting in SETTINGS if setting.changed_by == LIMITS}
 
 
 def from_environment() -> dict[str, tuple[int, timedelta]]:
     """For each purpose how often, in which time; raises ImproperlyConfigured for what cannot be meant."""
     parts = {name: (variables.number(name, most, most=MOST), most) for name, most in VARIABLES.items()}
     by_name = _by_name()
-    found: dict[str, tuple[int, timedelta]] = {}
-    for each in SETTINGS:
-        chosen, default = parts.get(each.changed_by, (1, 1))
-        most = by_name.get(each.purpose, max(1, each.most * chosen // default))
-        found |= dict.fromkeys((each.purpose, *each.also), (most, each.window))
-    return found
+    limits: dict[str, tuple[int, timedelta]] = {}
+    for setting in SETTINGS:
+        chosen, default = parts.get(setting.changed_by, (1, 1))
+        most = by_name.get(setting.purpose, max(1, setting.most * chosen // default))
+        limits |= dict.fromkeys((setting.purpose, *setting.also), (most, setting.window))
+    return limits
 
 
 def _by_name() -> dict[str, int]:
     """The numbers in LIMITS."""
-    found: dict[str, int] = {}
+    numbers: dict[str, int] = {}
     for pair in variables.listed("LIMITS"):
         name, _equals, number = (part.strip() for part in pair.partition("="))
         name = FORMER_NAMES.get(name, name)
         if name not in CHANGEABLE:
-            known = ", ".join(sorted(CHANGEABLE))
-            raise ImproperlyConfigured(f"LIMITS: {name[:60]!r} cannot be changed. These can: {known}.")
-        if name in found:
+            names = ", ".join(sorted(CHANGEABLE))
+            raise ImproperlyConfigured(f"LIMITS: {name[:60]!r} cannot be changed. These can: {names}.")
+        if name in numbers:
             raise ImproperlyConfigured(f"LIMITS names {name} twice.")
         highest = CHANGEABLE[name].highest
-        found[name] = variables.whole_number(f"LIMITS: {name}", number, least=1, most=highest)
-    return found
+        numbers[name] = variables.whole_number(f"LIMITS: {name}", number, least=1, most=highest)
+    return numbers

@@ -42,9 +42,9 @@ class CountCollector(Collector):
         self._families = families
 
     def collect(self) -> Iterator[Metric]:
-        found = totals()
+        samples = totals()
         for family in self._families:
-            rows = [(labels, numbers) for (name, labels), numbers in found.items() if name == family.name]
+            rows = [(labels, numbers) for (name, labels), numbers in samples.items() if name == family.name]
             if isinstance(family, Histogram):
                 histogram = HistogramMetricFamily(family.name, family.text, labels=family.labels)
                 for labels, numbers in rows:
@@ -65,16 +65,16 @@ class DatabaseCollector(Collector):
         self._parts = parts
 
     def collect(self) -> Iterator[Metric]:
-        found: list[Metric] | None = None
+        families: list[Metric] | None = None
         try:
             with bounded(SHORT):
-                found = [family for part in self._parts for family in part()]
+                families = [family for part in self._parts for family in part()]
         except Error as error:
             if not means_away(error):
                 raise
-        yield from found or ()
+        yield from families or ()
         text = "1 if the database answered this scrape, otherwise 0, and the metrics from it are missing."
-        yield GaugeMetricFamily("database_answers", text, value=float(found is not None))
+        yield GaugeMetricFamily("database_answers", text, value=float(families is not None))
 
 
 class ReadinessCollector(Collector):

@@ -123,10 +123,10 @@ def _colour() -> str:
         return ""
     if not _COLOUR.fullmatch(colour):
         raise ImproperlyConfigured("OPERATOR_COLOUR must be a colour such as #0b6250.")
-    found = contrast(_parsed(colour), _WHITE)
-    if found < LEAST_CONTRAST:
+    ratio = contrast(_parsed(colour), _WHITE)
+    if ratio < LEAST_CONTRAST:
         raise ImproperlyConfigured(
-            f"OPERATOR_COLOUR is too light: its contrast with white is {found:.1f}, and text "
+            f"OPERATOR_COLOUR is too light: its contrast with white is {ratio:.1f}, and text "
             f"needs {LEAST_CONTRAST} or more."
         )
     return colour

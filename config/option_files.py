@@ -52,7 +52,7 @@ def _content(variable: str) -> dict[str, Any]:
 
 
 def _options(where: str, table: dict[str, Any]) -> dict[str, str]:
-    found = {}
+    options = {}
     for name, value in table.items():
         if not isinstance(value, str | int):
             raise ImproperlyConfigured(f"{where}{name} must be a text, a whole number, true or false.")
@@ -60,8 +60,8 @@ def _options(where: str, table: dict[str, Any]) -> dict[str, str]:
         if plain != name and plain in table:
             raise ImproperlyConfigured(f"{where}{plain} and {name} are both set; keep one of them.")
         written = str(value).lower() if isinstance(value, bool) else str(value)
-        found[plain] = written if plain == name else _in_file(f"{where}{name}", written)
-    return found
+        options[plain] = written if plain == name else _in_file(f"{where}{name}", written)
+    return options
 
 
 def _in_file(name: str, path: str) -> str:

@@ -34,9 +34,11 @@ def refuse() -> None:
     """Raises ImproperlyConfigured with the name of every such variable that is set."""
     names = (os.environ.get("IDENTITY_PROVIDERS") or "in_person").upper().split(",")
     patterns = [(p.replace("<names>", "|".join(map(re.escape, names))), words) for p, words in INSTEAD]
-    found: dict[str, str] = {}
+    to_remove: dict[str, str] = {}
     for pattern, instead in reversed(patterns):
-        found |= {name: instead for name in os.environ if os.environ[name] and re.fullmatch(pattern, name)}
-    if found:
-        each = " ".join(f"{name}: {instead}." for name, instead in sorted(found.items()))
-        raise ImproperlyConfigured(f"Remove these variables. {each}")
+        to_remove |= {
+            name: instead for name in os.environ if os.environ[name] and re.fullmatch(pattern, name)
+        }
+    if to_remove:
+        sentences = " ".join(f"{name}: {instead}." for name, instead in sorted(to_remove.items()))
+        raise ImproperlyConfigured(f"Remove these variables. {sentences}")

@@ -92,10 +92,10 @@ def zone(name: str, default: tzinfo) -> tzinfo:
     for the default.
     """
     written = text(name)
-    found = zones.named(written) if written else default
-    if found is None:
+    chosen = zones.named(written) if written else default
+    if chosen is None:
         raise ImproperlyConfigured(f"{name} must be a time zone as IANA names it, such as Europe/Madrid.")
-    return found
+    return chosen
 
 
 def switch(name: str, *, default: bool) -> bool:
@@ -122,8 +122,8 @@ def files_not_read() -> list[str]:
     Call it after all settings were read.
     """
     ours = {name.split("_")[0] for name in _asked}
-    found = (name for name in sorted(os.environ) if name.endswith("_FILE") and os.environ[name])
-    return [name for name in found if name.split("_")[0] in ours and name not in _asked]
+    file_variables = (name for name in sorted(os.environ) if name.endswith("_FILE") and os.environ[name])
+    return [name for name in file_variables if name.split("_")[0] in ours and name not in _asked]
 
 
 def url_config(name: str, url: str, read: Callable[[str], dict[str, Any]]) -> dict[str, Any]:

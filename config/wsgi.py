@@ -59,7 +59,9 @@ def _documents_before(handler: Application) -> Application:
     from wallet.identity.arriving_bodies import UNREAD, AnswerBeforeBody
 
     kept_connections.receive_signals()
-    documents: dict[str, Application] = {f"/{path}": each.wsgi for path, each in PUBLISHED_DOCUMENTS.items()}
+    documents: dict[str, Application] = {
+        f"/{path}": document.wsgi for path, document in PUBLISHED_DOCUMENTS.items()
+    }
     documents |= {f"/{path}/": family.wsgi for path, family in PUBLISHED_FAMILIES.items()}
 
     def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
@@ -82,8 +84,8 @@ def _checked_application() -> Application:
         django.setup(set_prefix=False)
         # The checks that every command runs first. Without them gunicorn would start with faulty settings. By
         # default some ask the database since Django 6.1, and it may be away.
-        found = run_checks(databases=[])
-        errors = [each.msg for each in found if each.is_serious() and not each.is_silenced()]
+        messages = run_checks(databases=[])
+        errors = [message.msg for message in messages if message.is_serious() and not message.is_silenced()]
         if errors:
             raise ImproperlyConfigured(" ".join(errors))
         # Imported here, because Django has to be set up first.

@@ -59,17 +59,17 @@ class Command(BaseCommand):
 
 
 def _limits() -> Rows:
-    for each in limits.SETTINGS:
-        number = (each.most, each.changed_by, in_words(each.window))
-        yield f"`{each.purpose}`", *number, each.what, each.shared
+    for setting in limits.SETTINGS:
+        number = (setting.most, setting.changed_by, in_words(setting.window))
+        yield f"`{setting.purpose}`", *number, setting.what, setting.shared
 
 
 def _metrics() -> Rows:
     """Each with its labels, also while it has no sample."""
-    found = {family.name: family for family in REGISTRY.collect()}
-    if "signing_keys" not in found:
+    families = {family.name: family for family in REGISTRY.collect()}
+    if "signing_keys" not in families:
         raise CommandError("The database does not answer, so its metrics are missing.")
-    for family in found.values():
+    for family in families.values():
         labels = ",".join(_labels_of(family))
         name = f"{family.name}_total" if family.type == "counter" else family.name
         yield f"`{name}{{{labels}}}`" if labels else f"`{name}`", family.type, family.documentation
@@ -84,12 +84,12 @@ def _labels_of(family: Metric) -> Sequence[str]:
 
 def alarms() -> Rows:
     """The table from which everything that tells operators takes its limits."""
-    for each in ALARMS.values():
-        told = f"`{each.name}`" if each.checked else "–"
-        names = ", ".join(f"`{rule.alert}`" for rule in each.rules) or (
-            "by the finding" if each.checked else "–"
+    for alarm in ALARMS.values():
+        told = f"`{alarm.name}`" if alarm.checked else "–"
+        names = ", ".join(f"`{rule.alert}`" for rule in alarm.rules) or (
+            "by the finding" if alarm.checked else "–"
         )
-        yield each.fact, each.limit(State.SOON), each.limit(State.NOW), told, names, each.todo
+        yield alarm.fact, alarm.limit(State.SOON), alarm.limit(State.NOW), told, names, alarm.todo
 
 
 def alerts() -> Rows:
@@ -99,8 +99,8 @@ def alerts() -> Rows:
 
 
 def _kept() -> Rows:
-    for each in retention.entries():
-        yield each.what, f"`{each.model}`", each.how, each.why, each.how_long
+    for entry in retention.entries():
+        yield entry.what, f"`{entry.model}`", entry.how, entry.why, entry.how_long
 
 
 def _jobs() -> Rows:
