@@ -69,13 +69,13 @@ def resolved(base_url: str) -> dict[str, Any]:
 
     def resolve(node: Any) -> Any:
         if isinstance(node, list):
-            return [resolve(each) for each in node]
+            return [resolve(item) for item in node]
         if not isinstance(node, dict):
             return node
         if "$ref" in node:
             names = node["$ref"].removeprefix("#/").split("/")
             node = {**reduce(lambda inside, name: inside[name], names, whole), **node}
-        return {name: resolve(each) for name, each in node.items() if name != "$ref"}
+        return {name: resolve(value) for name, value in node.items() if name != "$ref"}
 
     made: dict[str, Any] = resolve(whole)
     return made
@@ -96,7 +96,10 @@ def groups(base_url: str) -> list[tuple[Node, list[dict[str, Any]]]]:
         for path, methods in whole[kind].items()
         for method, node in methods.items()
     ]
-    return [(tag, [each for each in operations if tag["name"] in each["tags"]]) for tag in whole["tags"]]
+    return [
+        (tag, [operation for operation in operations if tag["name"] in operation["tags"]])
+        for tag in whole["tags"]
+    ]
 
 
 def _command(base_url: str, path: str, node: Node) -> str:
@@ -122,7 +125,9 @@ def errors(base_url: str) -> list[tuple[str, list[Member]]]:
 
 def _operation(path: str, method: str, node: Node, ways: Node) -> dict[str, Any]:
     """The operation with further members for the page. `ways` describes each security scheme."""
-    parameters = [(each["in"] == "header", _parameter(each)) for each in node.get("parameters", [])]
+    parameters = [
+        (parameter["in"] == "header", _parameter(parameter)) for parameter in node.get("parameters", [])
+    ]
     names = [name for way in node.get("security", []) for name in (way or [""])]
     return {
         **node,
@@ -150,8 +155,8 @@ def _body(status: str, node: Node) -> Body:
     if status < "400":
         members += _members(content.get("schema", {}))
         examples = [
-            (each.get("summary", ""), _written(each["value"], media))
-            for each in content.get("examples", {}).values()
+            (example.get("summary", ""), _written(example["value"], media))
+            for example in content.get("examples", {}).values()
         ]
     return Body(status, node.get("description", ""), media, members, examples)
 

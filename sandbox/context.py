@@ -50,5 +50,5 @@ def _mail(request: HttpRequest, redirect_task_id: Any) -> dict[str, str]:
 def _newest(sent: QuerySet[MailboxEmail], redirect_task: RedirectTask, pattern: str) -> str:
     """The code or link in the last of the e-mails to the redirect task's address, or an empty string."""
     message = sent.filter(recipient=redirect_task.email).order_by("-id").first()
-    found = re.search(pattern, message.text) if message else None
-    return found.group() if found else ""
+    match = re.search(pattern, message.text) if message else None
+    return match.group() if match else ""

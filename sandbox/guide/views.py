@@ -31,8 +31,12 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
     owner, want = developer_sign_in.current(request), request.GET.get("client_id")
     own = list(self_registrations.registered_by(owner)) if owner else []
     if name == GUIDE:
-        own = [each for each in own if each.wire_format != RelyingParty.WireFormat.OPENID_CONNECT]
-    party = min(own, key=lambda each: each.client_id != want, default=None)
+        own = [
+            relying_party
+            for relying_party in own
+            if relying_party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT
+        ]
+    party = min(own, key=lambda relying_party: relying_party.client_id != want, default=None)
     html = document.html
     if party:
         callback = party.redirect_uris.values_list("uri", flat=True).first() or CALLBACK
@@ -43,7 +47,7 @@ def guide(request: HttpRequest, name: str = GUIDE) -> HttpResponse:
         "contents": [(anchor, mark_safe(title)) for anchor, title in document.contents],  # noqa: S308
         "html": mark_safe(html),  # noqa: S308
         "party": party,
-        "others": [each for each in own if each != party],
+        "others": [relying_party for relying_party in own if relying_party != party],
         "is_guide": name == GUIDE,
     }
     return render(request, "developer/guide.html", facts)

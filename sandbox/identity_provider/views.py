@@ -83,6 +83,6 @@ def send_callback(reference: str) -> HttpResponse:
     headers = {"host": base.netloc, SIGNATURE: signature(body)}
     requests, secure = RequestFactory(headers=headers), base.scheme == "https"
     request = requests.post(path, body, content_type="application/json", secure=secure)
-    found = resolve(path)
-    answered: HttpResponse = found.func(request, *found.args, **found.kwargs)
+    match = resolve(path)
+    answered: HttpResponse = match.func(request, *match.args, **match.kwargs)
     return answered

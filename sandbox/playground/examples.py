@@ -66,18 +66,18 @@ def for_scopes(text: str, scopes: Iterable[str]) -> str:
     The service refuses such a text, which was right before the scopes changed. request-page.js does the same.
     """
     wanted = _query_ids(scopes)
-    found = _IDS.search(text)
-    if found is None:
+    match = _IDS.search(text)
+    if match is None:
         return text
     others = (scope.query_id for scope in catalogue.current().values() if scope.query_id not in wanted)
-    if not any(f'"{other}"' in found[2] for other in others):
+    if not any(f'"{other}"' in match[2] for other in others):
         return text
     ids = json.dumps(wanted, indent=2).replace("\n", "\n  ")
-    return text[: found.start()] + found[1] + ids + text[found.end() :]
+    return text[: match.start()] + match[1] + ids + text[match.end() :]
 
 
 def _query_ids(scopes: Iterable[str]) -> list[str]:
     """The ids of the credential queries of these scopes; that of the first scope if none of them exists."""
-    known = catalogue.current()
-    ids = [known[urn].query_id for urn in dict.fromkeys(scopes) if urn in known]
-    return ids or [scope.query_id for scope in known.values()][:1]
+    known_scopes = catalogue.current()
+    ids = [known_scopes[urn].query_id for urn in dict.fromkeys(scopes) if urn in known_scopes]
+    return ids or [scope.query_id for scope in known_scopes.values()][:1]

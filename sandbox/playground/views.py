@@ -92,7 +92,7 @@ def _choices(
     posted: the client IDs of those whose answers can be posted to the playground. scopes_chosen: for which
     the examples of transactions are.
     """
-    known = catalogue.current()
+    known_scopes = catalogue.current()
     names = {
         client_id: {"name": party.name, "wireFormat": party.wire_format, "posted": client_id in posted}
         for client_id, party in parties.items()
@@ -101,14 +101,14 @@ def _choices(
         "parties": parties.values(),
         "scopes": [
             (urn, choices.claims_in_words(scope), [".".join(path) for path in scope.claims])
-            for urn, scope in known.items()
+            for urn, scope in known_scopes.items()
         ],
         "transactions": [(urn, TYPES[urn].title) for urn in URNS],
         "known": {
             "parties": names,
-            "scopes": {urn: [list(path) for path in scope.claims] for urn, scope in known.items()},
-            "optional": {urn: scope.optional for urn, scope in known.items() if scope.optional},
-            "queryIds": {urn: scope.query_id for urn, scope in known.items()},
+            "scopes": {urn: [list(path) for path in scope.claims] for urn, scope in known_scopes.items()},
+            "optional": {urn: scope.optional for urn, scope in known_scopes.items() if scope.optional},
+            "queryIds": {urn: scope.query_id for urn, scope in known_scopes.items()},
             "examples": {urn: example(urn, scopes_chosen) for urn in URNS},
             "responseUri": posted_answers.response_uri(),
         },
@@ -118,7 +118,7 @@ def _choices(
 def _as_built(sample: SampleRequest, endpoint: str) -> dict[str, Any]:
     """The request: its address, each parameter with its description, and the same request with mistakes."""
     operation = api.resolved(settings.BASE_URL)["paths"][reverse("authorize")]["get"]
-    about = {each["name"]: each["schema"]["description"] for each in operation["parameters"]}
+    about = {parameter["name"]: parameter["schema"]["description"] for parameter in operation["parameters"]}
     parameters = sample.parameters()
     plain = replace(sample, response_uri="").parameters()
     return {

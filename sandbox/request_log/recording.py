@@ -93,8 +93,8 @@ def _about(request: HttpRequest, kwargs: dict[str, Any], facts: dict[str, Any]) 
     page_of = {field: kwargs[name] for name, field in _PAGES_OF.items() if name in kwargs}
     if by := page_of or ({"pk": facts["interaction"]} if "interaction" in facts else {}):
         rows = Interaction.objects.filter(**by, relying_party__self_registered=True)
-        if found := rows.values_list("relying_party", "pk").first():
-            return found
+        if ids := rows.values_list("relying_party", "pk").first():
+            return ids
     client_id = "" if page_of else facts.get("client_id") or _claimed(request)
     if not client_id or not client_id.isascii() or not client_id.isprintable():
         return None
@@ -118,9 +118,12 @@ def _claimed(request: HttpRequest) -> str:
 def _members(response: HttpResponse) -> dict[str, str]:
     """The members of an answer in the address of a redirect, or in JSON."""
     parts = urlsplit(response.headers.get("Location", ""))
-    found = dict(parse_qsl(parts.fragment or parts.query))
-    if found.keys() & {"iss", "vp_token"}:  # other addresses are those of a page, ours or the relying party's
-        return {name: value for name, value in found.items() if name in _ANSWER}
+    members = dict(parse_qsl(parts.fragment or parts.query))
+    if members.keys() & {
+        "iss",
+        "vp_token",
+    }:  # other addresses are those of a page, ours or the relying party's
+        return {name: value for name, value in members.items() if name in _ANSWER}
     if response.headers.get("Content-Type") != "application/json":
         return {}
     read = json.loads(response.content)

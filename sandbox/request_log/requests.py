@@ -33,15 +33,15 @@ def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dic
     for step in steps.select_related("relying_party").order_by("-id"):
         grouped[step.interaction or step.pk].insert(0, step)
     rows = Interaction.objects.select_related("relying_party", "delivery", "consent__wallet")
-    found: dict[Any, Any] = rows.in_bulk([key for key in grouped if isinstance(key, UUID)])
+    interactions: dict[Any, Any] = rows.in_bulk([key for key in grouped if isinstance(key, UUID)])
     webhooks = defaultdict(list)
-    for event in WebhookEvent.objects.filter(relying_party__in=parties, subject__in=map(str, found)):
+    for event in WebhookEvent.objects.filter(relying_party__in=parties, subject__in=map(str, interactions)):
         webhooks[event.subject].append(event)
     return [
         {
             "steps": [(step, *_rule(step)) for step in steps],
-            "outcome": outcomes.told_about(found[key], now=now) if key in found else {},
-            "delivery": getattr(found.get(key), "delivery", None),
+            "outcome": outcomes.told_about(interactions[key], now=now) if key in interactions else {},
+            "delivery": getattr(interactions.get(key), "delivery", None),
             "has_open_code": any(step.answer.startswith("code ") for step in steps)
             and ("token", 200) not in {(step.route, step.status) for step in steps},
             "webhooks": webhooks[str(key)],
@@ -64,7 +64,9 @@ def _rule(step: LoggedStep) -> tuple[str, str]:
 def _rules(base_url: str, route: str) -> dict[str, str]:
     """What the API description says about each parameter of an endpoint."""
     rules: dict[str, str] = {}
-    for operation in (each for _tag, operations in api.groups(base_url) for each in operations):
+    for operation in (
+        tag_operation for _tag, operations in api.groups(base_url) for tag_operation in operations
+    ):
         if operation["path"] == reverse(route):
             sent = operation["sent"].members if operation["sent"] else []
             rules |= {member.name: member.about for member in [*operation["query"], *sent]}

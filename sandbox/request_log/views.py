@@ -33,9 +33,15 @@ def request_log(request: HttpRequest, owner: str, client_id: str = "") -> HttpRe
             return see_other(reverse("desk", args=[client_id], query={"reference": reference}))
         except LimitReachedError as limit:
             problem, status = how_long(limit, now), 429
-    found = requests_of([own] if own else self_registrations.registered_by(owner), now=now)
+    logged_requests = requests_of([own] if own else self_registrations.registered_by(owner), now=now)
     if typed:
-        found = [each for each in found if any(step.reference == typed for step, *_rule in each["steps"])]
-    page = Paginator(found, 10).get_page(request.GET.get("page"))
+        logged_requests = [
+            logged
+            for logged in logged_requests
+            if any(step.reference == typed for step, *_rule in logged["steps"])
+        ]
+    page = Paginator(logged_requests, 10).get_page(request.GET.get("page"))
     facts = {"party": own, "developer": owner, "page": page, "typed": typed, "problem": problem}
-    return render(request, "developer/request_log.html", facts, status=status if found or not typed else 404)
+    return render(
+        request, "developer/request_log.html", facts, status=status if logged_requests or not typed else 404
+    )

@@ -76,9 +76,9 @@ def send_link(email: str, *, browser_digest: str, client: str, now: datetime) ->
 def redeem(token: str, *, request: HttpRequest, now: datetime) -> str:
     """Use the link, and return the e-mail address that it verifies. Raises `LinkGoneError`."""
     facts = _read(token, salt=_LINK, lifetime=LINK_LIFETIME)
-    asked = _read(request.COOKIES.get(_asked_cookie(), ""), salt=_ASKED, lifetime=LINK_LIFETIME)
+    cookie = _read(request.COOKIES.get(_asked_cookie(), ""), salt=_ASKED, lifetime=LINK_LIFETIME)
     digest = browser.digest(request)
-    if facts is None or digest is None or asked != {"email": facts["email"], "browser": digest}:
+    if facts is None or digest is None or cookie != {"email": facts["email"], "browser": digest}:
         raise LinkGoneError
     try:
         USES.take(token, now=now)
