@@ -43,11 +43,11 @@ def verify_archive(document: str | bytes, root: PEM | Sequence[PEM]) -> Archived
     given, lists = list(map(Presentation, presentations)), list(map(Jwt, status_lists))
     demand(given, "structure", "there is no presentation")
     # The service issues a credential for one presentation. Shown twice, it would give two sets of claims.
-    issued = {each.jwt.signed for each in given}
+    issued = {presentation.jwt.signed for presentation in given}
     demand(len(issued) == len(given), "structure", "a credential is presented twice")
     statement = Jwt(parts["statement"]) if "statement" in parts else None
-    signed = [statement] if statement else [*lists, *(each.binding for each in given)]
-    now = max(whole_number(each.payload.get("iat")) or 0 for each in signed)
+    signed = [statement] if statement else [*lists, *(presentation.binding for presentation in given)]
+    now = max(whole_number(presentation.payload.get("iat")) or 0 for presentation in signed)
     demand(0 < now < 2**33, "structure", "a time is not possible")
     said = given[0].binding.payload
     facts = [given[0].jwt.payload.get("iss"), said.get("aud"), said.get("nonce")]
@@ -63,13 +63,15 @@ def verify_archive(document: str | bytes, root: PEM | Sequence[PEM]) -> Archived
         demand(stated == [*facts, True, hashes], "statement", "the service stated something else")
     by_address = {str(jwt.payload.get("sub")): text for jwt, text in zip(lists, status_lists, strict=True)}
     claims, bound = [], set[str]()
-    for each in given:
-        hashed = each.binding.payload.get("transaction_data_hashes")
+    for presentation in given:
+        hashed = presentation.binding.payload.get("transaction_data_hashes")
         its_data = [text for text in data if isinstance(hashed, list) and digest(text) in hashed]
         request = Pending(issuer, client_id, nonce, None, its_data)
-        found, status_list = verify(each, request, key_of, now, lambda uri: by_address.get(uri, ""))
-        claims.append(found)
-        bound.update(its_data, each.jwt.header["x5c"], [status_list])
+        disclosed, status_list = verify(
+            presentation, request, key_of, now, lambda uri: by_address.get(uri, "")
+        )
+        claims.append(disclosed)
+        bound.update(its_data, presentation.jwt.header["x5c"], [status_list])
     # A list that nobody verified could move `now`.
     demand(bound >= {*data, *certificates, *status_lists}, "transaction-data", "no presentation needs a part")
     return Archived(issuer, client_id, nonce, now, claims, statement is not None)

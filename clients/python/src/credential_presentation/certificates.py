@@ -62,7 +62,9 @@ class Roots:
                     "a certificate is not for the issuer of the one before",
                 )
             demand(
-                len({each.subject for each in chain}) == len(chain), check, "two certificates have one name"
+                len({certificate.subject for certificate in chain}) == len(chain),
+                check,
+                "two certificates have one name",
             )
             self._verifier(moment).verify(chain[0], chain[1:])
             named, key = _is_for_host_of(issuer, chain[0]), chain[0].public_key()

@@ -46,18 +46,18 @@ def digest(text: str) -> str:
 def read_json(text: str | bytes, kind: type[Kind]) -> Kind:
     """The value of a JSON text, which is of this kind, not too deep, and has no object with a name twice."""
     try:
-        found = json.loads(text, object_pairs_hook=_unique)
-        if isinstance(found, kind) and _is_flat(found):
-            return found
+        value = json.loads(text, object_pairs_hook=_unique)
+        if isinstance(value, kind) and _is_flat(value):
+            return value
     except (ValueError, RecursionError):
         pass
     raise Rejected("structure", f"a part is not JSON of the kind {kind.__name__}")
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(found := dict(pairs)) != len(pairs):
+    if len(members := dict(pairs)) != len(pairs):
         raise ValueError
-    return found
+    return members
 
 
 def _is_flat(value: object) -> bool:

@@ -57,8 +57,8 @@ class Presentation:
 
     def __init__(self, vp_token: object) -> None:
         is_json = isinstance(vp_token, str) and vp_token.startswith("{")
-        found = read_json(str(vp_token)[:LONGEST], dict) if is_json else vp_token
-        lists = list(found.values()) if isinstance(found, dict) else [[found]]
+        parsed = read_json(str(vp_token)[:LONGEST], dict) if is_json else vp_token
+        lists = list(parsed.values()) if isinstance(parsed, dict) else [[parsed]]
         one = len(lists) == 1 and isinstance(lists[0], list) and len(lists[0]) == 1
         demand(one and isinstance(lists[0][0], str), "structure", "there is not exactly one presentation")
         self.token = str(lists[0][0])
@@ -66,7 +66,7 @@ class Presentation:
         issued, *shown = self.token.split("~")
         binding = shown.pop() if shown else ""
         self.jwt, self.binding = Jwt(issued), Jwt(binding)
-        self.disclosures = {digest(each): read_json(decode(each), list) for each in shown}
+        self.disclosures = {digest(disclosure): read_json(decode(disclosure), list) for disclosure in shown}
         demand(len(self.disclosures) == len(shown), "digests-once", "a disclosure is there twice")
         self.bound = self.token[: -len(binding)]
 
@@ -96,15 +96,18 @@ def _disclosed(given: Presentation) -> dict[str, Any]:
     seen = set[str]()
 
     def take(digests: Any, parts: int) -> list[list[Any]]:
-        texts = isinstance(digests, list) and all(isinstance(each, str) for each in digests)
+        texts = isinstance(digests, list) and all(isinstance(hashed, str) for hashed in digests)
         demand(texts, "disclosures-form", "the digests are not an array of strings")
         once = len({*seen, *digests}) == len(seen) + len(digests)
         demand(once, "digests-once", "a digest is there twice")
         seen.update(digests)
-        found = [given.disclosures.get(each) for each in digests]  # None: a decoy (RFC 9901 §4.2.5)
-        form = all(each is None or (len(each) == parts and isinstance(each[0], str)) for each in found)
+        disclosures = [given.disclosures.get(hashed) for hashed in digests]  # None: a decoy (RFC 9901 §4.2.5)
+        form = all(
+            disclosure is None or (len(disclosure) == parts and isinstance(disclosure[0], str))
+            for disclosure in disclosures
+        )
         demand(form, "disclosures-form", "a disclosure has other parts")
-        return [each[1:] for each in found if each is not None]
+        return [disclosure[1:] for disclosure in disclosures if disclosure is not None]
 
     def placed(element: Any) -> list[Any]:
         place = isinstance(element, dict) and element.keys() == {"..."}
@@ -113,7 +116,7 @@ def _disclosed(given: Presentation) -> dict[str, Any]:
     def unfold(node: Any, depth: int = 0) -> Any:
         demand(depth <= DEEPEST, "disclosures-form", "it is nested too deeply")
         if isinstance(node, list):
-            return [unfold(value, depth + 1) for each in node for value in placed(each)]
+            return [unfold(value, depth + 1) for element in node for value in placed(element)]
         if not isinstance(node, dict):
             return node
         plain = [[name, value] for name, value in node.items() if name != "_sd"]
@@ -131,11 +134,11 @@ def _disclosed(given: Presentation) -> dict[str, Any]:
 
 def _check_claims(claims: Mapping[str, Any], requested: Sequence[str]) -> None:
     """Exactly the requested claims are there; only those with a question mark may be missing."""
-    found, paths = list(_leaves(claims)), [f"{each.rstrip('?')}." for each in requested]
+    leaves, paths = list(_leaves(claims)), [f"{name.rstrip('?')}." for name in requested]
     for claim, path in zip(requested, paths, strict=True):
-        there = claim.endswith("?") or any(leaf.startswith(path) for leaf in found)
+        there = claim.endswith("?") or any(leaf.startswith(path) for leaf in leaves)
         demand(there, "claims", f"{claim} is missing")
-    for leaf in found:
+    for leaf in leaves:
         demand(leaf.startswith(tuple(paths)), "claims", "more was disclosed than requested")
 
 

@@ -84,12 +84,12 @@ class Wallet:
         missing. Further parameters are sent as they are, such as `login_hint`; objects and lists as JSON.
         Raises `Denied` or `Unavailable` if the request is pushed.
         """
-        asked = "dcql_query" if (by_query := "dcql_query" in parameters) else scope
-        names, known = [each.removeprefix(SCOPE) for each in asked.split()], ", ".join(SCOPES)
+        requested = "dcql_query" if (by_query := "dcql_query" in parameters) else scope
+        names, known_scopes = [name.removeprefix(SCOPE) for name in requested.split()], ", ".join(SCOPES)
         if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(names)):
-            raise ValueError(f"the claims of {asked} are not known: list them (known: {known})")
+            raise ValueError(f"the claims of {requested} are not known: list them (known: {known_scopes})")
         expected = [claim for name in names for claim in SCOPES[name]] if claims is None else list(claims)
-        data = [jose.encode(_text(each).encode()) for each in transaction_data]
+        data = [jose.encode(_text(item).encode()) for item in transaction_data]
         nonce, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
         mode = parameters.get("response_mode", "")
         key = jose.new_key(kid=state) if mode == "direct_post.jwt" else None
@@ -139,14 +139,14 @@ class Wallet:
         """
         request = Pending(self.base_url, self.client_id, nonce, claims, transaction_data)
         given, now = Presentation(vp_token), self.clock()
-        found, status_list = verify(given, request, self._key_of, now, self._documents.text)
+        disclosed, status_list = verify(given, request, self._key_of, now, self._documents.text)
         evidence = {
             "presentations": [given.token],
             "transaction_data": list(transaction_data),
             "certificates": list(given.jwt.header["x5c"]),
             "status_lists": [status_list],
         }
-        return Result(found, given.token, evidence)
+        return Result(disclosed, given.token, evidence)
 
     def _key_of(self, jwt: jose.Jwt) -> jose.PublicKey:
         """The issuer's key for a token: published under its `kid`, and certified up to the root."""
@@ -157,9 +157,9 @@ class Wallet:
             listed = keys if isinstance(keys, list) else []
             return next((key for key in listed if jose.at(key, "kid") == kid), None)
 
-        found = find(anew=False) or find(anew=True)  # it may be newer than the cached key set
+        published = find(anew=False) or find(anew=True)  # it may be newer than the cached key set
         certified = self._roots.key_of(jwt, self.base_url, self.clock())
-        demand(certified == jose.public_key(found, "kid"), "certificate-key", "it is for another key")
+        demand(certified == jose.public_key(published, "kid"), "certificate-key", "it is for another key")
         return certified
 
     def _push(self, parameters: Mapping[str, str]) -> dict[str, str]:
@@ -196,7 +196,10 @@ def read_webhook(headers: Mapping[str, str], body: bytes, *secrets: str) -> dict
             raise ValueError("a webhook secret is missing or incomplete: it is whsec_ and 44 characters")
         key = base64.b64decode(secret.removeprefix("whsec_"))
         own = b"v1," + base64.b64encode(hmac.digest(key, signed, "sha256"))
-        matches += [hmac.compare_digest(own, each.encode(errors="replace")) for each in signatures.split(" ")]
+        matches += [
+            hmac.compare_digest(own, signature.encode(errors="replace"))
+            for signature in signatures.split(" ")
+        ]
     demand(any(matches), "webhook", "no signature is by one of the secrets")
     demand(abs(time.time() - int(moment)) <= TOLERANCE, "webhook", "it was not sent just now")
     return jose.read_json(body, dict)
