@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.client import HTTPException, HTTPResponse
 from io import BytesIO
+from itertools import zip_longest
 from time import monotonic
 from typing import cast
 
@@ -96,30 +97,51 @@ class Outbound:
             return _answer(_read(connection, deadline, self._longest), method, self._longest)
 
     def _connect(self, target: Target) -> socket.socket:
+        """A connection to the first address that answers within its share of the time (compare RFC 8305)."""
         deadline = monotonic() + CONNECT_WITHIN
         failure: OSError = OSError("no address")
-        for address in self._addresses(target, deadline):
+        addresses = self._addresses(target, deadline)
+        for position, address in enumerate(addresses):
+            # An address that drops packets must leave time for the others.
+            share = _left(deadline) / (len(addresses) - position)
             try:
-                plain = socket.create_connection((address, target.port), timeout=_left(deadline))
+                return self._open(address, target, monotonic() + share)
+            except ssl.SSLCertVerificationError:
+                raise
             except OSError as error:
                 failure = error
-                continue
-            try:
-                plain.settimeout(_left(deadline))
-                return self._tls.wrap_socket(plain, server_hostname=target.host) if target.tls else plain
-            except BaseException:
-                plain.close()
-                raise
         raise failure
 
+    def _open(self, address: str, target: Target, deadline: float) -> socket.socket:
+        """A connection to this address, with TLS if the target has it; raises OSError."""
+        plain = socket.create_connection((address, target.port), timeout=_left(deadline))
+        try:
+            plain.settimeout(_left(deadline))
+            return self._tls.wrap_socket(plain, server_hostname=target.host) if target.tls else plain
+        except BaseException:
+            plain.close()
+            raise
+
     def _addresses(self, target: Target, deadline: float) -> list[str]:
-        """The addresses of the target; raises NotReachedError if one of them is not allowed."""
+        """The addresses to try, in order; raises NotReachedError if one that was found is not allowed."""
         resolved = in_time(lambda: self._resolve(target.host, target.port), _left(deadline))
         addresses = list(dict.fromkeys(resolved))
         allowed = self._allowed if target.tls else is_loopback
         if not all(allowed(as_address(address)) for address in addresses):
             raise NotReachedError("The host is not on the public Internet.")
-        return addresses[:_MOST_ADDRESSES]
+        return _alternating(addresses)[:_MOST_ADDRESSES]
+
+
+def _alternating(addresses: list[str]) -> list[str]:
+    """IPv6 and IPv4 in turn, beginning with the kind that the resolver prefers (RFC 8305 §4).
+
+    A host may have more addresses of one kind than are tried, and the network may not carry that kind.
+    """
+    first_kind = as_address(addresses[0]).version if addresses else 0
+    preferred = [address for address in addresses if as_address(address).version == first_kind]
+    others = [address for address in addresses if address not in preferred]
+    pairs = zip_longest(preferred, others)
+    return [address for pair in pairs for address in pair if address is not None]
 
 
 @contextmanager

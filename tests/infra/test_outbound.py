@@ -1,9 +1,11 @@
 """Calls to registered addresses: forbidden targets and slow servers fail within the time limit."""
 
+import socket
 import ssl
 import threading
 import time
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPException
 from ipaddress import ip_address
 from typing import Any
@@ -15,7 +17,7 @@ from hypothesis import strategies as st
 from infra.outbound import calls
 from infra.outbound.calls import LONGEST, Outbound, OutboundError, Response
 from infra.outbound.targets import Target, TargetError, is_public, parse
-from tests.presentation.far_ends import NAME, Behaviour, answers, far_end, says
+from tests.presentation.far_ends import NAME, Behaviour, FarEnd, answers, far_end, says
 from tests.presentation.webhooks import receiving
 
 SOON = 30.0  # seconds; much more than the allowed time, because the machine may be busy
@@ -403,18 +405,99 @@ def test_one_that_speaks_no_tls_gets_nothing() -> None:
         refused(far.outbound(), far.url())
 
 
-def test_a_second_address_is_tried_when_the_first_does_not_answer() -> None:
-    with far_end(answers(b"{}"), address="127.0.0.2") as far:
-        caller = Outbound(
-            resolve=lambda host, port: ["127.0.0.3", "127.0.0.2"],
-            allowed=lambda address: True,
-            tls=ssl.create_default_context(cadata=far.trusted),
-        )
-        assert caller.get(far.url(), accept="*/*").body == b"{}"
-
-
 @pytest.mark.parametrize("headers", [{"X": "a\r\nY: b"}, {"X\r\nY": "a"}, {"X": "ü"}])
 def test_a_header_cannot_smuggle_another(headers: Any) -> None:
     with far_end(answers(b"{}")) as far, pytest.raises(OutboundError):
         far.outbound().post(far.url(), b"", content_type="text/plain", headers=headers)
     assert not any(b"Y: b" in request for request in far.requests)
+
+
+# --- Hosts with several addresses -------------------------------------------------------------------------
+
+
+def reached(far: FarEnd, *addresses: str) -> Outbound:
+    """An Outbound that trusts the certificate of `far`, and finds its name at these addresses."""
+    return Outbound(
+        resolve=lambda host, port: list(addresses),
+        allowed=lambda address: True,
+        tls=ssl.create_default_context(cadata=far.trusted),
+    )
+
+
+def test_a_second_address_is_tried_when_the_first_refuses_connections() -> None:
+    with far_end(answers(b"{}"), address="127.0.0.2") as far:
+        assert reached(far, "127.0.0.3", "127.0.0.2").get(far.url(), accept="*/*").body == b"{}"
+
+
+@contextmanager
+def dropping_packets(address: str, port: int) -> Iterator[None]:
+    """An address at which every attempt to connect waits, as behind a firewall or a broken IPv6 route."""
+    with closing(socket.socket()) as full, ExitStack() as waiting:
+        full.bind((address, port))
+        full.listen(0)  # Linux ignores further attempts while these connections are not accepted
+        for _ in range(3):
+            client = waiting.enter_context(closing(socket.socket()))
+            client.setblocking(False)
+            with suppress(BlockingIOError):
+                client.connect((address, port))
+        yield
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("before", [1, 3])
+def test_an_address_that_drops_packets_leaves_time_for_the_next(
+    before: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    patient(monkeypatch, 8)
+    with far_end(answers(b"{}"), address="127.0.0.2") as far, ExitStack() as holes:
+        dead = [f"127.0.0.{number}" for number in range(3, 3 + before)]
+        for address in dead:
+            holes.enter_context(dropping_packets(address, far.port))
+        assert reached(far, *dead, far.address).get(far.url(), accept="*/*").body == b"{}"
+
+
+@pytest.mark.slow
+def test_an_address_at_which_the_handshake_stalls_leaves_time_for_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    patient(monkeypatch, 8)
+    with (
+        far_end(answers(b"{}"), address="127.0.0.2") as far,
+        far_end(silent, address="127.0.0.3", port=far.port, plain=True) as stalled,
+    ):
+        assert reached(far, stalled.address, far.address).get(far.url(), accept="*/*").body == b"{}"
+        assert stalled.connections == 1
+
+
+def test_a_wrong_certificate_at_one_address_ends_the_call() -> None:
+    with (
+        far_end(answers(b"{}"), address="127.0.0.2") as far,
+        far_end(answers(b"{}"), address="127.0.0.3", port=far.port) as impostor,
+    ):
+        caller = reached(far, impostor.address, far.address)
+        assert "TLS failed" in refused(caller, far.url())
+        assert not far.requests
+
+
+@pytest.mark.parametrize(
+    ("found", "tried"),
+    [
+        (["::1", "::2", "::3", "::4", "::5", "127.0.0.1"], ["::1", "127.0.0.1", "::2", "::3"]),
+        (["127.0.0.1", "127.0.0.2", "127.0.0.3", "::1"], ["127.0.0.1", "::1", "127.0.0.2", "127.0.0.3"]),
+        (["127.0.0.1", "::1", "::2"], ["127.0.0.1", "::1", "::2"]),
+        (["::2", "::1"], ["::2", "::1"]),
+        (["127.0.0.1", "127.0.0.1"], ["127.0.0.1"]),
+    ],
+)
+def test_both_kinds_of_addresses_are_tried_however_many_there_are_of_one(
+    found: list[str], tried: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    connections: list[str] = []
+
+    def refusing(address: tuple[str, int], timeout: float) -> socket.socket:
+        connections.append(address[0])
+        raise ConnectionRefusedError
+
+    monkeypatch.setattr(socket, "create_connection", refusing)
+    refused(Outbound(resolve=lambda host, port: found, allowed=lambda address: True), f"https://{NAME}/")
+    assert connections == tried
