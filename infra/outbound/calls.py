@@ -9,11 +9,12 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
-from io import BytesIO
+from io import BufferedReader, RawIOBase
 from itertools import zip_longest
 from time import monotonic
-from typing import cast
+from typing import Any, cast
 
 from infra.in_time import in_time
 from infra.outbound.targets import Address, Target, TargetError, as_address, is_loopback, is_public, parse
@@ -21,7 +22,7 @@ from infra.outbound.targets import Address, Target, TargetError, as_address, is_
 CONNECT_WITHIN = 3.0  # seconds for DNS, connection and TLS
 DONE_WITHIN = 5.0  # seconds for the whole call
 LONGEST = 65_536  # bytes of a response's body, unless the caller allows more
-_HEAD = 16_384  # bytes of its headers and chunk sizes
+_HEAD = 16_384  # bytes of its headers and chunk sizes, and of interim responses
 _MOST_ADDRESSES = 4
 
 Resolve = Callable[[str, int], list[str]]
@@ -94,7 +95,8 @@ class Outbound:
         with _failing_as(OutboundError), connection:
             connection.settimeout(_left(deadline))
             connection.sendall(message)
-            return _answer(_read(connection, deadline, self._longest), method, self._longest)
+            received = _Responses(_Received(connection, deadline, self._longest))
+            return _answer(received, method, self._longest)
 
     def _connect(self, target: Target) -> socket.socket:
         """A connection to the first address that answers within its share of the time (compare RFC 8305)."""
@@ -176,43 +178,64 @@ def _request(method: str, target: Target, headers: Mapping[str, str]) -> bytes:
     return text.encode("ascii")
 
 
-def _read(connection: socket.socket, deadline: float, longest: int) -> bytes:
-    """Reads until the other side closes the connection or the announced length is reached."""
-    received, whole = bytearray(), None
-    while len(received) <= longest + _HEAD:
-        connection.settimeout(_left(deadline))
-        if not (piece := connection.recv(16_384)):
-            return bytes(received)
-        received += piece
-        whole = whole or _announced(received)
-        if whole and len(received) >= whole:
-            return bytes(received)
-    raise UnusableAnswerError(f"The answer is longer than {longest} bytes.")
+class _Received(RawIOBase):
+    """The bytes that the other side sends.
+
+    Reading raises TimeoutError at the deadline, and UnusableAnswerError beyond the most that are read.
+    """
+
+    def __init__(self, connection: socket.socket, deadline: float, longest: int) -> None:
+        self._connection, self._deadline, self._longest = connection, deadline, longest
+        self._left = longest + _HEAD
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Reads at least one byte, unless the other side has closed the connection."""
+        if self._left <= 0:
+            raise _too_long(self._longest)
+        self._connection.settimeout(_left(self._deadline))
+        length = self._connection.recv_into(buffer)
+        self._left -= length
+        return length
 
 
-def _announced(received: bytearray) -> int | None:
-    """The length of the response by its `Content-Length`, for servers that keep the connection open."""
-    end = received.find(b"\r\n\r\n", 0, _HEAD)
-    for line in bytes(received[:end]).lower().split(b"\r\n") if end > 0 else ():
-        name, _, value = line.partition(b":")
-        if name == b"content-length" and value.strip().isdigit():
-            return end + 4 + int(value[:20])
-    return None
+class _Responses(BufferedReader):
+    """Several responses one after the other, in place of the socket that `http.client` reads from."""
+
+    def makefile(self, mode: str) -> "_Responses":
+        return self
+
+    def readline(self, size: int | None = -1) -> bytes:
+        """A line of the headers or of the chunk sizes; raises UnusableAnswerError for a longer one."""
+        line = super().readline(size)
+        if len(line) > _HEAD:
+            raise _too_long(_HEAD)
+        return line
+
+    def close(self) -> None:
+        """Nothing: `http.client` closes it after an interim response. Our caller closes the connection."""
 
 
-class _Received:
-    """Received bytes in place of the socket that `http.client` reads from."""
-
-    def __init__(self, received: bytes) -> None:
-        self._received = received
-
-    def makefile(self, mode: str) -> BytesIO:
-        return BytesIO(self._received)
+def _too_long(most: int) -> UnusableAnswerError:
+    return UnusableAnswerError(f"The answer is longer than {most} bytes.")
 
 
-def _answer(received: bytes, method: str, longest: int = LONGEST) -> Response:
-    response = HTTPResponse(cast(socket.socket, _Received(received)), method=method)
-    response.begin()
+def _final(received: _Responses, method: str) -> HTTPResponse:
+    """The response behind any interim ones, such as 103 Early Hints (RFC 9110 §15.2)."""
+    while True:
+        response = HTTPResponse(cast(socket.socket, received), method=method)
+        response.begin()
+        if response.status >= 200:
+            return response
+        if response.status == HTTPStatus.SWITCHING_PROTOCOLS:
+            raise UnusableAnswerError("It changes the protocol, which we did not request.")
+
+
+def _answer(received: _Responses, method: str, longest: int = LONGEST) -> Response:
+    """The final response, read no further than its end (RFC 9112 §6.3): some servers never hang up."""
+    response = _final(received, method)
     if 300 <= response.status < 400:
         raise UnusableAnswerError("It redirects; the registered address itself has to answer.")
     if response.getheader("Content-Encoding", "identity").lower() != "identity":
@@ -223,7 +246,7 @@ def _answer(received: bytes, method: str, longest: int = LONGEST) -> Response:
         raise UnusableAnswerError("The answer has an unreadable length.")
     body = response.read(longest + 1)
     if len(body) > longest:
-        raise UnusableAnswerError(f"The answer is longer than {longest} bytes.")
+        raise _too_long(longest)
     if response.length:  # the number of missing bytes
         raise UnusableAnswerError("The answer is cut off.")
     retry_after = response.headers.get("Retry-After", "")

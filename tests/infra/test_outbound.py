@@ -7,6 +7,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, closing, contextmanager, suppress
 from http.client import HTTPException
+from io import BytesIO
 from ipaddress import ip_address
 from typing import Any
 
@@ -101,13 +102,56 @@ def test_an_answer_in_pieces_or_chunks_is_put_together() -> None:
             assert far.outbound().get(far.url(), accept="*/*").body == b"{} "
 
 
-def test_one_that_does_not_hang_up_is_not_waited_for() -> None:
+def keeping_open(*pieces: bytes) -> Behaviour:
+    """Sends these bytes and keeps the connection, although it was asked to close it."""
+
     def behaviour(connection: ssl.SSLSocket) -> None:
-        answers(b"{}")(connection)
+        says(*pieces)(connection)
         threading.Event().wait(SOON)
 
-    with far_end(behaviour) as far:
-        assert far.outbound().get(far.url(), accept="*/*").body == b"{}"
+    return behaviour
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+WHOLE = {
+    "with a length": b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n{}",
+    "in chunks": CHUNKED + b"1\r\n{\r\n1\r\n}\r\n0\r\n\r\n",
+    "in chunks, with a trailer": CHUNKED + b"2\r\n{}\r\n0\r\nA: b\r\n\r\n",
+    "without a body": b"HTTP/1.1 204 No Content\r\n\r\n",
+    "empty": b"HTTP/1.1 202 Accepted\r\nContent-Length: 0\r\n\r\n",
+}
+INTERIM = {
+    "none": b"",
+    "100": b"HTTP/1.1 100 Continue\r\n\r\n",
+    "102": b"HTTP/1.1 102 Processing\r\n\r\n",
+    "103": b"HTTP/1.1 103 Early Hints\r\nLink: </style.css>; rel=preload\r\nContent-Length: 7\r\n\r\n",
+    "199": b"HTTP/1.1 199 Whatever\r\n\r\n",
+    "several": b"HTTP/1.1 100 Continue\r\n\r\n" + 2 * b"HTTP/1.1 103 Early Hints\r\nLink: </>\r\n\r\n",
+}
+
+
+@pytest.mark.parametrize("interim", INTERIM)
+@pytest.mark.parametrize("whole", WHOLE)
+def test_an_answer_ends_where_it_says_and_interim_answers_are_none(interim: str, whole: str) -> None:
+    expected = int(WHOLE[whole].split()[1])
+    for octets in (
+        INTERIM[interim] + WHOLE[whole],
+        *[INTERIM[interim] + WHOLE[whole] + b"HTTP/1.1 500 No\r\n"],
+    ):
+        with far_end(keeping_open(octets)) as far:
+            answer = far.outbound().post(far.url(), b"{}", content_type="application/json", headers={})
+        assert (answer.status, answer.body) == (expected, b"{}" if expected == 200 else b"")
+
+
+def test_an_answer_that_only_comes_to_an_interim_one_is_none() -> None:
+    for interim in INTERIM.values():
+        with far_end(says(interim)) as far:
+            assert "failed" in refused(far.outbound(), far.url())
+
+
+def test_another_protocol_is_not_spoken() -> None:
+    with far_end(says(b"HTTP/1.1 101 Switching Protocols\r\nUpgrade: h2c\r\n\r\n" + WHOLE["empty"])) as far:
+        assert "protocol" in refused(far.outbound(), far.url())
 
 
 # --- Targets ----------------------------------------------------------------------------------------------
@@ -335,6 +379,8 @@ HELD_UP: dict[str, tuple[Behaviour, str]] = {
         "longer than",
     ),
     "interim answers without end": (endless(b"", b"HTTP/1.1 100 Continue\r\n\r\n" * 1000), "longer than"),
+    "hints without end": (endless(b"", b"HTTP/1.1 103 Early Hints\r\n\r\n" * 1000), "longer than"),
+    "hints that drip": (dripping(b"HTTP/1.1 103 Early Hints\r\n\r\n"), "too long"),
     "one byte too many": (answers(b"x" * (LONGEST + 1)), "longer than"),
     "a length that no number has": (says(HEAD + b"Content-Length: " + b"9" * 5000 + b"\r\n\r\nx"), "length"),
     "a length that is less than nothing": (says(HEAD + b"Content-Length: -1\r\n\r\nx"), "length"),
@@ -381,7 +427,7 @@ def test_a_name_server_that_takes_its_time_is_left(monkeypatch: pytest.MonkeyPat
 @example(HEAD + b"Transfer-Encoding: chunked\r\n\r\n-5\r\nx")
 def test_whatever_bytes_come_are_an_answer_or_an_error_that_is_expected(received: bytes) -> None:
     with suppress(OutboundError, OSError, HTTPException, ValueError):
-        assert len(calls._answer(received, "GET").body) <= LONGEST
+        assert len(calls._answer(calls._Responses(BytesIO(received)), "GET").body) <= LONGEST
 
 
 # --- Authorities ------------------------------------------------------------------------------------------
