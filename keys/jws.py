@@ -1,4 +1,4 @@
-"""Compact JWS (RFC 7515) with ES256 only. Pure.
+"""Compact JWS (RFC 7515) with ES256 only, and the members that every JWT has (RFC 7519). Pure.
 
 Verification is strict (RFC 8725 §3): canonical base64url, JSON without duplicate names, `alg` exactly ES256,
 no `crit`.
@@ -63,6 +63,33 @@ def sign_segments(header: str, payload: str, signer: Signer) -> str:
     return f"{signed}.{base64url.encode(signer.sign(signed.encode('ascii')))}"
 
 
+def is_of_type(header: Mapping[str, Any], typ: str | None) -> bool:
+    """Whether the header names this media type, written without `application/`; None: it names none.
+
+    A `typ` without a slash stands for one with `application/` before it (RFC 7515 §4.1.9). Upper and lower
+    case are the same (RFC 2045 §5.1), in ASCII alone: no other letter becomes one of these.
+    """
+    named = header.get("typ")
+    if named is None or typ is None:
+        return named is typ
+    return isinstance(named, str) and named.isascii() and _short_type(named) == _short_type(typ)
+
+
+def _short_type(typ: str) -> str:
+    return typ.lower().removeprefix("application/")
+
+
+def audiences_in(claims: Mapping[str, Any]) -> tuple[str, ...]:
+    """The recipients that a token names in `aud`: one text, or several in an array (RFC 7519 §4.1.3).
+
+    Empty if it names none, or if `aud` is neither. The caller decides whether others may be named beside it.
+    """
+    aud = claims.get("aud")
+    named = aud if isinstance(aud, list) else [aud]
+    texts = tuple(one for one in named if isinstance(one, str))
+    return texts if len(texts) == len(named) else ()
+
+
 class UnverifiedJws(NamedTuple):
     """A token split into its parts. Use the header only to find the key."""
 
@@ -75,7 +102,7 @@ class UnverifiedJws(NamedTuple):
         """The payload, if the `typ` (None: it has none) and the signature are right; raises JwsError."""
         if self.header.get("alg") != "ES256":
             raise JwsError("alg is not ES256")
-        if self.header.get("typ") != typ:
+        if not is_of_type(self.header, typ):
             raise JwsError(f"typ is not {typ}")
         if "crit" in self.header or "b64" in self.header:
             raise JwsError("the header asks for an extension")

@@ -324,6 +324,8 @@ TAMPERINGS: dict[str, Tampering] = {
     "no issuer in the token": Tampering(["iss"], issue=partial(_payload, iss=None)),
     "another type": Tampering(["typ"], issue=partial(_header, typ="vc+sd-jwt")),
     "no type": Tampering(["typ"], issue=partial(_header, typ=None)),
+    "a type that is no application": Tampering(["typ"], issue=partial(_header, typ="text/dc+sd-jwt")),
+    "a type that is an array": Tampering(["typ"], issue=partial(_header, typ=["dc+sd-jwt"])),
     "alg none": Tampering(["alg"], issue=partial(_header, alg="none")),
     "alg ES384": Tampering(["alg"], issue=partial(_header, alg="ES384")),
     "an unknown key id": Tampering(
@@ -396,6 +398,9 @@ TAMPERINGS: dict[str, Tampering] = {
     # key binding
     "an issuer JWT in the place of the binding": Tampering(
         ["kb-typ"], bind=partial(_kb_header, typ="dc+sd-jwt")
+    ),
+    "a type whose letter only becomes a k in lower case": Tampering(
+        ["kb-typ"], bind=partial(_kb_header, typ="\u212ab+jwt")
     ),
     "a binding with alg none": Tampering(["kb-typ"], bind=partial(_kb_header, alg="none")),
     "bound by another key": Tampering(["kb-signature"], wrong_holder_key=True),
@@ -490,6 +495,12 @@ HONEST: dict[str, Tampering] = {
     "with a holder key that says what it is for": Tampering(
         [],
         issue=lambda _h, payload, _s: payload["cnf"]["jwk"].update(alg="ES256", use="sig", kid="holder-1"),
+    ),
+    "with all types in full and in other letters": Tampering(
+        [],
+        issue=partial(_header, typ="application/dc+sd-jwt"),
+        bind=partial(_kb_header, typ="Application/KB+JWT"),
+        listed=partial(_kb_header, typ="StatusList+jwt"),
     ),
     "without _sd_alg": Tampering([], issue=partial(_payload, _sd_alg=None)),
     "with two transactions": Tampering(

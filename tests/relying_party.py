@@ -306,7 +306,7 @@ class RelyingParty:
     def _issued(self, jwt: Jwt, now: float) -> None:
         issuer = self.discovery()["issuer"]
         demand(jwt.payload.get("iss") == issuer, "iss", f"{jwt.payload.get('iss')!r}, not {issuer!r}")
-        demand(jwt.header.get("typ") == "dc+sd-jwt", "typ", f"{jwt.header.get('typ')!r}")
+        demand(type_of(jwt) == "dc+sd-jwt", "typ", f"{jwt.header.get('typ')!r}")
         demand(jwt.header.get("alg") == "ES256", "alg", f"{jwt.header.get('alg')!r}")
         self._signed_by_issuer(jwt, now)
         vct = f"{issuer}/credential-types/identity/v1"
@@ -451,9 +451,17 @@ def _found(
                 yield by_digest[value].content
 
 
+def type_of(jwt: Jwt) -> str | None:
+    """The media type in `typ`, without `application/` and in lower case (RFC 7515 §4.1.9, RFC 2045 §5.1)."""
+    typ = jwt.header.get("typ")
+    if not isinstance(typ, str) or not typ.isascii():
+        return None
+    return typ.lower().removeprefix("application/")
+
+
 def verify_key_binding(jwt: Jwt, binding: Jwt, bound: str, *, audience: str, nonce: str, now: float) -> None:
     """RFC 9901 §7.3 step 5: type, signature by `cnf`, time, audience, nonce, and hash of this SD-JWT."""
-    kind = (binding.header.get("typ"), binding.header.get("alg"))
+    kind = (type_of(binding), binding.header.get("alg"))
     demand(kind == ("kb+jwt", "ES256"), "kb-typ", f"typ and alg are {kind}")
     demand(set(binding.header) == {"typ", "alg"}, "kb-typ", f"the header has {sorted(binding.header)}")
     cnf = jwt.payload.get("cnf", {})
@@ -557,7 +565,7 @@ def status_reference(payload: Mapping[str, Any]) -> tuple[int, str]:
 
 def status_in(jwt: Jwt, uri: str, idx: int, *, now: float) -> int:
     """The status of an index in a list's token with a verified signature (§5.1, §8.3 steps 3 to 8)."""
-    kind = (jwt.header.get("typ"), jwt.header.get("alg"))
+    kind = (type_of(jwt), jwt.header.get("alg"))
     demand(kind == ("statuslist+jwt", "ES256"), "status", f"typ and alg are {kind}")
     said = jwt.payload
     demand(said.get("sub") == uri, "status", f"the list at {uri} says that it is {said.get('sub')!r}")

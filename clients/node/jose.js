@@ -88,9 +88,22 @@ export function readJwt(text) {
   return { header, payload, signed: Buffer.from(`${head}.${body}`), signature: decode(signature) };
 }
 
+/** Whether the header names this media type, written without `application/` (RFC 7515 §4.1.9). Upper and lower case of
+ * ASCII are the same (RFC 2045 §5.1). */
+export function isOfType({ typ }, wanted) {
+  const short = (name) => name.toLowerCase().replace(/^application\//, "");
+  return typeof typ === "string" && /^[\x20-\x7e]+$/.test(typ) && short(typ) === short(wanted);
+}
+
+/** Whether `aud` names this recipient, as a text or in an array of texts (RFC 7519 §4.1.3). */
+export function isFor({ aud }, recipient) {
+  const named = [aud].flat();
+  return named.every((each) => typeof each === "string") && named.includes(recipient);
+}
+
 /** Verifies type and signature; ES256 is the only algorithm that is accepted. */
 export function verifySignature({ header, signed, signature }, key, typ, check, typeCheck = check, algCheck = check) {
-  demand(header.typ === typ, typeCheck, `it is not of the type ${typ}`);
+  demand(isOfType(header, typ), typeCheck, `it is not of the type ${typ}`);
   const plain = !Object.hasOwn(header, "crit") && !Object.hasOwn(header, "b64"); // no extension (RFC 7515 §4.1.11)
   demand(header.alg === "ES256" && plain, algCheck, "alg is not ES256, or the header asks for an extension");
   demand(signature.length === 64, check, "the signature has not 64 bytes");

@@ -9,7 +9,7 @@ const CLOCK_SKEW = 30, FRESH = 300; // seconds; what the holder signed is fresh
 // Characters of a presentation, strings of a part of an archive, and bytes of an unpacked list.
 const LONGEST = 65_536, MOST = 100, LONGEST_LIST = 2 ** 22;
 // Never disclosed selectively (SD-JWT VC §2.2.2.3). They describe the token and not the person.
-const OF_THE_TOKEN = ["iss", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status", "_sd_alg"];
+const OF_THE_TOKEN = ["iss", "aud", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status", "_sd_alg"];
 const PARTS = ["presentations", "transaction_data", "certificates", "status_lists"]; // of an archive
 const isWhole = Number.isSafeInteger, isText = (value) => typeof value === "string";
 
@@ -87,7 +87,8 @@ function checkBinding({ jwt, binding, bound }, { clientId, nonce, transactionDat
   const key = jose.publicKey(jwt.payload.cnf?.jwk, "kb-signature");
   verifySignature(binding, key, "kb+jwt", "kb-signature", "kb-typ", "kb-typ");
   demand(isWhole(iat) && Math.abs(now - iat) <= FRESH, "kb-iat", "it was not made just now");
-  demand(aud === clientId, "kb-aud", "it was made for another client");
+  const own = !Object.hasOwn(jwt.payload, "aud") || jose.isFor(jwt.payload, clientId);
+  demand(aud === clientId && own, "kb-aud", "it was made for another client"); // a text (RFC 9901 §4.3)
   demand(nonce && said === nonce, "kb-nonce", "it has another nonce");
   demand(sd_hash === digest(bound), "kb-sd-hash", "it is bound to other disclosures");
   const wanted = transactionData.length > 0 ? transactionData.map(digest) : undefined;

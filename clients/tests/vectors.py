@@ -151,6 +151,12 @@ def vectors() -> dict[str, dict[str, Any]]:
         "chain: three authorities": certified([], middle=True),
         "chain: for another host": certified(["certificate-chain"], host="other.example"),
         "a claim beside the disclosures": issued(["disclosures-form"], given_name="Alice"),
+        "issued for us and others": issued([], aud=["corner-shop", CLIENT_ID]),
+        "issued for us": issued([], aud=CLIENT_ID),
+        "issued for another application": issued(["kb-aud"], aud="corner-shop"),
+        "issued for other applications": issued(["kb-aud"], aud=["corner-shop"]),
+        "issued for nobody": issued(["kb-aud"], aud=[]),
+        "issued for us and a number": issued(["kb-aud"], aud=[CLIENT_ID, 7]),
         "nested": issued(["disclosures-form", "claims"], deep=nested(40)),
         "nested deeply": issued(["disclosures-form", "claims"], deep=nested(400)),
     }

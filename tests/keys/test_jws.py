@@ -86,7 +86,7 @@ def test_a_token_with_any_character_changed_is_refused(data: st.DataObject) -> N
         ({"alg": ["ES256"], "typ": "kb+jwt"}, "alg"),
         ({"typ": "kb+jwt"}, "alg"),
         ({"alg": "ES256"}, "typ"),
-        ({"alg": "ES256", "typ": "KB+JWT"}, "typ"),
+        ({"alg": "ES256", "typ": "text/kb+jwt"}, "typ"),
         ({"alg": "ES256", "typ": "dc+sd-jwt"}, "typ"),
         ({"alg": "ES256", "typ": "kb+jwt", "crit": ["exp"], "exp": 1}, "extension"),
         ({"alg": "ES256", "typ": "kb+jwt", "b64": False}, "extension"),
@@ -101,6 +101,64 @@ def test_a_token_with_any_character_changed_is_refused(data: st.DataObject) -> N
 def test_a_header_that_is_not_accepted_is_refused_despite_a_valid_signature(header: Any, reason: str) -> None:
     with pytest.raises(JwsError, match=reason):
         verify_compact(signed(header), KEY, typ="kb+jwt")
+
+
+@pytest.mark.parametrize(
+    ("typ", "wanted", "same"),
+    [
+        ("kb+jwt", "kb+jwt", True),
+        ("KB+jwt", "kb+jwt", True),
+        ("application/kb+jwt", "kb+jwt", True),
+        ("APPLICATION/KB+JWT", "kb+jwt", True),
+        ("jwt", "JWT", True),
+        ("text/kb+jwt", "kb+jwt", False),
+        ("/kb+jwt", "kb+jwt", False),
+        ("application/application/kb+jwt", "kb+jwt", False),
+        ("application/", "kb+jwt", False),
+        ("application/kb+jwt; charset=utf-8", "kb+jwt", False),
+        (" kb+jwt", "kb+jwt", False),
+        ("kb+jwt\n", "kb+jwt", False),
+        ("\u212ab+jwt", "kb+jwt", False),  # the sign for kelvin, which is a k in lower case
+        ("", "kb+jwt", False),
+        (["kb+jwt"], "kb+jwt", False),
+        (None, "kb+jwt", False),
+        (None, None, True),
+        ("", None, False),
+        (0, None, False),
+        (False, None, False),
+    ],
+)
+def test_a_type_is_the_same_in_full_and_in_short_and_in_any_case(typ: Any, wanted: Any, same: bool) -> None:
+    """RFC 7515 §4.1.9: without a slash, `application/` stands before it."""
+    assert jws.is_of_type({"typ": typ}, wanted) is same
+    token = signed({"alg": "ES256", "typ": typ})
+    if same:
+        assert verify_compact(token, KEY, typ=wanted) == {}
+    else:
+        with pytest.raises(JwsError, match="typ"):
+            verify_compact(token, KEY, typ=wanted)
+
+
+@pytest.mark.parametrize(
+    ("aud", "named"),
+    [
+        ("a", ("a",)),
+        ("", ("",)),
+        (["a"], ("a",)),
+        (["a", "b", "a"], ("a", "b", "a")),
+        ([], ()),
+        (None, ()),
+        (7, ()),
+        ({"a": "b"}, ()),
+        (["a", 7], ()),
+        (["a", None], ()),
+        (["a", ["b"]], ()),
+    ],
+)
+def test_an_audience_is_a_text_or_an_array_of_texts(aud: Any, named: Any) -> None:
+    """RFC 7519 §4.1.3. What is malformed names nobody."""
+    assert jws.audiences_in({"aud": aud}) == named
+    assert jws.audiences_in({}) == ()
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,7 @@ def test_base64url_that_is_not_canonical_is_refused():
     ("token", "reason"),
     [
         (signed({}, header={"alg": "ES256", "typ": "jwt"}), "typ is not"),
+        (signed({}, header={"typ": "text/dc+sd-jwt"}), "typ is not"),
         (signed({}, header={"typ": "vc+sd-jwt"}), "typ is not"),
         (signed({}, header={"crit": ["x"], "x": 1}), "extension"),
         (f"{encode_segment(HEADER | {'alg': 'none'})}.{encode_segment(PLAIN)}.AA~", "alg is not ES256"),

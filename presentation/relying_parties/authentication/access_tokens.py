@@ -63,6 +63,7 @@ def verify(token: str, *, now: datetime) -> tuple[str, frozenset[str]]:
         claims = unverified.verified(key.public_key, typ=_TYPE)
     except JwsError as error:
         raise InvalidTokenError(f"The access token is refused: {error}.") from error
+    # `issue` writes `aud` as one text, so a token with an array is none of ours.
     if claims.get("iss") != settings.BASE_URL or claims.get("aud") != settings.BASE_URL:
         raise InvalidTokenError("The access token has another issuer or audience.")
     _check_times(claims, now)

@@ -4,11 +4,11 @@ The caller checks that the `jti` was not used before.
 """
 
 import re
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from keys.jws import JwsError, decode_segment
+from keys.jws import JwsError, audiences_in, decode_segment
 from presentation.machine_errors import InvalidClientError
 from presentation.parameters import LIMITS
 from presentation.relying_parties.authentication.signed_jwt import (
@@ -50,8 +50,9 @@ def verify(
 
     Gives its `jti`, which must not have been used before, and when the assertion expires.
 
-    audiences: accepted values of `aud`. With one of them `aud` must be a string; with several, for older
-    clients, it may also be an array.
+    audiences: accepted values of `aud`. With one of them, the issuer, it must be that string alone
+    (FAPI 2.0 Security Profile §5.3.2.1): a client that names others beside it may be sending the assertion
+    to one of them. With several, for older clients, `aud` may also be an array with one of them.
     """
     try:
         claims = signed_claims(assertion, find_keys, types=_TYPES)
@@ -63,7 +64,7 @@ def verify(
         raise InvalidClientError(f"The client assertion {error}.") from error
     if claims.get("iss") != client_id or claims.get("sub") != client_id:
         raise InvalidClientError("Both iss and sub must be the client_id.")
-    if not _is_meant_for(claims.get("aud"), audiences):
+    if not _is_meant_for(claims, audiences):
         raise InvalidClientError("The audience (aud) must be the issuer, as a single string.")
     jti = claims.get("jti")
     if not isinstance(jti, str) or not 0 < len(jti) <= _LONGEST_JTI or "\0" in jti:
@@ -71,7 +72,7 @@ def verify(
     return jti, datetime.fromtimestamp(moments["exp"], UTC) + LEEWAY
 
 
-def _is_meant_for(audience: Any, audiences: Collection[str]) -> bool:
-    if isinstance(audience, list) and len(audiences) > 1:
-        return any(isinstance(element, str) and element in audiences for element in audience)
-    return isinstance(audience, str) and audience in audiences
+def _is_meant_for(claims: Mapping[str, Any], audiences: Collection[str]) -> bool:
+    if len(audiences) == 1 and not isinstance(claims.get("aud"), str):
+        return False
+    return any(named in audiences for named in audiences_in(claims))

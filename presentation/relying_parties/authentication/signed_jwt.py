@@ -4,7 +4,7 @@ from collections.abc import Callable, Collection
 from datetime import datetime, timedelta
 from typing import Any
 
-from keys.jws import JwsError, take_apart
+from keys.jws import JwsError, is_of_type, take_apart
 from presentation.relying_parties.metadata.public_keys import ClientKeys
 
 LEEWAY = timedelta(seconds=30)  # allowed difference between clocks
@@ -24,8 +24,9 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
     """
     try:
         unverified = take_apart(token)
-        kid, typ = unverified.header.get("kid"), unverified.header.get("typ")
-        if typ not in types or not isinstance(kid, str | None):
+        kid, header = unverified.header.get("kid"), unverified.header
+        named = [typ for typ in types if is_of_type(header, typ)]
+        if not named or not isinstance(kid, str | None):
             raise ClientJwtError("is a token of another kind (typ)")
         keys = find_keys(kid)
         if kid is None and len(keys) == 1:
@@ -34,7 +35,7 @@ def signed_claims(token: str, find_keys: FindKeys, *, types: Collection[str | No
             raise ClientJwtError("is signed by a key that is not registered (kid)")
         else:
             key = keys[kid]
-        return unverified.verified(key, typ=typ)
+        return unverified.verified(key, typ=named[0])
     except JwsError as error:
         raise ClientJwtError(f"is refused: {error}") from error
 

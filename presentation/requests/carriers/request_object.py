@@ -4,10 +4,11 @@ Parameters outside the object do not count. `typ` and `sub` are checked so that 
 """
 
 import json
-from collections.abc import Collection
+from collections.abc import Set
 from datetime import datetime, timedelta
 from typing import Any
 
+from keys.jws import audiences_in
 from presentation.parameters import CARRIERS, CODE, LIMITS, OF_OPENID_CONNECT, Parameters
 from presentation.relying_parties.authentication.signed_jwt import (
     ClientJwtError,
@@ -78,12 +79,9 @@ def read(
     return parameters
 
 
-def _check_meant_for(claims: dict[str, Any], audiences: Collection[str], client_id: str) -> None:
-    audience = claims.get("aud")
-    if isinstance(audience, list) and len(audience) == 1:
-        audience = audience[0]
-    if not isinstance(audience, str) or audience not in audiences:
-        raise ClientJwtError("has another audience: aud must be the issuer")
+def _check_meant_for(claims: dict[str, Any], audiences: Set[str], client_id: str) -> None:
+    if audiences.isdisjoint(audiences_in(claims)):
+        raise ClientJwtError("has another audience: aud must be the issuer, or an array with it")
     if claims.get("sub") == client_id:
         raise ClientJwtError("could be taken for a client assertion: it must not have this sub")
     if CARRIERS & claims.keys():

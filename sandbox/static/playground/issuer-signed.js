@@ -65,6 +65,13 @@ export function same(what, found, wanted) {
   return `${found}`;
 }
 
+/** Throws an error unless the header names this media type. A short name stands for one with `application/` before it (RFC
+ * 7515 §4.1.9), and the upper and lower case of ASCII are the same (RFC 2045 §5.1). */
+export function sameType({ typ }, wanted) {
+  const isPlain = typeof typ === "string" && /^[\x20-\x7e]+$/.test(typ);
+  return same("typ", isPlain ? typ.toLowerCase().replace(/^application\//, "") : typ, wanted);
+}
+
 /** A value in a sentence. */
 export function show(value) {
   return value === undefined ? "missing" : `“${typeof value === "string" ? value : JSON.stringify(value)}”`;

@@ -11,7 +11,7 @@
 
 import { decode } from "./decode.js";
 import { sha256 } from "./encoding.js";
-import { SIGNED_BY_ISSUER, same, show, verifySignature } from "./issuer-signed.js";
+import { SIGNED_BY_ISSUER, same, sameType, show, verifySignature } from "./issuer-signed.js";
 import { checkStatus } from "./status-list.js";
 
 const CLOCK_SKEW = 30; // seconds that two honest clocks may differ
@@ -30,7 +30,7 @@ export const CHECKS = {
   iss: (p, e) => same("iss", p.jwt.payload.iss, e.discovery.issuer),
 
   // RFC 8725 §3.11, SD-JWT VC §2.2.1: the type says what kind of token this is; others use the same key.
-  typ: (p) => same("typ", p.jwt.header.typ, "dc+sd-jwt"),
+  typ: (p) => sameType(p.jwt.header, "dc+sd-jwt"),
 
   // Its key, its signature and its certificates: issuer-signed.js.
   ...SIGNED_BY_ISSUER,
@@ -70,7 +70,7 @@ export const CHECKS = {
   // ---- Was it made now, by the holder, for us? ------------------------------------------------------------
 
   // RFC 9901 §7.3 step 5d: the last part is a Key Binding JWT.
-  "kb-typ": (p) => `${same("typ", p.keyBinding.header.typ, "kb+jwt")}, ${same("alg", p.keyBinding.header.alg, "ES256")}`,
+  "kb-typ": (p) => `${sameType(p.keyBinding.header, "kb+jwt")}, ${same("alg", p.keyBinding.header.alg, "ES256")}`,
 
   // RFC 9901 §7.3 step 5a-c: signed by the key that the issuer wrote into `cnf`, and only by that one.
   "kb-signature": (p) => {

@@ -5,7 +5,7 @@
 
 import { decodeJwt } from "./decode.js";
 import { fromBase64url, isObject } from "./encoding.js";
-import { SIGNED_BY_ISSUER, same } from "./issuer-signed.js";
+import { SIGNED_BY_ISSUER, same, sameType } from "./issuer-signed.js";
 
 const CLOCK_SKEW = 30; // seconds that two honest clocks may differ
 const LONGEST = 2 ** 22; // bytes; a hostile list may inflate to far more
@@ -17,7 +17,7 @@ export async function checkStatus(payload, e) {
   // The list is the issuer's own; an address elsewhere would make us fetch whatever a token likes.
   if (!uri.startsWith(`${e.issuer}/`)) throw new Error(`the list at ${uri} is not the issuer's`);
   const list = decodeJwt(await e.fetchStatusList(uri), "the status list");
-  same("typ", list.header.typ, "statuslist+jwt");
+  sameType(list.header, "statuslist+jwt");
   // Signed as credentials are: by a key of the key set, whose certificates lead to the root.
   for (const check of Object.values(SIGNED_BY_ISSUER)) await check({ jwt: list }, e);
   // The signed name of the list is the address in the credential: no other list can stand in for it.

@@ -52,7 +52,7 @@ def test_a_token_says_who_may_do_what_until_it_ends(now: datetime) -> None:
         ({"typ": "JWT"}, "typ is not"),
         ({"typ": "dc+sd-jwt"}, "typ is not"),
         ({"typ": "statuslist+jwt"}, "typ is not"),
-        ({"typ": "AT+JWT"}, "typ is not"),
+        ({"typ": "text/at+jwt"}, "typ is not"),
         ({"crit": ["x"], "x": 1}, "extension"),
         ({"kid": None}, "unknown key"),
         ({"kid": str(uuid.uuid4())}, "unknown key"),

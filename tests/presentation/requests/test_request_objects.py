@@ -159,7 +159,7 @@ NOT_ITS_OWN: dict[str, Make] = {
     "a kid that is a number": header(kid=1),
     "no typ": header(typ=None),
     "typ JWT": header(typ="JWT"),
-    "typ with the media type's first half": header(typ="application/oauth-authz-req+jwt"),
+    "typ of another tree": header(typ="text/oauth-authz-req+jwt"),
     "a client assertion": a_client_assertion,
     "an access token": header(typ="at+jwt"),
     "a text that cannot be said": claims(state="\ud800"),
@@ -201,9 +201,9 @@ NOT_GOOD: dict[str, Make] = {
     "no aud": claims(aud=None),
     "another aud": claims(aud="https://other.example"),
     "an aud with a slash more": lambda party, key, issuer: signed((party, key), issuer, aud=issuer + "/"),
-    "several in aud": lambda party, key, issuer: signed(
-        (party, key), issuer, aud=[issuer, "https://other.example"]
-    ),
+    "several others in aud": claims(aud=["https://other.example", "https://third.example"]),
+    "nobody in aud": claims(aud=[]),
+    "a number beside us in aud": lambda party, key, issuer: signed((party, key), issuer, aud=[issuer, 7]),
     "the authorization endpoint as aud": lambda party, key, issuer: signed(
         (party, key), issuer, aud=issuer + PATH
     ),
@@ -337,7 +337,13 @@ GOOD: dict[str, Make] = {
     "as it should be": claims(),
     "nbf 8 s ahead": from_now(nbf=8),
     "valid for an hour": from_now(exp=int(LIFETIME.total_seconds())),
+    "typ in full": header(typ="application/oauth-authz-req+jwt"),
+    "typ in other letters": header(typ="Application/OAuth-AuthZ-Req+JWT"),
     "one aud in a list": lambda party, key, issuer: signed((party, key), issuer, aud=[issuer]),
+    "us among others in aud": lambda party, key, issuer: signed(
+        (party, key), issuer, aud=["https://other.example", issuer]
+    ),
+    "static discovery among others": claims(aud=["https://other.example", "https://self-issued.me/v2"]),
     "static discovery": claims(aud="https://self-issued.me/v2"),
     "RO iss != client_id ignored": claims(iss="somebody"),
     "no kid with one key": header(kid=None),

@@ -187,8 +187,8 @@ MUTANTS = (
     mutant(
         "request object: for another audience",
         _OBJECT,
-        "if not isinstance(audience, str) or audience not in audiences:",
-        "if not isinstance(audience, str):",
+        "if audiences.isdisjoint(audiences_in(claims)):",
+        "if not audiences_in(claims):",
         _NOT_GOOD,
     ),
     mutant(

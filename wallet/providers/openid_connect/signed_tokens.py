@@ -11,7 +11,7 @@ from jwcrypto.jwk import JWK
 from jwcrypto.jws import JWS
 
 from infra import base64url
-from keys.jws import JwsError, decode_segment, octets
+from keys.jws import JwsError, audiences_in, decode_segment, octets
 
 LEEWAY = 60  # seconds by which clocks may differ
 OLDEST = 600  # seconds since `iat`
@@ -87,7 +87,7 @@ def check_userinfo(token: Opened, *, issuer: str, client_id: str) -> None:
 def _check_from_and_for(claims: dict[str, Any], issuer: str, client_id: str) -> None:
     if claims.get("iss") != issuer:
         raise TokenError("The token names another issuer.")
-    if claims.get("aud") not in (client_id, [client_id]):
+    if audiences_in(claims) != (client_id,):
         raise TokenError("The token is not for this service alone.")
     if claims.get("azp", client_id) != client_id:
         raise TokenError("The token was issued to another client.")

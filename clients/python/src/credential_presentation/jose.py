@@ -88,6 +88,24 @@ def whole_number(value: object) -> int | None:
     return None
 
 
+def is_of_type(header: Mapping[str, Any], typ: str) -> bool:
+    """Whether the header names this media type, written without `application/` (RFC 7515 §4.1.9).
+
+    Upper and lower case of ASCII are the same (RFC 2045 §5.1).
+    """
+    named = header.get("typ")
+    if not (isinstance(named, str) and named.isascii()):
+        return False
+    return named.lower().removeprefix("application/") == typ.lower()
+
+
+def is_for(claims: Mapping[str, Any], recipient: str) -> bool:
+    """Whether `aud` names this recipient, as a text or in an array of texts (RFC 7519 §4.1.3)."""
+    aud = claims.get("aud")
+    named = aud if isinstance(aud, list) else [aud]
+    return all(isinstance(one, str) for one in named) and recipient in named
+
+
 class Jwt:
     """A compact JWS (RFC 7515 §7.1) that carries an object. The constructor verifies no signature."""
 
@@ -102,7 +120,7 @@ class Jwt:
 
         `check` names what fails; `of_type` and `of_alg` if it is the type or the algorithm.
         """
-        demand(self.header.get("typ") == typ, of_type or check, f"it is not of the type {typ}")
+        demand(is_of_type(self.header, typ), of_type or check, f"it is not of the type {typ}")
         demand(len(self.signature) == 64, check, "the signature has not 64 bytes")
         demand(self.header.get("alg") == "ES256", of_alg or check, "alg is not ES256")
         plain = not {"crit", "b64"} & self.header.keys()  # RFC 7515 §4.1.11, RFC 7797 §3

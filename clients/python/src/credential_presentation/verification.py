@@ -17,7 +17,8 @@ LONGEST = 65_536  # characters of a presentation
 DEEPEST = 16  # objects and arrays inside each other
 LONGEST_LIST = 2**22  # bytes of an unpacked status list
 # Never disclosed selectively (SD-JWT VC §2.2.2.3). They describe the token and not the person.
-OF_THE_TOKEN = {"iss", "iat", "nbf", "exp", "cnf", "vct", "vct#integrity", "aka_vcts", "status", "_sd_alg"}
+OF_EVERY_JWT = {"iss", "aud", "iat", "nbf", "exp", "cnf"}
+OF_THE_TOKEN = OF_EVERY_JWT | {"vct", "vct#integrity", "aka_vcts", "status", "_sd_alg"}
 
 KeyOf = Callable[[Jwt], jose.PublicKey]  # the issuer's key for a token, or `Rejected`
 ListAt = Callable[[str], str]  # the status list at an address
@@ -155,7 +156,10 @@ def _check_binding(given: Presentation, request: Pending, now: float) -> None:
     given.binding.verify(key, "kb+jwt", "kb-signature", "kb-typ", "kb-typ")
     iat = whole_number(said.get("iat"))
     demand(iat is not None and abs(now - iat) <= FRESH, "kb-iat", "it was not made just now")
-    demand(said.get("aud") == request.client_id, "kb-aud", "it was made for another client")
+    issued = given.jwt.payload
+    own = "aud" not in issued or jose.is_for(issued, request.client_id)
+    # In the binding it is a text (RFC 9901 §4.3).
+    demand(said.get("aud") == request.client_id and own, "kb-aud", "it was made for another client")
     demand(request.nonce and said.get("nonce") == request.nonce, "kb-nonce", "it has another nonce")
     demand(said.get("sd_hash") == digest(given.bound), "kb-sd-hash", "it is bound to other disclosures")
     wanted = [digest(value) for value in request.transaction_data] or None
