@@ -115,15 +115,24 @@ class Parameters:
         Many clients of OpenID Connect send none, or a short one. The code challenge is new in every request
         too.
         """
-        nonce = self.values.get("nonce", "")
-        if self.values.get("response_type") != CODE:
-            return nonce
-        long_enough = len(nonce) >= SHORTEST_NONCE and VISIBLE.fullmatch(nonce)
-        return nonce if long_enough else self.values.get("code_challenge", "")
+        return self.values.get(self.name_of_nonce, "")
+
+    @property
+    def name_of_nonce(self) -> str:
+        """The name of the parameter that serves as the nonce."""
+        by_code = self.values.get("response_type") == CODE
+        if by_code and not is_bindable(self.values.get("nonce", "")) and "code_challenge" in self.values:
+            return "code_challenge"
+        return "nonce"
 
     def first_problem(self) -> str | None:
         """The first problem of any parameter, in the order of LIMITS, or None."""
         return next((self.problems[name] for name in LIMITS if name in self.problems), None)
+
+
+def is_bindable(nonce: str) -> bool:
+    """Whether a key binding can repeat this nonce: it is long enough, and of visible ASCII characters."""
+    return len(nonce) >= SHORTEST_NONCE and VISIBLE.fullmatch(nonce) is not None
 
 
 def decoded(raw: str) -> str | None:

@@ -16,7 +16,7 @@ from presentation.relying_parties.metadata import grants
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, identify, read_for
-from presentation.requests.interactions import NONCE_USED
+from presentation.requests.interactions import nonce_used
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue
 
@@ -80,7 +80,7 @@ def check_request(context: PushContext) -> None:
     scopes = catalogue.at(context.client.scopes_stamp)
     wire_format_of(party).read_request(carried.parameters, party, scopes)
     if context.client.nonce_used:
-        raise InvalidRequestError(NONCE_USED)
+        raise nonce_used(carried.parameters)
 
 
 def keep_request(context: PushContext) -> dict[str, Any]:

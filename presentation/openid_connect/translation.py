@@ -21,6 +21,7 @@ from presentation.openid_connect.claims_parameter import (
     RequestedClaims,
     VerifiedClaimsRequest,
 )
+from presentation.parameters import SHORTEST_NONCE, is_bindable
 from presentation.scopes.records import Scopes
 from wallet.credential.claims import (
     OPENID_PROVEN,
@@ -43,7 +44,11 @@ _SECONDS = re.compile("[0-9]{1,9}", re.ASCII)
 
 @dataclass(frozen=True, repr=False)
 class OpenIDRequest:
-    """What only OpenID Connect asks. scope: what of it is answered. left_out: what else it names."""
+    """What only OpenID Connect asks.
+
+    scope: what of it is answered. code_challenge: empty if a nonce takes its place. left_out: what else the
+    request names.
+    """
 
     scope: str
     nonce: str | None
@@ -79,14 +84,17 @@ def read(
     known_scopes: Scopes,
     allowed_scopes: Collection[str],
     allowed_claims: Collection[ClaimPath],
+    nonce_may_replace_pkce: bool = False,
 ) -> tuple[OpenIDRequest, Query]:
     """The request, and its query; raises AuthorizationError.
 
     allowed_scopes, allowed_claims: what the relying party may ask for. It is not told of what it may not,
     because OpenID Connect ignores what is unknown; the answer names the scopes that it is for. Who may
-    recognise people always asks for the number, which is then `sub`.
+    recognise people always asks for the number, which is then `sub`. nonce_may_replace_pkce: whether the
+    registration lets a request with a nonce do without PKCE.
     """
     _check(values)
+    _check_pkce(values, nonce_may_replace_it=nonce_may_replace_pkce)
     scopes = {name: None for name in values.get("scope", "").split(" ") if name}
     if OPENID not in scopes:
         raise InvalidScopeError("scope must contain openid")
@@ -125,7 +133,7 @@ def read(
     request = OpenIDRequest(
         scope=" ".join(granted),
         nonce=values.get("nonce"),
-        code_challenge=values["code_challenge"],
+        code_challenge=values.get("code_challenge", ""),
         prompt=frozenset(values.get("prompt", "").split(" ")),
         max_age=int(values["max_age"]) if "max_age" in values else None,
         of_scopes=tuple(of_scopes),
@@ -152,15 +160,31 @@ def _left_out(scopes: Names, granted: Names, unmet: Names, allowed: Collection[C
 def _check(values: Mapping[str, str]) -> None:
     if "dcql_query" in values:
         raise InvalidRequestError("dcql_query is not for this client: scope and claims say what it asks for")
-    if values.get("code_challenge_method") != "S256":
-        raise InvalidRequestError("PKCE is needed: code_challenge_method must be S256")
-    if not _CHALLENGE.fullmatch(values.get("code_challenge", "")):
-        raise InvalidRequestError("PKCE is needed: code_challenge must be 43 characters of base64url")
     prompt = values.get("prompt", "").split(" ")
     if NONE in prompt and len(prompt) > 1:
         raise InvalidRequestError("prompt must not have other values beside none")
     if not _SECONDS.fullmatch(values.get("max_age", "0")):
         raise InvalidRequestError("max_age must be a number of seconds")
+
+
+def _check_pkce(values: Mapping[str, str], *, nonce_may_replace_it: bool) -> None:
+    """Refuses a request whose code could be injected into the session of somebody else (RFC 9700 §2.1.1).
+
+    A client of OpenID Connect proves itself when it exchanges the code, so a nonce, which it compares with
+    that of the ID token, protects it too. PKCE that was begun is always carried out.
+    """
+    sends_pkce = "code_challenge" in values or "code_challenge_method" in values
+    if not sends_pkce and nonce_may_replace_it:
+        if is_bindable(values.get("nonce", "")):
+            return
+        raise InvalidRequestError(
+            "PKCE or a nonce is needed: code_challenge with code_challenge_method S256, or a nonce of at "
+            f"least {SHORTEST_NONCE} visible ASCII characters"
+        )
+    if values.get("code_challenge_method") != "S256":
+        raise InvalidRequestError("PKCE is needed: code_challenge_method must be S256")
+    if not _CHALLENGE.fullmatch(values.get("code_challenge", "")):
+        raise InvalidRequestError("PKCE is needed: code_challenge must be 43 characters of base64url")
 
 
 def _queries(requested_claims: Collection[Asked], *, essential: bool) -> list[ClaimsQuery]:

@@ -38,7 +38,7 @@ from presentation.requests.carriers import pushed_requests
 from presentation.requests.delivery import deliveries
 from presentation.requests.fast_path.reading import StatusIndex
 from presentation.requests.fast_path.writing import write_answer
-from presentation.requests.interactions import NONCE_USED, InteractionGoneError, OpenInteraction, our_fault
+from presentation.requests.interactions import InteractionGoneError, OpenInteraction, nonce_used, our_fault
 from presentation.requests.next_step import Match, NextStep, Step, next_step
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.requests.wire_formats.wire_format import Presented
@@ -101,7 +101,7 @@ def answer(
             log.exception("presentation_failed", interaction=str(row.id))
             raise ServerError from error
         _end_as_twin(row, now=now)
-        raise InvalidRequestError(NONCE_USED) from error
+        raise nonce_used(opened.parameters) from error
     except (OperationalError, InterfaceError) as error:
         log.exception("presentation_failed", interaction=str(row.id))
         raise TemporarilyUnavailableError from error

@@ -37,7 +37,6 @@ from wallet.sign_in import known_browsers
 log = structlog.get_logger(__name__)
 
 LIFETIME = timedelta(minutes=30)
-NONCE_USED = "nonce was used before; every request needs a fresh one"
 # The simulated holder of the sandbox sets this key in `request.META`, because its calls are limited already.
 COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
@@ -55,6 +54,11 @@ class InteractionGoneError(LookupError):
         super().__init__(interaction)
         self.interaction = interaction
         self.own = own
+
+
+def nonce_used(parameters: Parameters) -> InvalidRequestError:
+    """The error for a request whose nonce, or the code challenge in its place, gave a token before."""
+    return InvalidRequestError(f"{parameters.name_of_nonce} was used before; every request needs a fresh one")
 
 
 @contextmanager
@@ -143,7 +147,7 @@ def begin(
     scopes = catalogue.at(client.scopes_stamp)
     request = wire_format_of(party).read_request(parameters, party, scopes)
     if client.nonce_used:
-        raise InvalidRequestError(NONCE_USED)
+        raise nonce_used(parameters)
     if request.allows_no_page:
         raise InteractionRequiredError
     row = _new_row(client, parameters, browser=browser, now=now)

@@ -30,7 +30,13 @@ REQUIREMENTS = {
     "requires_pushed_requests": _("All that were not pushed"),
     "requires_signed_requests": _("All that were not signed with one of its keys"),
 }
-ACCEPTED = {"may_omit_login_hint": _("Those without login_hint: the person enters the e-mail address")}
+ACCEPTED = {
+    "may_omit_login_hint": _("Those without login_hint: the person enters the e-mail address"),
+    "pkce_or_nonce": _(
+        "Of OpenID Connect: those with a nonce and without PKCE. Only your application can then notice a "
+        "stolen code, by comparing the nonce"
+    ),
+}
 
 
 def _code(**attributes: Any) -> dict[str, Any]:

@@ -76,7 +76,7 @@ class RelyingPartyAdmin(OperationsAdmin):
         folded(
             _("How it must ask"),
             *("requires_pushed_requests", "requires_signed_requests", "may_omit_exp"),
-            *("request_uri_prefix", "may_omit_login_hint"),
+            *("request_uri_prefix", "may_omit_login_hint", "pkce_or_nonce"),
         ),
         folded(_("Webhooks"), "webhook_url", "webhook_events", "webhooks"),
         folded(_("State"), "state", "suspension_reason", "created_at", "notes"),

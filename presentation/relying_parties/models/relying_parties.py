@@ -164,6 +164,13 @@ class RelyingParty(models.Model):
             "Connect it gets it as sub; without this tick sub is another one each time."
         ),
     )
+    pkce_or_nonce = _switch(
+        _("PKCE or a nonce"),
+        _(
+            "For products of OpenID Connect that cannot send PKCE, but send a nonce. It gives up that the "
+            "service itself refuses a stolen code: that then depends on the product comparing the nonce."
+        ),
+    )
     sector = models.CharField(
         _("sector"),
         max_length=100,

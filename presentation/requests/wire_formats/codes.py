@@ -177,8 +177,18 @@ def _redeemable(row: AuthorizationCode, form: Mapping[str, str]) -> dict[str, An
     answer = _opened(row)
     if answer is None or form.get("redirect_uri") != row.interaction.redirect_uri:
         return None
-    challenge = base64url.encode(sha256(form.get("code_verifier", "").encode()).digest())
-    return answer if hmac.compare_digest(challenge, answer["code_challenge"]) else None
+    return answer if _verifier_fits(form.get("code_verifier", ""), answer["code_challenge"]) else None
+
+
+def _verifier_fits(verifier: str, challenge: str) -> bool:
+    """Whether it is the verifier of this challenge (RFC 7636 §4.6); both are empty in a request without PKCE.
+
+    A verifier without a challenge shows that somebody took the challenge out of the request, so it is refused
+    (RFC 9700 §2.1.1).
+    """
+    if not challenge:
+        return not verifier
+    return hmac.compare_digest(base64url.encode(sha256(verifier.encode()).digest()), challenge)
 
 
 def _collect(row: AuthorizationCode, *, now: datetime) -> bool:

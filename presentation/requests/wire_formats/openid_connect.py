@@ -42,6 +42,7 @@ class OpenIDConnect(WireFormat):
             known_scopes=scopes,
             allowed_scopes=party.allowed_scopes,
             allowed_claims=party.claims_it_may_ask(scopes),
+            nonce_may_replace_pkce=party.pkce_or_nonce,
         )
         check_questions(query.credentials)
         check_countries(query)

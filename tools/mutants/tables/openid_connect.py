@@ -47,9 +47,16 @@ MUTANTS = (
     mutant(
         "code: without the verifier",
         _CODES,
-        'return answer if hmac.compare_digest(challenge, answer["code_challenge"]) else None',
-        "return answer if challenge else None",
+        "return hmac.compare_digest(base64url.encode(sha256(verifier.encode()).digest()), challenge)",
+        "return True",
         f"{_OF}/test_codes.py::test_a_wrong_address_or_verifier_does_not_use_the_code_up",
+    ),
+    mutant(
+        "code: with a verifier though the request had no challenge",
+        _CODES,
+        "        return not verifier\n",
+        "        return True\n",
+        f"{_OF}/test_pkce_or_nonce.py::test_a_verifier_without_a_challenge_is_refused",
     ),
     mutant(
         "code: for longer than a minute",
@@ -101,6 +108,20 @@ MUTANTS = (
         f"{_OF}/test_flow.py::test_errors_are_returned_in_the_query",
     ),
     mutant(
+        "OpenID Connect: a nonce replaces PKCE for every registration",
+        _TRANSLATION,
+        "if not sends_pkce and nonce_may_replace_it:",
+        "if not sends_pkce:",
+        f"{_OF}/test_pkce_or_nonce.py::test_a_nonce_does_not_replace_pkce_for_other_registrations",
+    ),
+    mutant(
+        "OpenID Connect: neither PKCE nor a nonce that can be bound",
+        _TRANSLATION,
+        'if is_bindable(values.get("nonce", "")):',
+        'if "nonce" in values:',
+        f"{_OF}/test_pkce_or_nonce.py::test_neither_pkce_nor_a_nonce_is_refused_naming_both",
+    ),
+    mutant(
         "OpenID Connect: claims that it may not ask for",
         _TRANSLATION,
         "            if permitted(path := openid_named(name), allowed_claims):\n",
@@ -117,8 +138,8 @@ MUTANTS = (
     mutant(
         "OpenID Connect: every request without a nonce is taken for the same",
         "presentation/parameters.py",
-        'return nonce if long_enough else self.values.get("code_challenge", "")',
-        "return nonce",
+        'return self.values.get(self.name_of_nonce, "")',
+        'return self.values.get("nonce", "")',
         f"{_OF}/test_flow.py::test_without_a_long_nonce_the_key_binding_repeats_the_code_challenge",
     ),
     mutant(
