@@ -18,7 +18,7 @@ from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import catalogue
 from presentation.scopes.records import Scopes
-from wallet.credential.claims import CLAIMS, OPENID_PROVEN, OPENID_SCOPES, SUBJECT, openid_name
+from wallet.credential.claims import CLAIMS, OPENID_PARTS, OPENID_PROVEN, OPENID_SCOPES, SUBJECT, openid_name
 from wallet.credential.evidence import EVIDENCE
 from wallet.providers import registry
 from wallet.status_lists import allocation
@@ -71,7 +71,7 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
 def _of_openid_connect() -> dict[str, object]:
     """What only clients of OpenID Connect use (Discovery 1.0 §3, Identity Assurance 1.0 §7)."""
     assurances = [assurance for provider in registry.offered().values() for assurance in provider.assurances]
-    names = {path: openid_name(path) for path in CLAIMS if path != SUBJECT}
+    names = {path: openid_name(path) for path in (*OPENID_PARTS, *CLAIMS) if path != SUBJECT}
     return {
         "userinfo_endpoint": settings.BASE_URL + USERINFO_PATH,
         "subject_types_supported": ["pairwise"],

@@ -12,7 +12,7 @@ from infra import strict_json
 from infra.strict_json import StrictJsonError
 from presentation.dcql.queries import ClaimsQuery, PathPointer, Value
 from presentation.errors import InvalidRequestError
-from wallet.credential.claims import ARRAYS, ClaimPath, openid_values
+from wallet.credential.claims import ARRAYS, ClaimPath, openid_parts, openid_values
 
 PLACES = ("id_token", "userinfo")
 AUTH_TIME = "auth_time"
@@ -36,8 +36,13 @@ class Asked:
     values: tuple[Value, ...] = ()
 
     @property
-    def query(self) -> ClaimsQuery:
-        """The same as a claims query."""
+    def queries(self) -> tuple[ClaimsQuery, ...]:
+        """The same as claims queries. Those of parts have no values, because values are of the whole."""
+        parts = openid_parts(tuple(map(str, self.path)))
+        return tuple(map(ClaimsQuery, parts)) if len(parts) > 1 else (self._query,)
+
+    @property
+    def _query(self) -> ClaimsQuery:
         # The elements of an array are what its values are compared with.
         elements = (None,) if self.values and self.path in ARRAYS else ()
         values = [value for requested in self.values for value in openid_values(self.path, requested)]

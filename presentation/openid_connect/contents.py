@@ -15,7 +15,14 @@ from presentation.openid_connect.claims_parameter import (
     VerifiedClaimsRequest,
 )
 from presentation.openid_connect.translation import OpenIDRequest
-from wallet.credential.claims import OPENID_PROVEN, ClaimPath, openid_name, openid_value
+from wallet.credential.claims import (
+    OPENID_PARTS,
+    OPENID_PROVEN,
+    ClaimPath,
+    openid_name,
+    openid_parts,
+    openid_value,
+)
 from wallet.sd_jwt.parsing import parse
 from wallet.sd_jwt.processing import Processing
 
@@ -71,8 +78,15 @@ def _claims(requested_claims: Collection[Asked], shared: Mapping[str, Any]) -> d
 
 def _value(claim: Asked, shared: Mapping[str, Any]) -> Any:
     """What was shared of it; None if it was withheld, or is none of the values that were asked for."""
-    value = openid_value(tuple(claim.path), _at(claim.path, shared))
+    path = tuple(map(str, claim.path))
+    value = _whole(path, shared) if path in OPENID_PARTS else openid_value(path, _at(path, shared))
     return value if value is not None and _is_one_of(claim.values, value) else None
+
+
+def _whole(path: ClaimPath, shared: Any) -> str | None:
+    """Its parts with a space between; None if one was withheld. Somebody may lack one: then it is empty."""
+    parts = [_at(part, shared) for part in openid_parts(path)]
+    return None if None in parts else " ".join(part for part in parts if part)
 
 
 def _at(path: ClaimPath, shared: Any) -> Any:

@@ -26,14 +26,17 @@ from presentation.scopes.records import Scopes
 from wallet.credential.claims import (
     OPENID_PROVEN,
     OPENID_SCOPES,
+    OPENID_WHOLE_NAME,
     SUBJECT,
     ClaimPath,
     openid_name,
     openid_named,
+    openid_parts,
     permitted,
 )
 
 Names = Collection[str]
+PROFILE = "profile"
 OPENID = "openid"  # the scope that every request has, and the id of its credential query
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
@@ -111,13 +114,16 @@ def read(
 
     def path_of(name: str) -> ClaimPath | None:
         with suppress(KeyError):
-            if permitted(path := openid_named(name), allowed_claims):
+            path = openid_named(name)
+            if all(permitted(part, allowed_claims) for part in openid_parts(path)):
                 return path
         unmet.append(name)
         return None
 
     # Scopes ask for whole claims, so their paths consist of names.
     of_scopes = dict.fromkeys(tuple(map(str, claim.path)) for claim in (*required, *wished, *optional))
+    if PROFILE in granted and of_scopes.keys() >= set(openid_parts(OPENID_WHOLE_NAME)):
+        of_scopes[OPENID_WHOLE_NAME] = None
     if permitted(SUBJECT, allowed_claims):
         required.insert(0, ClaimsQuery(SUBJECT))  # as `sub`
     places = claims_parameter.parse(values.get("claims", "{}"), path_of)
@@ -188,7 +194,7 @@ def _check_pkce(values: Mapping[str, str], *, nonce_may_replace_it: bool) -> Non
 
 
 def _queries(requested_claims: Collection[Asked], *, essential: bool) -> list[ClaimsQuery]:
-    return [claim.query for claim in requested_claims if claim.essential is essential]
+    return [query for claim in requested_claims if claim.essential is essential for query in claim.queries]
 
 
 def _query(first: CredentialQuery, verified: Collection[VerifiedClaimsRequest]) -> Query:

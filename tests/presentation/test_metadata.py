@@ -26,7 +26,7 @@ def fresh(db: None) -> None:
 
 
 OPENID_CLAIMS = [
-    *("given_name", "family_name", "birthdate"),
+    *("name", "given_name", "family_name", "birthdate"),
     *(f"age_equal_or_over.{age}" for age in (18, 21, 65)),
     *("nationalities", "email"),
     *(f"address.{part}" for part in ("formatted", "street_address", "locality")),

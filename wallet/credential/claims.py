@@ -308,6 +308,12 @@ OPENID_SCOPES: dict[str, tuple[ClaimPath, ...]] = {
     "address": tuple(path for path in CLAIMS if path[0] == "address"),
 }
 
+# The whole name, which OpenID Connect has as one claim, and its parts in their order (§5.1).
+OPENID_WHOLE_NAME: ClaimPath = ("name",)
+OPENID_PARTS: dict[ClaimPath, tuple[ClaimPath, ...]] = {
+    OPENID_WHOLE_NAME: (("given_name",), ("family_name",)),
+}
+
 OPENID_PROVEN = {"email": "email_verified"}  # true whenever the first is there: a wallet has no other address
 
 # The claims that answer a question, by the first element of their path.
@@ -377,8 +383,15 @@ def named(name: str) -> ClaimPath:
 
 
 def openid_named(name: str) -> ClaimPath:
-    """As `named`, also by the names of OpenID Connect; raises KeyError."""
+    """As `named`, also by the names of OpenID Connect; raises KeyError. `openid_parts` may tell of more."""
+    if (name,) in OPENID_PARTS:
+        return (name,)
     return next((path for path, openid in OPENID_NAMES.items() if openid == name), None) or named(name)
+
+
+def openid_parts(path: ClaimPath) -> tuple[ClaimPath, ...]:
+    """The claims of a credential that this claim of OpenID Connect is made of; mostly itself alone."""
+    return OPENID_PARTS.get(path, (path,))
 
 
 def openid_value(path: ClaimPath, value: Any) -> Any:

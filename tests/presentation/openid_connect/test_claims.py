@@ -27,6 +27,8 @@ pytestmark = pytest.mark.usefixtures("signing_key")
 FRAMEWORK = "https://id.example/assurance"
 NAMES = {"given_name": None, "family_name": None}
 
+NAMES_IN_PARTS = ("given_name", "family_name")
+
 
 @pytest.fixture
 def ask(holder: Client, shop: Shop) -> Any:
@@ -90,13 +92,13 @@ def test_each_place_has_what_was_asked_for_there(ask: Any) -> None:
 def test_unknown_claims_are_ignored(ask: Any) -> None:
     token, told, shared = ask(
         {
-            "id_token": {"name": {"essential": True}, "given_name#de": None, "": None, "toString": None},
+            "id_token": {"nickname": {"essential": True}, "given_name#de": None, "": None, "toString": None},
             "userinfo": {"https://claims.example/shoe_size": {"essential": True, "value": 42}},
             "elsewhere": {"given_name": {"essential": True}},
         }
     )
     assert told.keys() == {"sub"}
-    assert not {"given_name", "name"} & (token.keys() | shared.keys())
+    assert not {"given_name", "nickname"} & (token.keys() | shared.keys())
 
 
 def test_claims_that_it_may_not_ask_for_are_ignored(holder: Client) -> None:
@@ -317,6 +319,48 @@ def test_a_client_that_asks_for_another_birth_date_gets_none(
     assert "doesn’t have what was asked for" in holder.get(response.headers["Location"]).content.decode()
 
 
+# --- The whole name ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("place", ["id_token", "userinfo"])
+def test_the_whole_name_is_made_of_its_parts(ask: Any, place: str) -> None:
+    """Core §5.1. Its parts are what the person is asked for, and what the presentation discloses."""
+    token, told, disclosed = ask({place: {"name": {"essential": True}}})
+    claims = token if place == "id_token" else told
+    assert claims["name"] == "Alice Archer"
+    assert not set(NAMES_IN_PARTS) & claims.keys()
+    assert [disclosed[name] for name in NAMES_IN_PARTS] == ["Alice", "Archer"]
+    assert question().claims == [["given_name"], ["family_name"]]
+
+
+def test_the_scope_profile_has_the_whole_name(ask: Any) -> None:
+    token, told, _ = ask({}, scope="openid profile")
+    assert token["name"] == told["name"] == "Alice Archer"
+
+
+def test_a_part_of_the_name_is_not_taken_for_the_whole(holder: Client, shop: Shop) -> None:
+    """It is optional, and the person switches on the given name alone."""
+    asks = {"scope": "openid", "claims": {"id_token": {"name": None, "given_name": None}}}
+    token = shop.id_token(holder, switched_on=["given_name"], **asks)
+    assert token["given_name"] == "Alice"
+    assert "name" not in token
+
+
+@pytest.mark.parametrize("scope", ["openid", "openid profile"])
+def test_the_whole_name_needs_the_permission_for_its_parts(holder: Client, scope: str) -> None:
+    shop = Shop.registered(allowed_claims=["given_name"])
+    claims = {"id_token": {"name": {"essential": True}, "given_name": {"essential": True}}}
+    token = shop.id_token(holder, scope=scope, claims=claims)
+    assert token["given_name"] == "Alice"
+    assert "name" not in token
+
+
+@pytest.mark.parametrize(("value", "told"), [("Alice Archer", True), ("Alice", False), ("Bob Baker", False)])
+def test_another_whole_name_than_the_one_asked_for_is_left_out(ask: Any, value: str, told: bool) -> None:
+    token, _, _ = ask({"id_token": {"name": {"essential": True, "value": value}}})
+    assert ("name" in token) is told
+
+
 @pytest.mark.parametrize("names", [("Sukarni", ""), ("", "Sukarni")])
 def test_a_name_that_somebody_does_not_have_is_left_out(ask: Any, alice: Wallet, names: Any) -> None:
     """Core §5.3.2: an empty text should not be there. The presentation says that there is none."""
@@ -324,13 +368,13 @@ def test_a_name_that_somebody_does_not_have_is_left_out(ask: Any, alice: Wallet,
     identity = Identity(*names, date(1990, 4, 1), ("ID",), verification=verification)
     with transaction.atomic():
         credentials.issue(alice, identity, alice.credential.verification, now=timezone.now())
-    essential = {"given_name": {"essential": True}, "family_name": {"essential": True}}
+    essential = {name: {"essential": True} for name in (*NAMES_IN_PARTS, "name")}
     claims = {"id_token": {"verified_claims": verified(essential)}, "userinfo": essential}
     token, told, disclosed = ask(claims)
 
-    [own] = [name for name, value in zip(essential, names, strict=True) if value]
-    assert essential.keys() & told.keys() == {own}
-    assert token["verified_claims"]["claims"] == {own: "Sukarni"}
+    [own] = [name for name, value in zip(NAMES_IN_PARTS, names, strict=True) if value]
+    assert essential.keys() & told.keys() == {own, "name"}
+    assert token["verified_claims"]["claims"] == {own: "Sukarni", "name": "Sukarni"}
     assert (disclosed["given_name"], disclosed["family_name"]) == names
 
 

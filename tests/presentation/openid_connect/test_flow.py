@@ -84,7 +84,7 @@ def test_the_token_response_has_an_id_token_and_the_presentation_that_it_was_mad
     assert token.header.keys() == {"alg", "typ", "kid"}
     assert (token.header["alg"], token.header["typ"]) == ("ES256", "JWT")
     claims = token.payload
-    assert claims.keys() == OF_EVERY_TOKEN | {"given_name", "family_name"}
+    assert claims.keys() == OF_EVERY_TOKEN | {"name", "given_name", "family_name"}
     assert (claims["given_name"], claims["family_name"]) == ("Alice", "Archer")
     assert (claims["iss"], claims["aud"]) == (settings.BASE_URL, shop.party.client_id)
     assert claims["exp"] - claims["iat"] == 300
@@ -118,6 +118,7 @@ def test_user_info_repeats_the_sub_and_the_claims_of_scopes(holder: Client, shop
     assert "no-store" in told.headers["Cache-Control"]
     assert told.json() == {
         "sub": read_jwt(tokens["id_token"]).payload["sub"],
+        "name": "Alice Archer",
         "given_name": "Alice",
         "family_name": "Archer",
         "email": ALICE,

@@ -124,8 +124,8 @@ MUTANTS = (
     mutant(
         "OpenID Connect: claims that it may not ask for",
         _TRANSLATION,
-        "            if permitted(path := openid_named(name), allowed_claims):\n",
-        "            if path := openid_named(name):\n",
+        "            if all(permitted(part, allowed_claims) for part in openid_parts(path)):\n",
+        "            if path:\n",
         f"{_OF}/test_claims.py::test_claims_that_it_may_not_ask_for_are_ignored",
     ),
     mutant(
