@@ -11,7 +11,6 @@ from uuid import UUID
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.x509.verification import Store
 from django.conf import settings
 
 from keys.certificates.chain import MAX_CERTIFICATES, UNREADABLE, BrokenChainError
@@ -91,7 +90,7 @@ def vouched_for(
     """
     try:
         chain = certificates_in(header.get("x5c"), most=_MOST_BELOW)
-        anchor_above(chain, Store(list(roots)), at, most_between=_MOST_BELOW - 1)
+        anchor_above(chain, roots, at, most_between=_MOST_BELOW - 1)
         key, fits = chain[0].public_key(), is_for_host(chain[0], issuer)
     except (PathError, Warning, *UNREADABLE) as error:
         raise StatementError(str(error)) from error

@@ -7,7 +7,7 @@ import { attempt, demand, Rejected } from "./jose.js";
 const MOST = 5; // certificates below the root
 const SIGN = 0, CERTIFY = 5; // bits of a key usage
 const PURPOSES = ["551d2500", "2b06010505070302"]; // any, and to prove who somebody is
-const DNS = 0x82, IP = 0x87, KINDS = [0xa0, 0x81, DNS, 0xa4, 0x86, IP, 0x88]; // of names (RFC 5280 §4.2.1.6)
+const DNS = 0x82, DIRECTORY = 0xa4, IP = 0x87; // kinds of names (RFC 5280 §4.2.1.6)
 const LABEL = /^(?!-)[a-z0-9-]{1,63}(?<!-)$/; // of a host (RFC 1123 §2.1)
 const HOST_OF_URL = /^[a-z][a-z0-9+.-]*:\/\/(?:[^/?#@]*@)?(\[[0-9a-f:.]+\]|[^/?#:@[\]]+)(?::\d*)?(?:[/?#]|$)/i;
 const CURVES = ["prime256v1", "secp384r1", "secp521r1"];
@@ -55,7 +55,7 @@ export function issuerKey({ header: { x5c } }, issuer, roots, now) {
   demand(Array.isArray(x5c) && x5c.length > 0 && x5c.length <= MOST, "x5c", "there is no chain of certificates");
   const chain = attempt(() => x5c.map(certificate), unreadable), [leaf] = chain;
   const names = chain.map(({ subject }) => subject);
-  const linked = names.slice(1).every((name, at) => name === chain[at].issuer);
+  const linked = chain.slice(1).every((upper, at) => isIssuedBy(chain[at], upper));
   demand(linked && new Set(names).size === names.length, check, "each must certify the one before");
   const trusted = attempt(() => maySign(leaf) && isTrusted(chain, 0, roots, Math.floor(now)), unreadable);
   demand(trusted, check, "the certificates do not lead to a root; is the root right?");
@@ -96,12 +96,18 @@ function mayCertify({ constraints, usage, purposes, unknown, publicKey }, below)
   return strong && constraints?.ca && usage?.includes(CERTIFY) && fits && !deep && !unknown;
 }
 
-const certified = (lower, upper) => lower.issuer === upper.subject && ALGORITHMS.includes(lower.algorithm)
+// By name and, if both are there, by the identifiers of keys (RFC 5280 §4.2.1.1).
+const isIssuedBy = ({ issuer, issuersKey }, { subject, ownKey = issuersKey }) =>
+  issuer === subject && [undefined, ownKey].includes(issuersKey);
+
+const certified = (lower, upper) => isIssuedBy(lower, upper) && ALGORITHMS.includes(lower.algorithm)
   && lower.x509.verify(upper.publicKey);
 
 // Whether the names of all below are within the name constraints (RFC 5280 §4.2.1.10).
 function allows(upper, below) {
   const { permitted, excluded } = upper.nameConstraints ?? { permitted: [], excluded: [] };
+  // Those on directory names are about the subject of each certificate, and we cannot apply them.
+  if ([...permitted, ...excluded].some(({ tag }) => tag === DIRECTORY)) return false;
   const bound = [...below, upper].filter(({ issuer, subject }, at) => at === 0 || issuer !== subject);
   return bound.flatMap(({ names = [] }) => names).every((name) => {
     const [wanted, barred] = [permitted, excluded].map((bases) => bases.filter(({ tag }) => tag === name.tag));
@@ -133,16 +139,12 @@ function isInNetwork(address, network) {
 // Whether a certificate names the host of an address, without a wildcard.
 function isForHostOf(url, { names = [] }) {
   const host = HOST_OF_URL.exec(url)?.[1].toLowerCase() ?? "";
-  demand(host && names.every(isName), "certificate-chain", "a name cannot be read");
+  demand(host, "certificate-chain", "the issuer is no address");
   const kind = isIP(host.replace(/^\[|\]$/g, "")) ? IP : DNS;
   const named = names.filter(({ tag }) => tag === kind).map(({ content }) => content);
   if (kind === DNS) return named.some((octets) => octets.toString("latin1").toLowerCase() === host);
   return named.some((octets) => asInUrl(octets) === new URL(`http://${host}`).hostname);
 }
-
-// Of those that stand in a text, all characters are ASCII; an address has 4 or 16 octets.
-const isName = ({ tag, content }) => KINDS.includes(tag) && (tag !== IP || [4, 16].includes(content.length))
-  && (![0x81, DNS, 0x86].includes(tag) || content.every((octet) => octet < 0x80));
 
 function asInUrl(octets) {
   if (octets.length === 4) return octets.join(".");

@@ -6,6 +6,10 @@ const BOOLEAN = 0x01, INTEGER = 0x02, BITS = 0x03, OCTETS = 0x04, OID = 0x06, SE
 const UTC_TIME = 0x17, GENERALIZED_TIME = 0x18, CONSTRUCTED = 0x20;
 const VERSION_3 = "a003020102"; // only this one has extensions
 const LONGEST_SERIAL = 21; // octets, with a zero in front
+const AGREEMENT = 4, ENCIPHER_ONLY = 7, DECIPHER_ONLY = 8; // bits of a key usage
+// Kinds of names (RFC 5280 §4.2.1.6), and those of them that are a text in ASCII.
+const OTHER_NAME = 0xa0, EMAIL = 0x81, DNS = 0x82, DIRECTORY = 0xa4, URI = 0x86, IP = 0x87, NUMBER = 0x88;
+const TEXTS = [EMAIL, DNS, URI];
 
 function check(condition) {
   if (!condition) throw new RangeError("this is not DER");
@@ -71,37 +75,78 @@ function bits(octets) {
   return others.flatMap((octet, at) => setIn(octet).map((bit) => at * 8 + bit));
 }
 
+/** What a key may do. Only a key that agrees on others can be one for half of that (RFC 5280 §4.2.1.3). */
+function usage(octets) {
+  const found = bits(octets);
+  check(found.includes(AGREEMENT) || !(found.includes(ENCIPHER_ONLY) || found.includes(DECIPHER_ONLY)));
+  return found;
+}
+
 /** Whether it is an authority, and how many others may be below it. What is the default is left out. */
 function basicConstraints(octets) {
   const parts = sequence(octets), ca = parts.length > 0 && isTrue(parts[0]);
   check(parts.length === 0 || (ca && parts.length <= 2));
-  return { ca, pathLength: parts.length === 2 ? wholeNumber(parts[1]) : undefined };
+  const pathLength = parts.length === 2 ? wholeNumber(parts[1]) : undefined;
+  check(pathLength === undefined || pathLength < 2n ** 64n);
+  return { ca, pathLength };
 }
 
 /** The bases of the permitted and of the excluded subtrees. */
 function nameConstraints(octets) {
   const parts = sequence(octets), tags = parts.map(({ tag }) => tag).join();
-  check(["", "160", "161", "160,161"].includes(tags));
+  check(["160", "161", "160,161"].includes(tags));
   const bases = (wanted) => parts.filter(({ tag }) => tag === wanted)
     .flatMap((subtrees) => children(subtrees))
     .map((subtree) => children(subtree, SEQUENCE)[0]);
   const found = { permitted: bases(0xa0), excluded: bases(0xa1) };
   check([...found.permitted, ...found.excluded].every((base) => base !== undefined));
+  check(parts.every(({ content }) => content.length > 0));
   return found;
 }
 
+const identifiers = (found) => found.every(({ tag, content }) => tag === OID && isIdentifier(content));
+// Each number ends in an octet below 0x80, and does not begin with 0x80, which would be a zero in front.
+const isIdentifier = (octets) => octets.length > 0 && octets.at(-1) < 0x80
+  && octets.every((octet, at) => octet !== 0x80 || (at > 0 && octets[at - 1] >= 0x80));
+
 function purposes(octets) {
   const found = sequence(octets);
-  check(found.every(({ tag }) => tag === OID));
+  check(found.length > 0 && identifiers(found));
   return found.map(({ content }) => hex(content));
 }
 
-// What we understand, by the hexadecimal digits of its identifier, and how it is read if we need it.
+/** Names of a subject or an issuer, each as its kind demands. */
+function names(octets) {
+  const found = sequence(octets);
+  check(found.every(isName));
+  return found;
+}
+
+function isName({ tag, content }) {
+  if (TEXTS.includes(tag)) return content.every((octet) => octet < 0x80);
+  if (tag === IP) return content.length === 4 || content.length === 16;
+  if (tag === NUMBER) return isIdentifier(content);
+  if (tag === DIRECTORY) return children(only(content, SEQUENCE)).every((part) => part.tag === SET);
+  const [kind, value, ...others] = tag === OTHER_NAME ? children({ tag, content }) : [];
+  return kind !== undefined && identifiers([kind]) && value?.tag === 0xa0 && others.length === 0;
+}
+
+/** The identifier of the issuer's key, if it is there (RFC 5280 §4.2.1.1). */
+function issuersKey(octets) {
+  const parts = sequence(octets), tags = parts.map(({ tag }) => tag);
+  check(tags.every((tag, at) => [0x80, 0xa1, 0x82].includes(tag) && (at === 0 || (tags[at - 1] & 3) < (tag & 3))));
+  return tags[0] === 0x80 ? hex(parts[0].content) : undefined;
+}
+
+// What we understand, by the hexadecimal digits of its identifier, and how it is read.
 const EXTENSIONS = {
-  "551d0f": ["usage", bits], "551d11": ["names", sequence], "551d13": ["constraints", basicConstraints],
+  "551d0f": ["usage", usage], "551d11": ["names", names], "551d13": ["constraints", basicConstraints],
   "551d1e": ["nameConstraints", nameConstraints], "551d25": ["purposes", purposes],
-  "551d0e": ["ownKey"], "551d23": ["issuersKey"], "2b06010505070101": ["access"],
+  "551d0e": ["ownKey", (octets) => hex(only(octets, OCTETS).content)], "551d23": ["issuersKey", issuersKey],
+  "2b06010505070101": ["access", sequence],
 };
+// What we do not understand, but everybody can read.
+const READABLE = { "551d12": names, "551d1f": sequence };
 
 /** The extensions that we understand, and whether there is a critical one that we do not. */
 function readExtensions(list) {
@@ -109,10 +154,11 @@ function readExtensions(list) {
   for (const parts of list.map((each) => children(each, SEQUENCE))) {
     const identifier = parts[0], value = parts.at(-1), critical = parts.length === 3;
     check(identifier?.tag === OID && value.tag === OCTETS && (parts.length === 2 || (critical && isTrue(parts[1]))));
-    const oid = hex(identifier.content), [name, read = () => true] = EXTENSIONS[oid] ?? [];
+    const oid = hex(identifier.content), [name, read = READABLE[oid] ?? (() => true)] = EXTENSIONS[oid] ?? [];
     check(!seen.has(oid));
     seen.add(oid);
-    if (name) found[name] = read(value.content);
+    const content = read(value.content);
+    if (name) found[name] = content;
     else found.unknown ||= critical;
   }
   return found;

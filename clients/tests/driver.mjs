@@ -41,8 +41,9 @@ const commands = {
         const archived = await library.verifyArchive(archive, facts.root);
         refused[name] = isDeepStrictEqual(archived.claims, [claims]) ? "" : "another archive";
       } catch (error) {
-        if (!["Rejected", "Unavailable"].includes(error.name)) throw error;
-        refused[name] = error.check ?? "unavailable";
+        const noRoot = error.name === "TypeError" && /\broot is not\b|\bof root is not\b/.test(error.message);
+        if (!noRoot && !["Rejected", "Unavailable"].includes(error.name)) throw error;
+        refused[name] = noRoot ? "root" : (error.check ?? "unavailable");
       }
     }
     return refused;

@@ -41,6 +41,11 @@ class Driver:
     def refused(self, wallet: Any, pending: Any, fields: Any, failing: Any) -> str:
         try:
             self.open(**wallet)
+        except ValueError as error:
+            if "root" not in str(error):
+                raise
+            return "root"
+        try:
             found = self.finish(pending, fields)
             archived = self.archive(found["archive"], wallet["root"])
         except library.Rejected as error:

@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
 
 from clients.tests.chains import AT, ISSUER, LEAF_KEY, Case, chains, made
+from clients.tests.extensions import chains_with_extensions
 from clients.tests.packages import LANGUAGES, Installed
 from clients.tests.vectors import case as vector
 from credential_presentation.jose import decode, encode
 from keys import statements
+from keys.certificates.chain import BrokenChainError, CertificateChain
 from keys.certificates.path import PathError, anchors_in
 from keys.jwk import public_key_of
 from keys.jws import JwsError, take_apart
@@ -23,7 +27,7 @@ from keys.statements import StatementError
 from tests.forgery import Forger, Tampering, new_key
 
 pytestmark = [pytest.mark.node, pytest.mark.slow]
-REFUSED = {"x5c", "certificate-chain", "certificate-key"}
+REFUSED = {"x5c", "certificate-chain", "certificate-key", "root"}
 CHANGES = 200
 
 
@@ -70,7 +74,7 @@ def believed_by_the_service(case: Case, header: dict[str, Any]) -> bool:
 
 
 def test_service_and_libraries_believe_the_same_chains(installed: Installed, tmp_path: Path) -> None:
-    cases = chains()
+    cases = chains() | chains_with_extensions()
     libraries = decided(
         installed, tmp_path / "chains.json", {name: presented(each) for name, each in cases.items()}
     )
@@ -82,7 +86,42 @@ def test_service_and_libraries_believe_the_same_chains(installed: Installed, tmp
         if service != each.good or not as_expected:
             wrong[name] = {"good": each.good, "service": service, **checks}
     assert wrong == {}
-    assert len(cases) > 150
+    assert len(cases) > 400
+
+
+# What the service refuses as the chain of its own key though everybody would believe the key: the chain must
+# be whole, last for more than a moment, and have one self-signed root.
+OF_ITS_OWN_KEY = {
+    "directly below the root",
+    "ends now",
+    "one of two roots",
+    "beside a root that has ended",
+    "an authority that is trusted itself",
+    "a cross certificate with 1 roots",
+    "a cross certificate with 2 roots",
+}
+
+
+def test_what_the_service_refuses_for_its_own_key_all_refuse() -> None:
+    """`CertificateChain` has rules of its own, and none may be missing where others believe the key."""
+    stricter = {
+        name.partition(", ")[0]
+        for name, case in (chains() | chains_with_extensions()).items()
+        if case.good and not fit_for_an_own_key(case)
+    }
+    assert stricter == OF_ITS_OWN_KEY
+
+
+def fit_for_an_own_key(case: Case) -> bool:
+    root = base64.b64decode("".join(case.roots[0].split("\n")[1:-2]))
+    ders = [base64.b64decode(each) for each in case.x5c]
+    try:
+        certificates = [x509.load_der_x509_certificate(der) for der in dict.fromkeys([*ders, root])]
+        key = certificates[0].public_key().public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo)
+        CertificateChain(tuple(certificates), key, AT)
+    except BrokenChainError:
+        return False
+    return True
 
 
 def changed_somewhere(drawn: random.Random) -> Case:

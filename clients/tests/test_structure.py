@@ -41,7 +41,7 @@ def test_texts_and_examples_are_short() -> None:
 
 
 def test_the_libraries_are_small() -> None:
-    """At most 700 and 600 lines of code: no blank lines, comments and documentation.
+    """At most 800 and 700 lines of code: no blank lines, comments and documentation.
 
     The one for Node.js reads certificates itself.
     """
@@ -61,8 +61,8 @@ def test_the_libraries_are_small() -> None:
     for path in NODE.glob("*.js"):
         text = re.sub(r"/\*\*.*?\*/", "", path.read_text(), flags=re.DOTALL)
         node += sum(bool(line.strip()) and not line.strip().startswith("//") for line in text.splitlines())
-    assert python <= 700
-    assert node <= 600
+    assert python <= 800
+    assert node <= 700
 
 
 def test_documents_are_cached_as_the_service_says(monkeypatch: pytest.MonkeyPatch) -> None:

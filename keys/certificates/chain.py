@@ -115,9 +115,7 @@ class CertificateChain:
             raise BrokenChainError(
                 f"Wrong order or a gap between {names}: the first was issued by “{issuer}”."
             )
-        issuer_id = extension(child, x509.AuthorityKeyIdentifier)
-        own_id = extension(parent, x509.SubjectKeyIdentifier)
-        if issuer_id and own_id and issuer_id.key_identifier not in (None, own_id.digest):
+        if is_issued_by_another_key(child, parent):
             raise BrokenChainError(
                 f"{_first(self._name(child_at))} was issued by another key with the name of "
                 f"{self._name(parent_at)}."
@@ -183,12 +181,27 @@ def _check_authority(certificate: x509.Certificate, name: str, *, below: int) ->
     usage = extension(certificate, x509.KeyUsage)
     if not usage or not usage.key_cert_sign:
         raise BrokenChainError(f"The key usage of {name} lacks keyCertSign.")
-    key = certificate.public_key()
-    curve_fits = isinstance(key, ec.EllipticCurvePublicKey) and isinstance(key.curve, _CA_CURVES)
-    if not curve_fits and not (isinstance(key, rsa.RSAPublicKey) and key.key_size >= 2048):
+    if not may_certify_with(certificate.public_key()):
         raise BrokenChainError(
             f"The key of {name} is neither on P-256, P-384 or P-521 nor RSA of 2048 bits or more."
         )
+
+
+def may_certify_with(key: object) -> bool:
+    """Whether an authority's key is strong enough: on P-256, P-384 or P-521, or RSA of 2048 bits or more."""
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return isinstance(key.curve, _CA_CURVES)
+    return isinstance(key, rsa.RSAPublicKey) and key.key_size >= 2048
+
+
+def is_issued_by_another_key(child: x509.Certificate, parent: x509.Certificate) -> bool:
+    """Whether the key identifiers say that another key than the parent's issued it (RFC 5280 §4.2.1.1).
+
+    They say nothing if one of them is missing.
+    """
+    issuer_id = extension(child, x509.AuthorityKeyIdentifier)
+    own_id = extension(parent, x509.SubjectKeyIdentifier)
+    return bool(issuer_id and own_id and issuer_id.key_identifier not in (None, own_id.digest))
 
 
 def extension(certificate: x509.Certificate, kind: type[Extension]) -> Extension | None:

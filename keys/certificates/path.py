@@ -5,7 +5,7 @@ libraries have the same rules; `clients/tests/chains.py` is the list of chains o
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from datetime import datetime
 from itertools import pairwise
 from typing import Any
@@ -21,7 +21,7 @@ from cryptography.x509.verification import (
     VerificationError,
 )
 
-from keys.certificates.chain import UNREADABLE, extension
+from keys.certificates.chain import UNREADABLE, extension, is_issued_by_another_key, may_certify_with
 
 MOST_IN_CHAIN = 4
 MOST_BETWEEN = 2  # authorities between the anchor and the leaf
@@ -54,30 +54,44 @@ def anchors_in(pem: bytes) -> list[x509.Certificate]:
 
 
 def anchor_above(
-    chain: Sequence[x509.Certificate], anchors: Store, now: datetime, *, most_between: int = MOST_BETWEEN
+    chain: Sequence[x509.Certificate],
+    anchors: Collection[x509.Certificate],
+    now: datetime,
+    *,
+    most_between: int = MOST_BETWEEN,
 ) -> x509.Certificate:
     """The anchor to which the certificates lead up, leaf first; raises PathError.
 
     The leaf may sign and is no authority. Above it are at most `most_between` authorities that may certify,
-    each within the path length and the name constraints of those above. Nothing critical is unknown.
+    each within the path length and the name constraints of those above, and each with a key that
+    `may_certify_with` allows. Nothing critical is unknown.
     """
     leaf, *between = chain
-    verifier = (
-        PolicyBuilder()
-        .store(anchors)
-        .time(now)
-        .max_chain_depth(most_between)
-        .extension_policies(ca_policy=_AUTHORITY, ee_policy=_LEAF)
-        .build_client_verifier()
-    )
     try:
         if not _each_certifies_the_one_before(chain):
             raise PathError("x5c is not in order: each certificate must certify the one before")
-        return verifier.verify(leaf, between).chain[-1]
+        verifier = (
+            PolicyBuilder()
+            .store(Store([anchor for anchor in anchors if _fits_above(anchor, chain)]))
+            .time(now)
+            .max_chain_depth(most_between)
+            .extension_policies(ca_policy=_AUTHORITY, ee_policy=_LEAF)
+            .build_client_verifier()
+        )
+        _, *authorities = verifier.verify(leaf, between).chain
+        if not all(may_certify_with(authority.public_key()) for authority in authorities):
+            raise PathError("x5c has an authority with a key that is too weak")
+        return authorities[-1]
     except PathError:
         raise
     except (VerificationError, Warning, *UNREADABLE):
         raise PathError("x5c does not lead up to a trust anchor") from None
+
+
+def _fits_above(anchor: x509.Certificate, chain: Sequence[x509.Certificate]) -> bool:
+    """Whether the anchor has the name of an issuer in the chain, whose key identifier may not be another."""
+    issued = [certificate for certificate in chain if certificate.issuer == anchor.subject]
+    return bool(issued) and not any(is_issued_by_another_key(certificate, anchor) for certificate in issued)
 
 
 def _may_be_above(certificate: x509.Certificate) -> bool:
@@ -94,9 +108,12 @@ def _octets(text: Any) -> bytes:
 
 
 def _each_certifies_the_one_before(chain: Sequence[x509.Certificate]) -> bool:
-    """By name, and no name twice, so that there is only one path (RFC 7515 §4.1.6)."""
+    """By name and key identifier, and no name twice, so that there is only one path (RFC 7515 §4.1.6)."""
     names = [certificate.subject for certificate in chain]
-    linked = all(lower.issuer == upper.subject for lower, upper in pairwise(chain))
+    linked = all(
+        lower.issuer == upper.subject and not is_issued_by_another_key(lower, upper)
+        for lower, upper in pairwise(chain)
+    )
     return linked and len(set(names)) == len(names)
 
 
@@ -145,6 +162,18 @@ def _for_any_purpose(
         raise ValueError("an authority for another purpose, such as servers")
 
 
+def _constrains_no_subjects(
+    policy: Policy, certificate: x509.Certificate, constraints: x509.NameConstraints | None
+) -> None:
+    bases = (
+        [*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ())]
+        if constraints
+        else []
+    )
+    if any(isinstance(base, x509.DirectoryName) for base in bases):
+        raise ValueError("a constraint on names of subjects, which nobody here applies")
+
+
 _PURPOSES = {ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE, ExtendedKeyUsageOID.CLIENT_AUTH}
 # The library itself sees to path lengths, name constraints and unknown critical extensions. Its other rules
 # for authorities differ from release to release, so all that we demand stands here.
@@ -153,4 +182,5 @@ _AUTHORITY = (
     .require_present(x509.BasicConstraints, Criticality.AGNOSTIC, _is_an_authority)
     .require_present(x509.KeyUsage, Criticality.AGNOSTIC, _may_certify)
     .may_be_present(x509.ExtendedKeyUsage, Criticality.AGNOSTIC, _for_any_purpose)
+    .may_be_present(x509.NameConstraints, Criticality.AGNOSTIC, _constrains_no_subjects)
 )

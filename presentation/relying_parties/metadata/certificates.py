@@ -12,7 +12,6 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.serialization import Encoding
-from cryptography.x509.verification import Store
 from django.utils.translation import gettext_lazy as _
 
 from infra import base64url
@@ -69,7 +68,7 @@ def key_of(x5c: Any, *, client_id: str, registered: str, now: datetime) -> ec.El
     if client_id not in possible:
         raise PathError("x5c does not prove client_id: the certificate has another hash or DNS name")
     if leaf not in registered_certificates:
-        anchor_above(chain, Store(registered_certificates), now)  # only authorities can be above it
+        anchor_above(chain, registered_certificates, now)  # only authorities can be above it
     elif not leaf.not_valid_before_utc <= now < leaf.not_valid_after_utc:
         raise PathError("x5c does not prove client_id: the certificate is not valid now")
     if not isinstance(key, ec.EllipticCurvePublicKey):

@@ -184,7 +184,7 @@ MUTANTS = (
     mutant(
         "certificates: below any authority",
         _CERTIFICATES,
-        "        anchor_above(chain, Store(registered_certificates), now)",
+        "        anchor_above(chain, registered_certificates, now)",
         "        pass",
         _ATTACKS,
     ),

@@ -74,8 +74,36 @@ MUTANTS = (
     _mutant(
         "Python believes certificates out of order",
         f"{_PYTHON}/certificates.py",
-        "                    lower.issuer == upper.subject,\n",
-        "                    True,\n",
+        "linked = lower.issuer == upper.subject and not",
+        "linked = not",
+        _CHAINS,
+    ),
+    _mutant(
+        "Python believes a certificate that another key issued",
+        f"{_PYTHON}/certificates.py",
+        "    return named not in (None, own)",
+        "    return False",
+        _CHAINS,
+    ),
+    _mutant(
+        "Python believes an authority with a weak key",
+        f"{_PYTHON}/certificates.py",
+        'demand(strong, check, "an authority has a weak key")',
+        "assert authorities",
+        _CHAINS,
+    ),
+    _mutant(
+        "Node.js believes a certificate that another key issued",
+        f"{_NODE}/certificates.js",
+        "issuer === subject && [undefined, ownKey].includes(issuersKey)",
+        "issuer === subject",
+        _CHAINS,
+    ),
+    _mutant(
+        "Node.js ignores constraints on subjects",
+        f"{_NODE}/certificates.js",
+        "some(({ tag }) => tag === DIRECTORY)) return false;",
+        "some(({ tag }) => tag === DIRECTORY)) return true;",
         _CHAINS,
     ),
     _mutant(

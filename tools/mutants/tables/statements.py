@@ -85,7 +85,7 @@ MUTANTS = (
     mutant(
         "statement: offline, any root",
         _STATEMENTS,
-        "        anchor_above(chain, Store(list(roots)), at, most_between=_MOST_BELOW - 1)\n",
+        "        anchor_above(chain, roots, at, most_between=_MOST_BELOW - 1)\n",
         "",
         f"{_OF_STATEMENTS}::test_offline_only_the_given_root_is_believed",
     ),

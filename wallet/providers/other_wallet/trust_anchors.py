@@ -15,7 +15,6 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID, ObjectIdentifier
-from cryptography.x509.verification import Store
 
 from keys.certificates import path
 from keys.certificates.chain import UNREADABLE, extension
@@ -68,7 +67,6 @@ class TrustAnchors:
             country = _name(certificate, NameOID.COUNTRY_NAME)
             if not COUNTRY.fullmatch(country) or not path.is_authority(certificate):
                 raise AnchorError("must hold only certificates of authorities that name their country")
-        self._store = Store([certificate for certificate, _purposes in anchors])
         self._purposes = dict(anchors)
 
     @classmethod
@@ -93,7 +91,7 @@ class TrustAnchors:
         except PathError as error:
             raise SdJwtError(str(error), "x5c") from None
         try:
-            anchor = path.anchor_above(chain, self._store, now)
+            anchor = path.anchor_above(chain, self._purposes, now)
             key, purposes = chain[0].public_key(), _purposes(chain[0], lists=lists)
         except (Warning, *UNREADABLE):
             raise UnknownIssuerError from None

@@ -14,7 +14,7 @@ from typing import Any, TypeAlias
 from urllib.parse import urlsplit
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509 import verification
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import Criticality, ExtensionPolicy
@@ -24,6 +24,7 @@ from credential_presentation.jose import Jwt, PublicKey, at
 
 MOST = 5  # certificates below the root
 PURPOSES = {ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE, ExtendedKeyUsageOID.CLIENT_AUTH}
+CURVES = (ec.SECP256R1, ec.SECP384R1, ec.SECP521R1)  # of the keys of authorities
 PEM: TypeAlias = str | bytes
 
 
@@ -56,17 +57,16 @@ class Roots:
         try:
             chain = list(map(_certificate, sent))
             for lower, upper in pairwise(chain):
-                demand(
-                    lower.issuer == upper.subject,
-                    check,
-                    "a certificate is not for the issuer of the one before",
-                )
+                linked = lower.issuer == upper.subject and not _is_issued_by_another_key(lower, upper)
+                demand(linked, check, "a certificate is not for the issuer of the one before")
             demand(
                 len({certificate.subject for certificate in chain}) == len(chain),
                 check,
                 "two certificates have one name",
             )
-            self._verifier(moment).verify(chain[0], chain[1:])
+            _, *authorities = self._verifier(chain, moment).verify(chain[0], chain[1:]).chain
+            strong = all(_may_certify_with(authority.public_key()) for authority in authorities)
+            demand(strong, check, "an authority has a weak key")
             named, key = _is_for_host_of(issuer, chain[0]), chain[0].public_key()
         except Rejected:
             raise
@@ -77,10 +77,11 @@ class Roots:
             raise Rejected("certificate-key", "the key is not on the curve P-256")
         return key
 
-    def _verifier(self, moment: datetime) -> verification.ClientVerifier:
+    def _verifier(self, chain: Sequence[x509.Certificate], moment: datetime) -> verification.ClientVerifier:
+        fit = [root for root in self._roots if _fits_above(root, chain)]
         return (
             verification.PolicyBuilder()
-            .store(verification.Store(self._roots))
+            .store(verification.Store(fit))
             .time(moment)
             .max_chain_depth(MOST - 1)
             .extension_policies(ca_policy=AUTHORITY, ee_policy=LEAF)
@@ -102,6 +103,29 @@ def _is_for_host_of(url: str, certificate: x509.Certificate) -> bool:
         return ip_address(host) in names.get_values_for_type(x509.IPAddress)
     except ValueError:
         return host in [name.lower() for name in names.get_values_for_type(x509.DNSName)]
+
+
+def _fits_above(root: x509.Certificate, chain: Sequence[x509.Certificate]) -> bool:
+    """Whether it has the name of an issuer in the chain, whose key identifier may not be another."""
+    issued = [certificate for certificate in chain if certificate.issuer == root.subject]
+    return bool(issued) and not any(_is_issued_by_another_key(certificate, root) for certificate in issued)
+
+
+def _is_issued_by_another_key(lower: x509.Certificate, upper: x509.Certificate) -> bool:
+    """Whether the key identifiers, if both are there, say so (RFC 5280 §4.2.1.1)."""
+    extensions = lower.extensions, upper.extensions
+    try:
+        named = extensions[0].get_extension_for_class(x509.AuthorityKeyIdentifier).value.key_identifier
+        own = extensions[1].get_extension_for_class(x509.SubjectKeyIdentifier).value.digest
+    except x509.ExtensionNotFound:
+        return False
+    return named not in (None, own)
+
+
+def _may_certify_with(key: object) -> bool:
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return isinstance(key.curve, CURVES)
+    return isinstance(key, rsa.RSAPublicKey) and key.key_size >= 2048
 
 
 def _may_be_above(root: x509.Certificate) -> bool:
@@ -136,6 +160,18 @@ def _has_purpose(_policy: Any, _authority: x509.Certificate, purposes: x509.Exte
         raise ValueError
 
 
+def _constrains_no_subjects(
+    _policy: Any, _authority: x509.Certificate, constraints: x509.NameConstraints | None
+) -> None:
+    bases = (
+        [*(constraints.permitted_subtrees or ()), *(constraints.excluded_subtrees or ())]
+        if constraints
+        else []
+    )
+    if any(isinstance(base, x509.DirectoryName) for base in bases):
+        raise ValueError  # `cryptography` does not apply these, and ignores them where they are not critical
+
+
 # `cryptography` itself sees to path lengths, name constraints and unknown critical extensions.
 LEAF = (
     ExtensionPolicy.permit_all()
@@ -148,4 +184,5 @@ AUTHORITY = (
     .require_present(x509.BasicConstraints, Criticality.AGNOSTIC, _is_authority)
     .require_present(x509.KeyUsage, Criticality.AGNOSTIC, _may_certify)
     .may_be_present(x509.ExtendedKeyUsage, Criticality.AGNOSTIC, _has_purpose)
+    .may_be_present(x509.NameConstraints, Criticality.AGNOSTIC, _constrains_no_subjects)
 )
