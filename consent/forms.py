@@ -11,16 +11,16 @@ from django.utils.translation import pgettext_lazy
 from consent.question import REPORTED_FOR
 from consent.receipts import Search
 from infra import zones
+from infra.typed_digits import IsoDayField
 
 _WRONG = _("Enter a date with year, month and day, such as 2026-11-22.")
 _OUTSIDE = _("Enter a date between 2000 and 2100.")
 
 
-def _day(label: Any) -> forms.DateField:
-    return forms.DateField(
+def _day(label: Any) -> IsoDayField:
+    return IsoDayField(
         label=label,
         required=False,
-        input_formats=["%Y-%m-%d"],
         widget=forms.DateInput(attrs={"type": "date", "autocomplete": "off"}, format="%Y-%m-%d"),
         validators=[
             MinValueValidator(date(2000, 1, 1), message=_OUTSIDE),

@@ -3,6 +3,7 @@
 The codes are those of `cryptography`, which the service has anyway, so this needs no further package.
 """
 
+import re
 import secrets
 from base64 import b32encode
 from datetime import datetime, timedelta
@@ -20,11 +21,14 @@ from django.db import IntegrityError, transaction
 from infra.limits import Limit
 from infra.models import RecoveryCode, SecondFactor, SecondFactorReset
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
+from infra.typed_digits import number, six_digits
 
 STEP = 30  # seconds
 SECRET = 20  # bytes, RFC 4226 §4
 RECOVERY_CODES = 10
 RESET_LASTS = timedelta(days=1)  # for which the code of a reset can be used
+_RECOVERY_CODE = re.compile("[a-z2-7]{16}")  # base32, RFC 4648 §6
+_GROUPS = re.compile("(?<![0-9a-z-])[a-z2-7]{4}(?:-[a-z2-7]{4}){3}(?![0-9a-z-])")
 TRIES = (Limit.from_settings("second-factor-tries"), Limit.from_settings("second-factor-tries-per-day"))
 
 
@@ -93,14 +97,13 @@ def prove(factor: SecondFactor | None, code: str, *, now: datetime) -> str:
     """Uses up the code of the app, or a recovery code; gives which it was. Raises WrongCodeError."""
     if factor is None:
         raise WrongCodeError
-    plain = "".join(code.split()).replace("-", "").lower()
-    if not plain.isdecimal():
-        left = RecoveryCode.objects.filter(digest=_digest(factor.operator, plain), factor=factor)
+    if recovery_code := _typed_recovery_code(code):
+        left = RecoveryCode.objects.filter(digest=_digest(factor.operator, recovery_code), factor=factor)
         if left.delete()[0] != 1:
             raise WrongCodeError
         return "recovery_code_used"
     try:
-        step = _step(unseal_column(factor, "sealed_secret"), plain, now)
+        step = _step(unseal_column(factor, "sealed_secret"), code, now)
     except SealError:
         raise WrongCodeError from None
     unused = SecondFactor.objects.filter(pk=factor.pk, enrolment=factor.enrolment, used_step__lt=step)
@@ -129,7 +132,7 @@ def _use_up_reset_code(operator: AbstractUser, code: str, now: datetime) -> None
     """Raises WrongCodeError if the factor was reset and this is not the code, or no longer."""
     if not needs_reset_code(operator):
         return
-    digest = _digest(operator, "".join(code.split()).lower())
+    digest = _digest(operator, _typed_recovery_code(code))
     right = SecondFactorReset.objects.filter(pk=operator.pk, digest=digest, expires_at__gt=now)
     if right.delete()[0] != 1:
         raise WrongCodeError
@@ -145,12 +148,13 @@ def end_sessions(operator: AbstractUser) -> None:
 
 def _step(secret: bytes, code: str, now: datetime) -> int:
     """The step whose code this is: the present one, or one beside it, for clocks that differ."""
-    if len(code) != 6 or not (code.isascii() and code.isdigit()):
+    digits = six_digits(code)
+    if digits is None:
         raise WrongCodeError
     present = int(now.timestamp()) // STEP
     for step in (present, present - 1, present + 1):
         try:
-            _totp(secret).verify(code.encode(), step * STEP)
+            _totp(secret).verify(digits.encode(), step * STEP)
         except InvalidToken:
             continue
         return step
@@ -164,6 +168,17 @@ def _totp(secret: bytes) -> TOTP:
 def _recovery_code() -> str:
     letters = b32encode(secrets.token_bytes(10)).decode().lower()
     return "-".join(letters[start : start + 4] for start in range(0, 16, 4))
+
+
+def _typed_recovery_code(text: str) -> str:
+    """The only recovery code, or code of a reset, that the text contains, without dashes; "" if it has none.
+
+    In a sentence the code has its dashes, because four words of four letters each are none.
+    """
+    text = number(text).lower()
+    whole = text.replace(" ", "").replace("-", "")
+    found = {whole} if _RECOVERY_CODE.fullmatch(whole) else set(_GROUPS.findall(text))
+    return found.pop().replace("-", "") if len(found) == 1 else ""
 
 
 def _digest(operator: AbstractUser, code: str) -> str:

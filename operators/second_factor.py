@@ -31,6 +31,7 @@ from infra.models import SecondFactor
 from infra.reasons import ReasonField
 from infra.sealing import SealError, seal, unseal
 from infra.second_factors import WrongCodeError
+from infra.typed_digits import LONGEST, PlainField
 from operators import passkeys
 from operators.sign_in import next_page, sign_in_step
 from wallet.account.fresh import FRESH_FOR
@@ -49,15 +50,15 @@ _NEW = "new_second_factor"  # in the session: the sealed secret that is being se
 class CodeForm(forms.Form):
     """A code of the app; once it is set up also a recovery code."""
 
-    code = forms.CharField(
+    code = PlainField(
         label=_("Code"),
-        max_length=30,
+        max_length=LONGEST,
         widget=forms.TextInput(attrs={"autocomplete": "one-time-code", "autofocus": True}),
     )
-    reset_code = forms.CharField(
+    reset_code = PlainField(
         label=_("Code of the reset"),
         help_text=_("The colleague who reset your second factor has it. It works for a day."),
-        max_length=30,
+        max_length=LONGEST,
         required=False,
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )

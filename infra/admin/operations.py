@@ -26,6 +26,7 @@ from infra.audit.recording import record
 from infra.limits import LimitReachedError
 from infra.operations import SOMEBODY_WAS_FASTER, Done, Operation, Refusals, WrongStateError, text_for
 from infra.second_factors import WrongCodeError
+from infra.typed_digits import LONGEST, PlainField
 from infra.words import Words
 
 NAME, CODE = "typed_name", "second_factor"  # fields before what stops the service for everybody
@@ -144,15 +145,15 @@ class OperationsAdmin(ModelAdmin):
 
     def _ask_again(self, form: forms.Form, row: Any) -> None:
         """Adds fields for the beginning of the row's ID and, where operators have one, the second factor."""
-        form.fields[NAME] = forms.CharField(
+        form.fields[NAME] = PlainField(
             label=_t("Type %(name)s to stop the service for everybody") % {"name": short(row.pk)},
             validators=[RegexValidator(rf"\A{short(row.pk)}\Z")],
         )
         if settings.OPERATOR_SECOND_FACTOR:
-            form.fields[CODE] = forms.CharField(
+            form.fields[CODE] = PlainField(
                 label=_t("New code of your app, or a recovery code"),
                 help_text=_t("After single sign-on, first set up a second factor at /admin/second-factor/."),
-                max_length=30,
+                max_length=LONGEST,
                 widget=forms.TextInput(attrs={"autocomplete": "one-time-code"}),
             )
 

@@ -7,6 +7,8 @@ from django.db.models import Model
 from django.utils.html import format_html
 from django.utils.translation import gettext_lazy as _
 
+from infra.typed_digits import plain
+
 SHOWN = 8
 LONG = 36  # a UUID
 
@@ -25,7 +27,7 @@ def pointed_at(row_id: object) -> str:
 def as_id(text: str) -> UUID | None:
     """The ID that the text is; None if it is none."""
     try:
-        return UUID(text)
+        return UUID(plain(text))
     except ValueError:
         return None
 

@@ -12,6 +12,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.reasons import ReasonField
 from infra.registering import NotRegistrableError
+from infra.typed_digits import WholeNumberField
 from presentation.models import RelyingParty
 from presentation.relying_parties.metadata import logos, public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -146,7 +147,7 @@ class RelyingPartyForm(forms.ModelForm):
     class Meta:
         model = RelyingParty
         fields = ()  # the admin's fieldsets name them
-        field_classes = {"jwks": KeySetField}
+        field_classes = {"jwks": KeySetField, "most_ages_a_year": WholeNumberField}
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)

@@ -9,6 +9,7 @@ from django.views.decorators.http import require_http_methods
 
 from infra.limits import LimitReachedError
 from infra.served import reference_of
+from infra.typed_digits import plain
 from sandbox.request_log.requests import requests_of
 from sandbox.request_log.webhook import send_test
 from sandbox.self_service import self_registrations
@@ -24,7 +25,7 @@ def request_log(request: HttpRequest, owner: str, client_id: str = "") -> HttpRe
     POST sends a test webhook to the application and leads to what came back.
     """
     now, problem, status = timezone.now(), "", 200
-    typed = request.GET.get("reference", "").strip().upper()[:8]
+    typed = plain(request.GET.get("reference", "")).upper()[:8]
     own = own_or_404(owner, client_id) if client_id else None
     if request.method == "POST":
         try:

@@ -147,6 +147,30 @@ def test_a_code_is_good_in_its_own_step_and_the_two_beside_it(olga: User) -> Non
         second_factors.prove(factor, code(at + steps * timedelta(seconds=30)), now=at)
 
 
+@pytest.mark.parametrize("written", ["{} {}", "\u200e{}-{}\u200f", "Your code: “{}{}”", "１{}{}"])
+def test_a_code_is_read_however_it_is_typed(olga: User, written: str) -> None:
+    start = datetime(2026, 3, 1, 12, tzinfo=UTC)
+    factor, recovery_codes = second_factors.set_up(olga, SECRET, code(start), now=start)
+    at = start + timedelta(hours=1)
+    right = code(at).translate({ord("0") + digit: 0x0660 + digit for digit in range(10)})
+    typed = written.format(right[:3], right[3:])
+
+    if typed.startswith("１"):
+        with pytest.raises(WrongCodeError):
+            second_factors.prove(factor, typed, now=at)
+    else:
+        assert second_factors.prove(factor, typed, now=at) == "second_factor_used"
+    first, second, third, *_left = recovery_codes
+    for one in (
+        first.upper().replace("-", "\u2011"),
+        second.replace("-", " "),
+        f"1. “{third}”, to be kept safe",
+    ):
+        assert second_factors.prove(factor, one, now=at) == "recovery_code_used"
+    with pytest.raises(WrongCodeError):
+        second_factors.prove(factor, first, now=at)
+
+
 def test_the_code_that_set_the_app_up_is_used_up(olga: User) -> None:
     now = timezone.now()
     factor, _codes = second_factors.set_up(olga, SECRET, code(now), now=now)

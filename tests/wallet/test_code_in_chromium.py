@@ -1,6 +1,8 @@
 """The page for the code in Chromium: it submits itself, and shows when another code can be requested."""
 
+import random
 import re
+import unicodedata
 from datetime import timedelta
 from typing import Any
 
@@ -8,8 +10,11 @@ import pytest
 from django.utils import timezone
 from playwright.sync_api import expect
 
+from infra.typed_digits import six_digits
 from tests.wallet.looking_at_pages import look
 from wallet.models import HolderSession, LoginCode, RedirectTask
+
+UNSEEN = "\u200b\u200d\u200e\u2066\u2069\ufeff\u00ad\ufe0f\u20e3\u2800\u00a0\u3000\u2009\u2212\u2013\u2011"
 
 pytestmark = [pytest.mark.browser, pytest.mark.django_db(transaction=True)]
 
@@ -55,7 +60,16 @@ def test_the_sixth_digit_that_is_typed_submits_the_code(code_page: Any) -> None:
     code_page.wait_for_url("**/signed-out/?done")
 
 
-@pytest.mark.parametrize("written", ["{0}{1}", "{0} {1}", " {0}-{1} ", "{0}\u2002{1}"])
+@pytest.mark.parametrize(
+    "written",
+    [
+        "{0}{1}",
+        "{0} {1}",
+        " {0}-{1} ",
+        "{0}\u2002{1}",
+        "\u200e“{0} {1}” is your sign-in code. It works for 10 minutes.",
+    ],
+)
 def test_a_pasted_code_submits_itself(code_page: Any, written: str) -> None:
     code = right(code_page)
 
@@ -109,6 +123,38 @@ def test_what_is_no_code_is_not_submitted(code_page: Any, written: str) -> None:
 
     assert code_page.evaluate("new Promise((done) => setTimeout(() => done(document.forms.length), 100))")
     assert sent == []
+
+
+def test_the_page_reads_every_text_as_the_server_does(code_page: Any) -> None:
+    """Each text is typed into the field; what the script would submit is compared."""
+    chance = random.Random(39)  # noqa: S311 (the same texts in every run)
+    scripts = [point for point in range(0x110000) if unicodedata.decimal(chr(point), None) == 0]
+    every_digit = [chr(zero + digit) for zero in scripts for digit in range(10)]
+    pieces = [*"0123456789" * 3, *" -.·,:'’“”()/+=aGé数ي²½①٣४\t", *UNSEEN, "123456", "code ", "１２３"]  # noqa: RUF001
+    texts = ["".join(chance.choices(pieces, k=chance.randint(1, 14))) for _ in range(3000)]
+    texts += ["".join(every_digit[start : start + 6]) for start in range(0, len(every_digit), 6)]
+    texts += ["9" * 995 + " 123456", " " * 994 + "123456"]
+
+    read = code_page.evaluate(
+        """(texts) => {
+            const form = document.querySelector("form[data-submits-itself]");
+            const field = form.querySelector("input[autocomplete='one-time-code']");
+            form.requestSubmit = () => form.dispatchEvent(new Event("submit"));
+            return texts.map((text) => {
+                sessionStorage.clear();
+                field.value = text;
+                field.dispatchEvent(new Event("input", { bubbles: true }));
+                return sessionStorage.getItem(`code:${location.pathname}`) ?? "";
+            });
+        }""",
+        texts,
+    )
+
+    differ = {
+        t: (page, six_digits(t)) for t, page in zip(texts, read, strict=True) if page != (six_digits(t) or "")
+    }
+    assert differ == {}
+    assert len(set(read)) > 100
 
 
 def test_the_next_code_has_a_countdown_and_a_time(code_page: Any) -> None:

@@ -11,6 +11,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.admin.read_only import ReadOnly
 from infra.admin.row_ids import as_id, pointed_at, short_id
+from infra.typed_digits import plain
 from wallet.admin.operated import OperatedAdmin
 from wallet.credential.validity import Validity, for_operators
 from wallet.models import Credential, StatusEntry, StatusEvent
@@ -80,8 +81,8 @@ class StatusEntryAdmin(OperatedAdmin):
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[StatusEntry], search_term: str
     ) -> tuple[QuerySet[StatusEntry], bool]:
-        term = search_term.strip()
-        if place := re.fullmatch(r"(\d{1,18})[/# ]+(\d{1,9})", term):
+        term = plain(search_term)
+        if place := re.fullmatch(r"([0-9]{1,18})[/# ]+([0-9]{1,9})", term):
             return queryset.filter(status_list=int(place[1]), idx=int(place[2])), False
         if not (wanted := as_id(term)):
             return (queryset.none() if term else queryset), False

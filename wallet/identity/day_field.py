@@ -13,6 +13,7 @@ from django.utils.functional import Promise
 from django.utils.translation import gettext_lazy as _
 
 from infra import localised
+from infra.typed_digits import number
 from wallet.credential import birth_dates, days
 from wallet.credential.birth_dates import BirthDate, PartialDate
 
@@ -45,8 +46,9 @@ class DayInput(forms.MultiWidget):
             named = autocomplete if autocomplete == "off" else f"{autocomplete}-{part}"
             return {"autocomplete": named, "class": f"day-{part}", **others}
 
-        day = forms.TextInput(attrs("day", maxlength="2", inputmode="numeric"))
-        year = forms.TextInput(attrs("year", maxlength="4", inputmode="numeric"))
+        # No maxlength: browsers would cut off digits behind invisible characters or of two code units.
+        day = forms.TextInput(attrs("day", inputmode="numeric"))
+        year = forms.TextInput(attrs("year", inputmode="numeric"))
         super().__init__({"day": day, "month": self.months(attrs("month")), "year": year})
 
     def decompress(self, value: date | str | None) -> list[Any]:
@@ -85,7 +87,7 @@ class DayField(forms.DateField):
 
     def to_python(self, value: Any) -> date | None:
         if isinstance(value, list):
-            parts = [(part or "").strip() for part in value]
+            parts = [number(part or "") for part in value]
             value = "-".join(reversed(parts)) if any(parts) else ""
         return super().to_python(value)
 
@@ -111,6 +113,6 @@ class BirthDateField(DayField):
             raise forms.ValidationError(self.error_messages["future"], code="future")
 
     def _partial(self, parts: list[str | None]) -> PartialDate | None:
-        day, month, year = ((part or "").strip().upper() for part in parts)
+        day, month, year = (number(part or "").upper() for part in parts)
         born = birth_dates.read(f"{year}-{month.zfill(2)}-{day.zfill(2)}") if day and month else None
         return born if isinstance(born, PartialDate) else None

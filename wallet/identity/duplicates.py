@@ -16,6 +16,7 @@ from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from django.conf import settings
 
+from infra.typed_digits import plain
 from wallet.credential.birth_dates import BirthDate, compatible
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
@@ -89,7 +90,7 @@ def _texts(
         yield f"name:{born.isoformat()}:{''.join(names)}"
         yield f"names:{born.isoformat()}:{''.join(sorted(names))}"  # given and family name may be swapped
     if evidence is not None:
-        if number := folded(evidence.document_number):
+        if number := folded(plain(evidence.document_number)):
             yield _document(evidence, number)
         if evidence.subject:
             yield f"subject:{evidence.subject}"
@@ -97,7 +98,7 @@ def _texts(
 
 def _proofs(evidence: Evidence) -> Iterable[str]:
     """The texts that stand for one person only."""
-    number = folded(evidence.document_number)
+    number = folded(plain(evidence.document_number))
     if number and evidence.document_kind and evidence.issuing_country:
         yield _document(evidence, number)
     if evidence.subject:

@@ -10,6 +10,7 @@ from django.utils import timezone
 from django.utils.text import capfirst, format_lazy
 from django.utils.translation import gettext_lazy as _
 
+from infra.typed_digits import PlainField
 from infra.waiting import NoThreadFreeError
 from wallet.credential import days, details, names
 from wallet.credential.claims import CLAIMS, MAX_NAME, Identity, IdentityError, detail_label
@@ -123,11 +124,14 @@ class IdentityForm(ReasonForm):
         choices=[(kind, label) for kind, label in DOCUMENT_KINDS.items()],
         required=False,
     )
-    document_number = text_field(
-        _("Number of the document"),
-        100,
-        _("To find the same document in another wallet. Kept only if this check is set to verify documents."),
-        **_ADMIN,
+    document_number = PlainField(
+        label=_("Number of the document"),
+        help_text=_(
+            "To find the same document in another wallet. Kept only if this check is set to verify documents."
+        ),
+        max_length=100,
+        required=False,
+        widget=forms.TextInput(_ADMIN),
     )
     issuing_country = text_field(
         _("Issuing country"), 60, _("The country or its two-letter code, such as IE."), autocomplete="off"

@@ -10,6 +10,7 @@ from django.urls import reverse
 from django.utils.safestring import SafeString, mark_safe
 from django.utils.translation import gettext_lazy as _
 
+from infra.typed_digits import plain
 from wallet.providers.contract import Check, Provider, Started
 from wallet.providers.findings import Finding, NeedsReview, Pending
 from wallet.providers.options import Options
@@ -17,7 +18,7 @@ from wallet.providers.options import Options
 # Without characters that look alike. The person reads the case number out, or shows it as a QR code.
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"
 LENGTH = 8
-_TYPED = re.compile(rf"\s*([{ALPHABET}]{{4}})[\s-]*([{ALPHABET}]{{4}})\s*", re.IGNORECASE)
+_TYPED = re.compile(rf"([{ALPHABET}]{{4}})[ -]*([{ALPHABET}]{{4}})", re.IGNORECASE)
 
 
 class InPerson(Provider):
@@ -55,7 +56,7 @@ def case_number() -> str:
 
 def as_case_number(typed: str) -> str:
     """The case number that somebody typed in, in any case and with a dash or without; "" if it is none."""
-    match = _TYPED.fullmatch(typed)
+    match = _TYPED.fullmatch(plain(typed))
     return "-".join(match.groups()).upper() if match else ""
 
 

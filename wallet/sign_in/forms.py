@@ -1,7 +1,5 @@
 """The forms to sign in with (e-mail address, code), and those in which operators give a reason."""
 
-import re
-import unicodedata
 from typing import Any
 
 from django import forms
@@ -11,9 +9,8 @@ from django.utils.translation import gettext_lazy as _
 from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from infra.reasons import ReasonField
+from infra.typed_digits import SixDigitsField
 from wallet.models import WalletClosure
-
-_SEPARATORS = re.compile(r"[\s\-.·]+")
 
 
 class EmailForm(forms.Form):
@@ -61,12 +58,11 @@ class CodeInput(forms.PasswordInput):
 
 
 class CodeForm(forms.Form):
-    """The six digits; spaces, hyphens and full-width digits are accepted."""
+    """The six digits of a sign-in code, or of the code that confirms an address."""
 
-    code = forms.CharField(
+    code = SixDigitsField(
         label=_("Code from the e-mail"),
         help_text=_("Six digits"),
-        max_length=30,
         widget=CodeInput(
             attrs={
                 "autocomplete": "one-time-code",
@@ -78,12 +74,6 @@ class CodeForm(forms.Form):
         ),
         error_messages={"required": _("Enter the code from the e-mail.")},
     )
-
-    def clean_code(self) -> str:
-        code = _SEPARATORS.sub("", unicodedata.normalize("NFKC", self.cleaned_data["code"]))
-        if not re.fullmatch("[0-9]{6}", code):
-            raise forms.ValidationError(_("The code is six digits, such as 123456."), code="shape")
-        return code
 
 
 class ReasonForm(forms.Form):

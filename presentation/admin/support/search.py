@@ -14,6 +14,7 @@ from consent.models import Consent
 from infra import email_addresses
 from infra.admin.row_ids import as_id
 from infra.mail import outbox
+from infra.typed_digits import plain
 from presentation.models import Interaction
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import Credential, FormerAddress, IdentityVerification, Recovery, Wallet
@@ -48,6 +49,7 @@ def find(term: str, *, now: datetime) -> Found | None:
     term = term.strip()
     if "@" in term:
         return _by_address(term, now)
+    term = plain(term)
     if _SHORT.fullmatch(term.lower()) and (result := _by_beginning(term.lower())):
         return result
     if number := as_case_number(term):
