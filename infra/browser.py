@@ -3,7 +3,6 @@
 The cookie authenticates nobody. It prevents that one browser continues what another one began.
 """
 
-import ipaddress
 import re
 import secrets
 from datetime import timedelta
@@ -11,6 +10,7 @@ from datetime import timedelta
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from infra import client_addresses
 from infra.sealing import sha256_hex
 
 KEPT = timedelta(days=180)  # `known_browsers` should recognise holders who come a few times a year
@@ -46,23 +46,18 @@ def set_cookie(response: HttpResponse, name: str, value: str, *, lifetime: timed
     )
 
 
-def address(request: HttpRequest) -> str:
-    """The client address for limits; for IPv6 the /64 network, because one subscriber has a whole one.
+def address(request: HttpRequest) -> str | None:
+    """The client address for limits (`client_addresses.read`); None if it cannot be read.
 
-    From the right of `X-Forwarded-For`, only the entries of TRUSTED_PROXY_COUNT proxies are trusted.
+    From the right of `X-Forwarded-For`, only the entries of TRUSTED_PROXY_COUNT proxies are trusted. If the
+    entry is missing or cannot be read, the peer is no substitute: it is a proxy, and would make all people
+    one client. Limits per client address (`limits.ClientLimit`) then count nothing.
     """
     count = settings.TRUSTED_PROXY_COUNT
-    written = request.META.get("HTTP_X_FORWARDED_FOR", "")[-1000:].split(",")
-    received = written[-count] if 0 < count <= len(written) else request.META.get("REMOTE_ADDR", "")
-    try:
-        parsed = ipaddress.ip_address(received.strip())
-    except ValueError:
-        return "unknown"
-    if isinstance(parsed, ipaddress.IPv4Address):
-        return str(parsed)
-    if parsed.ipv4_mapped:
-        return str(parsed.ipv4_mapped)
-    return str(ipaddress.IPv6Network((int(parsed), 64), strict=False))
+    if not count:
+        return client_addresses.read(request.META.get("REMOTE_ADDR", ""))
+    header = request.META.get("HTTP_X_FORWARDED_FOR", "")
+    return client_addresses.read(client_addresses.forwarded(header, count))
 
 
 def _secret(request: HttpRequest) -> str | None:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db import connection, transaction
 
-from infra import named_files, retention, runs
+from infra import limits, named_files, retention, runs
 from infra.alarms.alarm import State
 from infra.alarms.table import ALARMS
 from infra.database import diagnosis as of_database
@@ -105,6 +105,19 @@ def clearing(now: datetime) -> tuple[State, str]:
     return state, f"{data} is kept {hours:.0f} hours too long." if state else "Nothing is kept too long."
 
 
+def client_addresses(now: datetime) -> tuple[State, str]:
+    """Whether every limit per client address counts (`limits.ClientLimit`)."""
+    if not limits.addresses_unread(now=now):
+        return State.OK, "Every client address that limits needed within the last hour could be read."
+    proxies = settings.TRUSTED_PROXY_COUNT
+    if not proxies:
+        return State.NOW, "Requests came without a client address, as through a socket file."
+    return State.NOW, (
+        f"Within the last hour X-Forwarded-For had fewer than {proxies} entries, or no address in the one "
+        f"that counts, which is number {proxies} from the right."
+    )
+
+
 CHECKS: dict[str, Examination] = {
     "database": database,
     "disk": disk,
@@ -116,6 +129,7 @@ CHECKS: dict[str, Examination] = {
     "emails": emails,
     "mail": mail,
     "clearing": clearing,
+    "client_addresses": client_addresses,
 }
 if connection.vendor == "postgresql":
     CHECKS |= {

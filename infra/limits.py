@@ -5,17 +5,20 @@ A subject, such as an e-mail address or a client address, is stored as a keyed d
 
 import math
 import secrets
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Self
 
+import structlog
 from django.conf import settings
 from django.db import connection
 from django.db.models import F
 from django.utils.crypto import salted_hmac
 
 from infra.models import Allowance
+
+log = structlog.get_logger(__name__)
 
 # One atomic upsert: insert 1, or increment while below the limit. Django's ORM cannot express it.
 _TAKE = """
@@ -89,6 +92,23 @@ class Limit(_Numbers):
         return _key(self.purpose, f"{self._index(now)}\n{subject}")
 
 
+class ClientLimit(Limit):
+    """A limit for each client address, as `infra.browser.address` reads it.
+
+    Nothing is counted for an address that cannot be read: all people behind the proxy would be one client.
+    The doctor's check `client_addresses` says so, because nothing but other limits holds then.
+    """
+
+    def take(self, subject: str | None, *, now: datetime) -> None:
+        """As `Limit.take`; without an address it only notes that for the doctor."""
+        if subject is not None:
+            super().take(subject, now=now)
+            return
+        with suppress(LimitReachedError):  # noted already
+            _UNREAD_ADDRESSES.take("", now=now)
+            log.warning("client_address_not_read")
+
+
 class RollingLimit(_Numbers):
     """Allows an action `most` times within any period of the length `window`, for each subject.
 
@@ -125,6 +145,16 @@ class RollingLimit(_Numbers):
     def slots(self, subject: str) -> list[str]:
         """The keys of all slots, taken or not."""
         return [_key(self.purpose, f"{number}\n{subject}") for number in range(self.most)]
+
+
+# A slot that is taken by the first client address that cannot be read; for the doctor, which runs more often.
+_UNREAD_ADDRESSES = RollingLimit("unread-client-addresses", most=1, window=timedelta(hours=1))
+
+
+def addresses_unread(*, now: datetime) -> bool:
+    """Whether there was a client address within the last hour that could not be read."""
+    slots = _UNREAD_ADDRESSES.slots("")
+    return Allowance.objects.filter(key__in=slots, expires_at__gt=now).exists()
 
 
 def take(limit: Limit | RollingLimit, subject: str, *, now: datetime, taken: ExitStack) -> None:

@@ -24,13 +24,13 @@ from django.utils.translation import gettext as _
 
 from infra import browser
 from infra.again import again_after
-from infra.limits import Limit, LimitReachedError
+from infra.limits import ClientLimit, Limit, LimitReachedError
 from wallet.sign_in import known_browsers
 from wallet.sign_in.known_browsers import OPERATOR
 
 log = structlog.get_logger(__name__)
 
-TRIES_PER_CLIENT = Limit.from_settings("operator-tries-per-client")
+TRIES_PER_CLIENT = ClientLimit.from_settings("operator-tries-per-client")
 # Against attacks from many clients; does not count known browsers. `manage.py` needs no password.
 TRIES_PER_ACCOUNT = Limit.from_settings("operator-tries-per-account")
 TRIES_PER_BROWSER = Limit.from_settings("operator-tries-per-browser")
@@ -78,25 +78,28 @@ class OperatorSignInForm(AdminAuthenticationForm):
 
     def _count(self, now: datetime) -> bool:
         """Counts the attempt, and gives whether the browser is known; raises ValidationError at a limit."""
-        browser_is_known, limits = self._limits(now)
+        name = self.cleaned_data.get("username", "").casefold()
+        key = self._known_browser(name, now)
         try:
-            for limit, subject in limits:
-                limit.take(subject, now=now)
+            if key:
+                TRIES_PER_BROWSER.take(key, now=now)
+            else:
+                if self.request is not None:
+                    TRIES_PER_CLIENT.take(browser.address(self.request), now=now)
+                TRIES_PER_ACCOUNT.take(name, now=now)
         except LimitReachedError as reached:
             seconds = max(1, int((reached.retry_at - now).total_seconds()) + 1)
             self.refusal = (429, seconds)
             text = _("Too many attempts. Wait %(count)d minutes and try again.")
             raise ValidationError(text, params={"count": -(-seconds // 60)}, code="limit") from None
-        return browser_is_known
+        return bool(key)
 
-    def _limits(self, now: datetime) -> tuple[bool, list[tuple[Limit, str]]]:
-        name = self.cleaned_data.get("username", "").casefold()
-        if self.request is None:
-            return False, [(TRIES_PER_ACCOUNT, name)]
-        digest = browser.digest(self.request)
+    def _known_browser(self, name: str, now: datetime) -> str:
+        """By what the attempts of this browser are counted if it is known for the account; else empty."""
+        digest = browser.digest(self.request) if self.request is not None else None
         if digest and known_browsers.is_known(digest, name, now=now, purpose=OPERATOR):
-            return True, [(TRIES_PER_BROWSER, known_browsers.key(digest, name, purpose=OPERATOR))]
-        return False, [(TRIES_PER_CLIENT, browser.address(self.request)), (TRIES_PER_ACCOUNT, name)]
+            return known_browsers.key(digest, name, purpose=OPERATOR)
+        return ""
 
     def _operator(self) -> int | None:
         """The ID of the named account, if it exists. The name itself is not logged: it may be a password."""

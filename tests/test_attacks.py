@@ -71,6 +71,19 @@ def test_unauthenticated_requests_cannot_write_an_unlimited_number_of_rows(
     assert not RedirectTask.objects.exists()
 
 
+def test_people_whose_address_a_proxy_does_not_name_are_not_limited_as_if_they_were_one(
+    acme_bank: RelyingParty, settings: Any
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = 1
+    for subject in ("", "unknown", "None", "127.0.0.1"):  # the last is the proxy
+        for _ in range(interactions.UNAUTHENTICATED.most):
+            interactions.UNAUTHENTICATED.take(subject, now=timezone.now())
+
+    for forwarded in ("unknown", "_hidden", "", "192.0.2.1,"):
+        response = Client().get(PATH, asked(acme_bank), headers={"X-Forwarded-For": forwarded})
+        assert response.status_code == 303
+
+
 def test_a_signed_in_holder_is_not_limited_by_others_at_the_same_client_address(
     holder: Client, acme_bank: RelyingParty
 ) -> None:

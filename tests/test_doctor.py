@@ -16,6 +16,7 @@ import pytest
 from django.core.management import CommandError, call_command
 from django.db import OperationalError, connection
 from django.db.migrations.recorder import MigrationRecorder
+from django.test import Client
 from django.utils import timezone
 
 from config import health
@@ -42,6 +43,7 @@ from presentation.webhooks.models import WebhookEndpoint, WebhookEvent
 from tests.infra.audit.days_on_record import tamper
 from tests.ports import free_port
 from tests.presentation.far_ends import answers, far_end
+from tests.presentation.requests.authorization_requests import PATH, asked
 from tests.wallet import mail_server
 from tests.wallet.attempts import attempt_in
 from wallet import diagnosis as of_wallet
@@ -483,6 +485,20 @@ def test_data_that_is_kept_too_long_is_found(
     found, seen = diagnosis.clearing(now)
     assert found == state
     assert ("e-mails" in seen) is (state > OK)
+
+
+@pytest.mark.parametrize(
+    ("proxies", "forwarded", "state"),
+    [(1, "192.0.2.1", OK), (1, "_hidden", NOW), (2, "192.0.2.1", NOW), (0, "_hidden", OK)],
+)
+def test_a_client_address_that_limits_cannot_read_is_found(
+    client: Client, acme_bank: RelyingParty, settings: Any, proxies: int, forwarded: str, state: State
+) -> None:
+    settings.TRUSTED_PROXY_COUNT = proxies
+
+    client.get(PATH, asked(acme_bank), headers={"X-Forwarded-For": forwarded})
+
+    assert diagnosis.client_addresses(timezone.now())[0] == state
 
 
 @pytest.mark.parametrize(("age", "state"), [(2 * HOUR, OK), (5 * HOUR, SOON), (6 * DAY, NOW)])

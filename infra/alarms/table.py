@@ -693,6 +693,13 @@ _PEOPLE = (
 # Each number is the least that one person cannot cause alone, by the limits in docs/reference.md.
 _ABUSE = (
     Alarm(
+        "client_addresses",
+        "client addresses that cannot be read",
+        "no limit per client address holds: see what the proxies write into `X-Forwarded-For`, and "
+        "TRUSTED_PROXY_COUNT (docs/operate.md, “The client’s address”)",
+        now="there was one within an hour",
+    ),
+    Alarm(
         "second_factors",
         "second factors of operators that were refused within an hour; an operator may try 10 codes in 15 "
         "minutes",

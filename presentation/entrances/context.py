@@ -66,7 +66,7 @@ class MachineContext:
 
     form: Mapping[str, str]
     authorization: str
-    network_address: str
+    network_address: str | None
     now: datetime
     party: RelyingParty = field(init=False)  # authenticate_client
 

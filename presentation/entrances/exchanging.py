@@ -5,12 +5,12 @@ from typing import Any
 
 import structlog
 
-from infra.limits import Limit
+from infra.limits import ClientLimit, Limit
 from presentation.entrances.context import ExchangeContext
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.requests.wire_formats import codes
 
-PER_CLIENT_ADDRESS = Limit.from_settings("code-exchanges-per-client")
+PER_CLIENT_ADDRESS = ClientLimit.from_settings("code-exchanges-per-client")
 PER_RELYING_PARTY = Limit.from_settings("code-exchanges-per-relying-party")
 
 log = structlog.get_logger(__name__)

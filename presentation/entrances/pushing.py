@@ -4,7 +4,7 @@ from typing import Any
 
 import structlog
 
-from infra.limits import Limit
+from infra.limits import ClientLimit, Limit
 from presentation.entrances.context import PushContext
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.machine_errors import InsufficientScopeError, MachineError, UnavailableError
@@ -22,7 +22,7 @@ from presentation.scopes import catalogue
 
 # A relying party may push every request of every holder from one address, so this is four times the limit
 # for access tokens.
-PER_CLIENT_ADDRESS = Limit.from_settings("pushes-per-client")
+PER_CLIENT_ADDRESS = ClientLimit.from_settings("pushes-per-client")
 PER_RELYING_PARTY = Limit.from_settings("pushes-per-relying-party")
 REFUSALS = (AuthorizationError, UntrustedRequestError, RequestObjectError, KeysUnderWayError)
 _OF_A_CLIENT = {"client_secret", "client_assertion", "client_assertion_type"}

@@ -14,7 +14,7 @@ from functools import cached_property
 import structlog
 from django.utils.translation import gettext as _
 
-from infra.limits import Limit, LimitReachedError
+from infra.limits import ClientLimit, LimitReachedError
 from infra.paths import path_with_id
 from keys.issuer_key import CANNOT_SIGN
 from keys.private_keys.signer import SignerUnavailableError
@@ -41,7 +41,7 @@ LIFETIME = timedelta(minutes=30)
 COUNTED_ALREADY = "presentation.counted_already"
 # Each request of a browser that is not signed in inserts two rows kept for a day, so limit them per client
 # address; generously, because a whole company may share one. Signed-in holders are not counted.
-UNAUTHENTICATED = Limit.from_settings("unauthenticated-requests-per-client")
+UNAUTHENTICATED = ClientLimit.from_settings("unauthenticated-requests-per-client")
 
 
 class InteractionGoneError(LookupError):
@@ -157,7 +157,7 @@ def begin(
     return opened
 
 
-def count_stranger(opened: OpenInteraction, *, network_address: str, now: datetime) -> None:
+def count_stranger(opened: OpenInteraction, *, network_address: str | None, now: datetime) -> None:
     """Counts a new interaction of a browser that is not signed in; raises `LimitReachedError`.
 
     A browser that signed in before with the e-mail address in the request is not refused, so the refusal must

@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from consent import switches
 from consent.models import Consent
-from infra.limits import Limit, LimitReachedError, RollingLimit, take
+from infra.limits import ClientLimit, LimitReachedError, RollingLimit, take
 from infra.waiting import (
     Guard,
     NoThreadFreeError,
@@ -38,7 +38,7 @@ from wallet.models import RedirectTask
 
 MOST_PAGES = 12  # of one call; four are usual
 # In place of the limits of sign-in, which CI would soon reach. One machine runs the tests of many developers.
-CALLS_PER_CLIENT = Limit.from_settings("holder-calls-per-client")
+CALLS_PER_CLIENT = ClientLimit.from_settings("holder-calls-per-client")
 # A person is one persona at a time, so calls for one e-mail address run one after the other. The window ends
 # the lease of a call whose process was killed.
 LEASE = RollingLimit("holder-turn", most=1, window=timedelta(minutes=10))
@@ -52,7 +52,7 @@ _waiting = Guard()
 _queued: set[object] = set()
 
 
-def answer(call: HolderCall, *, client: str) -> dict[str, Any]:
+def answer(call: HolderCall, *, client: str | None) -> dict[str, Any]:
     """Open the request, go through it, and return where it ends: a redirect, or a page of this service.
 
     The consent page refuses optional claims that were not offered as optional. client: the network address of

@@ -30,9 +30,9 @@ FORM = "application/x-www-form-urlencoded"
 class InnerBrowser:
     """Requests addresses of this service, one after the other. The caller follows redirects."""
 
-    def __init__(self, client: str) -> None:
+    def __init__(self, client: str | None) -> None:
         """client: a network address, as `infra.browser.address` returns it."""
-        address, base = client.partition("/")[0], urlsplit(settings.BASE_URL)
+        address, base = (client or "").partition("/")[0], urlsplit(settings.BASE_URL)
         self._secure = base.scheme == "https"
         self._requests = RequestFactory(
             headers={

@@ -17,7 +17,7 @@ from django.urls import reverse
 from django.utils.translation import gettext_lazy as _
 
 from infra import base64url
-from infra.limits import Limit
+from infra.limits import ClientLimit
 from infra.outbound.targets import TargetError, as_address, is_public, parse
 from infra.sealing import SealError, seal_column, unseal_column
 from infra.words import Words
@@ -30,7 +30,7 @@ LONGEST = 65_536  # bytes of a form
 KEPT = timedelta(minutes=5)
 MOST_KEPT = 1000
 _HASH = re.compile(r"[A-Za-z0-9_-]{43}")  # SHA-256 as base64url
-POSTED = Limit.from_settings("playground-answers")
+POSTED = ClientLimit.from_settings("playground-answers")
 
 
 class NotAnAnswerError(ValueError):

@@ -20,7 +20,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from infra import browser
-from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
+from infra.limits import ClientLimit, Limit, LimitReachedError, RollingLimit, take_all
 from infra.mail import outbox
 from infra.mail.queue import EmailContent
 from wallet.sign_in import known_browsers
@@ -34,7 +34,7 @@ SESSION_LIFETIME = timedelta(hours=2)
 # requested one. So a stranger cannot keep a developer from signing in.
 EMAILS_PER_BROWSER = Limit.from_settings("developer-letters-per-browser")
 # A twentieth of EMAILS_IN_ALL, so that a few client addresses cannot use that up.
-EMAILS_PER_CLIENT = Limit.from_settings("developer-letters-per-client")
+EMAILS_PER_CLIENT = ClientLimit.from_settings("developer-letters-per-client")
 EMAILS_PER_EMAIL_AND_CLIENT = Limit.from_settings("developer-letters-per-email-and-client")
 EMAILS_PER_EMAIL_AND_DAY = RollingLimit.from_settings("developer-letters-per-email-and-day")
 EMAILS_PER_EMAIL_AFTER_THAT = RollingLimit(
@@ -55,7 +55,7 @@ class LinkGoneError(Exception):
     """
 
 
-def send_link(email: str, *, browser_digest: str, client: str, now: datetime) -> str:
+def send_link(email: str, *, browser_digest: str, client: str | None, now: datetime) -> str:
     """E-mail a link and return an empty string; in a sandbox that sends no e-mail, return the link.
 
     No e-mail is sent while the link of a recent one still works for this request. client: the network address
@@ -114,15 +114,15 @@ def current(request: HttpRequest) -> str:
     return facts["email"] if facts and facts["browser"] == browser.digest(request) else ""
 
 
-def _take_letter(email: str, *, browser_digest: str, client: str, now: datetime) -> bool:
+def _take_letter(email: str, *, browser_digest: str, client: str | None, now: datetime) -> bool:
     """Take the allowances for one e-mail; False if they are used up and an earlier link still works."""
     take = partial(take_all, now=now, taken=ExitStack())  # the transaction gives back
     after_that = (EMAILS_PER_EMAIL_AFTER_THAT, email)
     if known_browsers.is_known(browser_digest, email, now=now, purpose=DEVELOPER):
         own = (EMAILS_PER_BROWSER, known_browsers.key(browser_digest, email, purpose=DEVELOPER))
         return take(own) or take(after_that)
-    shared = ((EMAILS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}"), (EMAILS_PER_EMAIL_AND_DAY, email))
-    if not (take(*shared) or take(after_that)):
+    of_client = [] if client is None else [(EMAILS_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")]
+    if not (take(*of_client, (EMAILS_PER_EMAIL_AND_DAY, email)) or take(after_that)):
         return False
     EMAILS_IN_ALL.take("", now=now)
     EMAILS_PER_CLIENT.take(client, now=now)

@@ -13,7 +13,7 @@ from django.db import transaction
 from django.db.models import Max, QuerySet
 from django.utils.translation import gettext_lazy as _
 
-from infra.limits import Limit
+from infra.limits import ClientLimit, Limit
 from infra.retention import Due, delete
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
@@ -31,7 +31,7 @@ KEPT = timedelta(days=90)
 MOST_OF_ONE_OWNER = 5
 MOST_IN_ALL = 2000
 REGISTRATIONS_PER_DEVELOPER = Limit.from_settings("self-registrations-per-developer")
-REGISTRATIONS_PER_CLIENT = Limit.from_settings("self-registrations-per-client")
+REGISTRATIONS_PER_CLIENT = ClientLimit.from_settings("self-registrations-per-client")
 SECRETS_PER_DEVELOPER = Limit.from_settings("self-registration-secrets")
 CHANGES_PER_DEVELOPER = Limit.from_settings("self-registration-changes")
 
@@ -43,7 +43,7 @@ def registered_by(owner: str) -> QuerySet[RelyingParty]:
 
 
 @transaction.atomic
-def register(owner: str, details: dict[str, Any], *, client: str, now: datetime) -> RelyingParty:
+def register(owner: str, details: dict[str, Any], *, client: str | None, now: datetime) -> RelyingParty:
     """Register a relying party of this owner. details: as `SelfRegistrationForm.details` gives them.
 
     client: the network address that limits count by. Raises ValidationError by field, or

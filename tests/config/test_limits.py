@@ -15,7 +15,7 @@ from config.limits import SETTINGS
 from tests.source_modules import modules
 from wallet.sign_in import allowances
 
-KINDS = ("Limit", "RollingLimit")
+KINDS = ("Limit", "ClientLimit", "RollingLimit")
 
 
 def calls(name: str) -> Iterator[tuple[str, ast.Call]]:

@@ -6,7 +6,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils.crypto import salted_hmac
 
-from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
+from infra.limits import ClientLimit, Limit, LimitReachedError, RollingLimit, addresses_unread, take_all
 from infra.models import Allowance
 from tests.wallet.conftest import together
 
@@ -58,6 +58,29 @@ def test_giving_back_too_often_gives_nothing(db):
     THREE.give_back("a", taken_at=NOW)
     THREE.give_back("a", taken_at=NOW)
     assert THREE.left("a", now=NOW) == 3
+
+
+def test_where_no_address_can_be_read_nothing_is_counted_and_the_doctor_learns_of_it(db):
+    per_client = ClientLimit("tests", most=1, window=timedelta(minutes=10))
+    per_client.take("192.0.2.1", now=NOW)
+    with pytest.raises(LimitReachedError):
+        per_client.take("192.0.2.1", now=NOW)
+    assert not addresses_unread(now=NOW)
+
+    for _ in range(3):
+        per_client.take(None, now=NOW)
+
+    assert addresses_unread(now=NOW + timedelta(minutes=59))
+    assert not addresses_unread(now=NOW + timedelta(hours=1))
+    assert Allowance.objects.count() == 2  # a row, however many there are
+
+
+@pytest.mark.postgresql
+@pytest.mark.django_db(transaction=True)
+def test_many_addresses_that_cannot_be_read_at_once_are_one_row_and_no_error():
+    per_client = ClientLimit("tests", most=1, window=timedelta(minutes=10))
+    assert together(lambda number: per_client.take(None, now=NOW), 12) == [None] * 12
+    assert Allowance.objects.count() == 1
 
 
 @pytest.mark.parametrize("kind", [Limit, RollingLimit])

@@ -25,7 +25,7 @@ def redirect_task_of(name: object, now: datetime, email: str = NORA) -> Redirect
     return make_redirect_task(Client(), now=now, browser=browser(name), email=email)
 
 
-def asks(name: object, now: datetime, *, client: str = HOME, email: str = NORA) -> RedirectTask:
+def asks(name: object, now: datetime, *, client: str | None = HOME, email: str = NORA) -> RedirectTask:
     """A browser requests an e-mail; returns its redirect task."""
     redirect_task = redirect_task_of(name, now, email)
     sign_in.send_code(redirect_task, client=client, now=now)

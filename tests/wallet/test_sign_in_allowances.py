@@ -76,6 +76,14 @@ def test_one_client_address_gets_five_codes_for_a_mailbox_and_then_a_link(db, no
     assert got_a_code(asks("for somebody else", now, email=ALICE))
 
 
+def test_an_address_that_cannot_be_read_limits_nobody_but_the_mailbox_still_has_its_limit(db, now):
+    for number in range(allowances.CODES_TO_STRANGERS.most):
+        assert got_a_code(asks(number, now, client=None))
+    assert not got_a_code(asks("one more", now, client=None))
+    assert not got_a_code(asks("one more, elsewhere", now, client="192.0.2.1"))
+    assert got_a_code(asks("for somebody else", now, email=ALICE, client=None))
+
+
 def test_strangers_of_all_networks_get_twenty_codes_in_any_twenty_four_hours(db):
     assert len(strangers_ask_until_none_is_left(NIGHT)) == 21
     for later in (5 * MINUTE, timedelta(hours=12), timedelta(hours=24)):  # also across midnight

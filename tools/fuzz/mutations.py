@@ -90,6 +90,7 @@ HEADERS = {
     "Sec-Fetch-Site": ("", "cross-site", "none", "\xe9", "same-origin, same-origin"),
     "X-Forwarded-For": (
         "", "\xe9", "::1, ::ffff:1.2.3.4", "fe80::1%\xe9", "1" * 1500, ",,,", "999.1.1.1", "[::1]:80",
+        "unknown", 'for="[::1]:80"',
     ),
     "X-Forwarded-Proto": ("https", "http", "\xe9", ""),
     "X-Forwarded-Host": ("evil.example", "\xe9"),

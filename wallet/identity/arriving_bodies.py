@@ -62,15 +62,16 @@ class ArrivingBody:
 def arriving(request: HttpRequest, sender: Hashable, *, seconds: float) -> Iterator[ArrivingBody]:
     """The body of the request, while the block runs: for at most `seconds`, however steadily bytes arrive.
 
-    sender: whose body it is. In one process a sender and a client address have one body on its way at a time,
-    so that nobody holds the places of everybody. Raises `NoThreadFreeError` at once if there is no place. A
-    body without `Content-Length` has no bytes: nobody can tell when it is whole.
+    sender: whose body it is. In one process a sender, and a client address that can be read, has one body on
+    its way at a time, so that nobody holds the places of everybody. Raises `NoThreadFreeError` at once if
+    there is no place. A body without `Content-Length` has no bytes: nobody can tell when it is whole.
     """
     client = browser.address(request)
     with ExitStack() as held:
-        for subject in (("sender", sender), ("client", client)):
-            held.enter_context(_the_only_body_of(subject))
-        held.enter_context(waiting_for(("body", client)))
+        held.enter_context(_the_only_body_of(("sender", sender)))
+        if client is not None:
+            held.enter_context(_the_only_body_of(("client", client)))
+        held.enter_context(waiting_for(("body", client or sender)))
         held.enter_context(_ended_after(seconds, request.META.get("gunicorn.socket")))
         length = request.META.get("CONTENT_LENGTH") or ""
         has_length = length.isascii() and length.isdigit()

@@ -19,7 +19,7 @@ from django.views.decorators.http import require_POST
 
 from infra import browser
 from infra.again import again_after
-from infra.limits import Limit, LimitReachedError
+from infra.limits import ClientLimit, LimitReachedError
 from wallet import redirect_tasks
 from wallet.account import fresh
 from wallet.models import Passkey, RedirectTask, Wallet
@@ -34,7 +34,7 @@ from wallet.sign_in.views import HOME, signed_in
 log = structlog.get_logger(__name__)
 
 # Every page of the sign-in fetches a challenge for the list of passkeys that browsers show in a field.
-CHALLENGES_PER_CLIENT = Limit.from_settings("passkey-challenges-per-client")
+CHALLENGES_PER_CLIENT = ClientLimit.from_settings("passkey-challenges-per-client")
 
 
 @require_POST

@@ -26,7 +26,7 @@ The rules are below; docs/people.md explains the settings to operators.
 from contextlib import ExitStack
 from datetime import datetime, timedelta
 
-from infra.limits import Limit, LimitReachedError, RollingLimit, take_all
+from infra.limits import ClientLimit, Limit, LimitReachedError, RollingLimit, take_all
 from wallet.sign_in import known_browsers
 
 CODE_LIFETIME = timedelta(minutes=10)
@@ -41,14 +41,14 @@ CODES_PER_EMAIL_AND_CLIENT = Limit.from_settings("codes-per-email-and-client")
 # of the day is taken for that much longer.
 CODES_TO_STRANGERS = RollingLimit.from_settings("codes-to-strangers")
 LINKS_PER_EMAIL = RollingLimit("links-per-email", most=1, window=_SHORT)
-CODES_PER_CLIENT = Limit.from_settings("codes-per-client")
-LINKS_PER_CLIENT = Limit.from_settings("links-per-client")
-REDIRECT_TASKS_PER_CLIENT = Limit.from_settings("redirect-tasks-per-client")
-TRIES_PER_CLIENT = Limit.from_settings("tries-per-client")
+CODES_PER_CLIENT = ClientLimit.from_settings("codes-per-client")
+LINKS_PER_CLIENT = ClientLimit.from_settings("links-per-client")
+REDIRECT_TASKS_PER_CLIENT = ClientLimit.from_settings("redirect-tasks-per-client")
+TRIES_PER_CLIENT = ClientLimit.from_settings("tries-per-client")
 
 
 def take_code(
-    email: str, *, browser: str, client: str, is_known_browser: bool, now: datetime, taken: ExitStack
+    email: str, *, browser: str, client: str | None, is_known_browser: bool, now: datetime, taken: ExitStack
 ) -> bool:
     """Take the allowances for one code; False if none is left, so that a link has to be sent instead.
 
@@ -63,11 +63,11 @@ def take_code(
         CODES_PER_CLIENT.take(client, now=now)
     except LimitReachedError:
         return False
-    of_client = (CODES_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")
-    return take_all(of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
+    of_client = [] if client is None else [(CODES_PER_EMAIL_AND_CLIENT, f"{email}\n{client}")]
+    return take_all(*of_client, (CODES_TO_STRANGERS, email), now=now, taken=taken)
 
 
-def count_redirect_task(email: str, *, browser: str | None, client: str, now: datetime) -> None:
+def count_redirect_task(email: str, *, browser: str | None, client: str | None, now: datetime) -> None:
     """Count a sign-in that no relying party requested; raises `limits.LimitReachedError` for a stranger."""
     try:
         REDIRECT_TASKS_PER_CLIENT.take(client, now=now)

@@ -56,7 +56,7 @@ class WalletSuspendedError(Exception):
     """The code or link is right, but the wallet is suspended."""
 
 
-def send_code(redirect_task: RedirectTask, *, client: str, now: datetime, link: bool = False) -> None:
+def send_code(redirect_task: RedirectTask, *, client: str | None, now: datetime, link: bool = False) -> None:
     """Send a new code to the task's address, or a link if no code is left; an earlier code stops working.
 
     client: the network address that limits count by. link: the holder requests a link, because codes from
@@ -72,7 +72,7 @@ def send_code(redirect_task: RedirectTask, *, client: str, now: datetime, link: 
         raise
 
 
-def redeem(redirect_task: RedirectTask, code: str, *, client: str, now: datetime) -> Wallet:
+def redeem(redirect_task: RedirectTask, code: str, *, client: str | None, now: datetime) -> Wallet:
     """Compare the code, and return the wallet of the redirect task's address, created now if it is new.
 
     A try is counted before it is said whether the code is right, and the code is used up by a conditional
@@ -86,7 +86,7 @@ def redeem(redirect_task: RedirectTask, code: str, *, client: str, now: datetime
         raise NoCodeError
     the_same = usable.filter(id=sent.id, digest=sent.digest)
     is_right = constant_time_compare(sent.digest, _digest(redirect_task, code))
-    count_try(the_same, is_right, client="" if sent.own_allowance else client, now=now)
+    count_try(the_same, is_right, client=None if sent.own_allowance else client, now=now)
     with transaction.atomic():
         if the_same.update(used_at=now) != 1:
             raise NoCodeError
@@ -94,14 +94,14 @@ def redeem(redirect_task: RedirectTask, code: str, *, client: str, now: datetime
     return _signed_in(wallet, redirect_task, now=now)
 
 
-def count_try(rows: QuerySet[Any], is_right: bool, *, client: str, now: datetime) -> None:
+def count_try(rows: QuerySet[Any], is_right: bool, *, client: str | None, now: datetime) -> None:
     """Count a try of the code in this row, and raise `WrongCodeError` unless it is right.
 
     Raises `NoCodeError` if no try was left, whatever was entered. client: the network address for which a
     wrong code counts, if it does; then raises `limits.LimitReachedError`, too.
     """
     with ExitStack() as taken:
-        if client:
+        if client is not None:
             take(TRIES_PER_CLIENT, client, now=now, taken=taken)
         if rows.filter(tries_left__gt=0).update(tries_left=F("tries_left") - 1) != 1:
             raise NoCodeError
@@ -156,7 +156,7 @@ def _claim_sending(redirect_task: RedirectTask, *, now: datetime) -> None:
         raise TooSoonError((redirect_task.code_sent_at or now) + RESEND_AFTER)
 
 
-def _send(redirect_task: RedirectTask, *, client: str, now: datetime, link: bool) -> None:
+def _send(redirect_task: RedirectTask, *, client: str | None, now: datetime, link: bool) -> None:
     email, browser = redirect_task.email, redirect_task.browser
     is_known_browser = known_browsers.is_known(browser, email, now=now)
     with ExitStack() as taken:  # given back unless an e-mail was sent

@@ -12,7 +12,7 @@ from typing import Any
 import structlog
 from django.conf import settings
 
-from infra.limits import Limit
+from infra.limits import ClientLimit, Limit
 from keys import key_set
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
@@ -93,12 +93,12 @@ log = structlog.get_logger(__name__)
 GRANT_TYPE = "client_credentials"
 # Every request counts for its address, before any query. It counts for the client only after authentication,
 # so that an attacker cannot use up the limit of another client.
-PER_CLIENT_ADDRESS = Limit.from_settings("token-requests-per-client")
+PER_CLIENT_ADDRESS = ClientLimit.from_settings("token-requests-per-client")
 PER_RELYING_PARTY = Limit.from_settings("token-requests-per-relying-party")
 
 
 def grant(
-    form: Mapping[str, str], authorization: str, *, network_address: str, now: datetime
+    form: Mapping[str, str], authorization: str, *, network_address: str | None, now: datetime
 ) -> dict[str, Any]:
     """The members of the answer (RFC 6749 §5.1); raises MachineError or LimitReachedError."""
     PER_CLIENT_ADDRESS.take(network_address, now=now)

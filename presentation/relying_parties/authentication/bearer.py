@@ -14,7 +14,7 @@ from rest_framework.permissions import BasePermission
 from rest_framework.request import Request
 
 from infra import browser
-from infra.limits import Limit
+from infra.limits import ClientLimit
 from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
 from presentation.models import RelyingParty
 from presentation.relying_parties.authentication import access_tokens
@@ -22,7 +22,7 @@ from presentation.relying_parties.authentication.authentication import active_pa
 
 # Refused tokens per client address. Valid tokens are not counted, so that one client cannot lock out others
 # behind the same address.
-REFUSED = Limit.from_settings("refused-tokens-per-client")
+REFUSED = ClientLimit.from_settings("refused-tokens-per-client")
 
 
 @dataclass(frozen=True)

@@ -30,7 +30,7 @@ GET, POST = "get", "post"  # values of request_uri_method
 
 
 def receive(
-    parameters: Parameters, *, browser: str, session_digest: str, network_address: str, now: datetime
+    parameters: Parameters, *, browser: str, session_digest: str, network_address: str | None, now: datetime
 ) -> tuple[CarriedRequest, RequestRows]:
     """The request that a browser brings, and all rows that it needs.
 
@@ -58,7 +58,7 @@ def receive(
 
 
 def _signed(
-    parameters: Parameters, carrier: str, client_id: str, *, network_address: str, now: datetime
+    parameters: Parameters, carrier: str, client_id: str, *, network_address: str | None, now: datetime
 ) -> CarriedRequest:
     """The request in a signed object of this client; raises `UntrustedRequestError`."""
     proof = CertifiedClientID.of_active(client_id)

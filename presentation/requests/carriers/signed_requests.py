@@ -12,7 +12,7 @@ import structlog
 from django.conf import settings
 from django.utils.translation import gettext_lazy as _
 
-from infra.limits import Limit, LimitReachedError
+from infra.limits import ClientLimit, LimitReachedError
 from infra.outbound.calls import Outbound, OutboundError, Response
 from infra.waiting import NoThreadFreeError, waiting_for
 from keys.certificates.path import PathError
@@ -34,7 +34,7 @@ log = structlog.get_logger(__name__)
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 # Any browser can cause a fetch. The limit per client address is generous, because a company may share one.
-FETCHES = Limit.from_settings("request-objects-per-client")
+FETCHES = ClientLimit.from_settings("request-objects-per-client")
 
 
 def published_at(
@@ -43,7 +43,7 @@ def published_at(
     proof: CertifiedClientID | None = None,
     *,
     post: bool,
-    network_address: str,
+    network_address: str | None,
     now: datetime,
 ) -> CarriedRequest:
     """The request in the object that the relying party returns at `uri`.

@@ -12,7 +12,7 @@ from urllib.parse import quote, urlencode
 from django.conf import settings
 
 from infra import strict_json
-from infra.limits import Limit, LimitReachedError
+from infra.limits import ClientLimit, LimitReachedError
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
 from infra.registering import NotRegistrableError
@@ -28,7 +28,7 @@ LONGEST_ONWARD = 2048
 LONGEST_WAIT = timedelta(minutes=2)  # longest `Retry-After` that is heeded; answers are kept for 5 minutes
 GONE = 410
 # Any browser can bring an invalid request, and each causes one call, so limit them per client address.
-REPORTS = Limit.from_settings("reported-errors")
+REPORTS = ClientLimit.from_settings("reported-errors")
 _URI = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")  # RFC 3986 §2: no space, no control character
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
@@ -78,7 +78,7 @@ def report(
     address: ReturnAddress,
     answer: dict[str, str],
     *,
-    network_address: str,
+    network_address: str | None,
     now: datetime,
 ) -> str | None:
     """Posts the error of a request without an interaction, once; returns and raises as `post`.

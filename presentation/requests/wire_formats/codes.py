@@ -152,7 +152,7 @@ def use(row: AuthorizationCode, access_token: str, *, now: datetime) -> None:
         raise MachineError(_NO_CODE, error="invalid_grant")
 
 
-def user_info(access_token: str, *, network_address: str, now: datetime) -> dict[str, Any]:
+def user_info(access_token: str, *, network_address: str | None, now: datetime) -> dict[str, Any]:
     """The claims of UserInfo; raises MissingTokenError, InvalidTokenError or LimitReachedError."""
     if not access_token:
         raise MissingTokenError("An access token is needed (Authorization: Bearer).")

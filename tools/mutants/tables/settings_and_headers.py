@@ -156,8 +156,8 @@ MUTANTS = (
     mutant(
         "limit: operators' passwords are guessed without a limit",
         "operators/sign_in.py",
-        "                limit.take(subject, now=now)\n",
-        "                limit.left(subject, now=now)\n",
+        "                TRIES_PER_ACCOUNT.take(name, now=now)\n",
+        "                TRIES_PER_ACCOUNT.left(name, now=now)\n",
         "operators/test_operator_sign_in.py::test_after_too_many_attempts_the_status_says_so_and_when_to_come_again",
     ),
 )

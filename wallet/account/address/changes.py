@@ -36,7 +36,7 @@ class AddressTakenError(Exception):
     """Another wallet has the address, or had it until a few days ago."""
 
 
-def ask(wallet: Wallet, email: str, *, browser: str, client: str, now: datetime) -> None:
+def ask(wallet: Wallet, email: str, *, browser: str, client: str | None, now: datetime) -> None:
     """Send a code to the new address. What was asked before ends.
 
     If the address belongs to another wallet, an e-mail there says so, and no code works. Nothing else
@@ -74,7 +74,7 @@ def pending(wallet: Wallet, *, browser: str | None, now: datetime) -> EmailChang
     return usable.filter(browser=browser).first() if browser else None
 
 
-def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str, now: datetime) -> None:
+def confirm(wallet: Wallet, code: str, *, browser: str | None, client: str | None, now: datetime) -> None:
     """Change the address if the code is right. Every browser is signed out.
 
     Raises `NoCodeError`, `WrongCodeError`,
