@@ -19,6 +19,7 @@ from urllib.parse import urlencode
 
 import pytest
 from django.conf import settings as django_settings
+from django.http.multipartparser import MultiPartParserError
 from django.test import Client, RequestFactory
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -221,6 +222,51 @@ def test_no_content_type_breaks_an_address(content_type: str, path: str) -> None
             method, f"{path}?x=%41", b"--x\r\n\r\n--x--", CONTENT_TYPE=content_type
         )
         assert status < 500, method
+
+
+PARTS = "multipart/form-data; boundary=x"
+
+
+def part(headers: str, content: bytes = b"1") -> bytes:
+    """A body with one part (RFC 7578), whose headers are these."""
+    return f"--x\r\n{headers}\r\n\r\n".encode("latin-1") + content + b"\r\n--x--\r\n"
+
+
+NAMED = "Content-Disposition: form-data; name=next"
+MALFORMED_BODIES = {
+    "a name in no order": (PARTS, part("Content-Disposition: form-data; name*; name*0=a")),
+    "a file name in no order": (PARTS, part(f"{NAMED}; filename*; filename*0=a")),
+    "a charset in no order": (PARTS, part(f"{NAMED}; filename=a\r\nContent-Type: a/b; charset*; charset*0=a")),
+    "another header in no order": (PARTS, part(f"{NAMED}\r\nX-Other: a; b*; b*0=c")),
+    "a name of an encoding that is none of text": (PARTS, part("Content-Disposition: a; name*=base64''%41")),
+    "an unknown encoding": (PARTS, part("Content-Disposition: form-data; name*=nonsense'x'%41")),
+    "a file without its last characters": (
+        PARTS,
+        part(f"{NAMED}; filename=a\r\nContent-Transfer-Encoding: base64", b"A"),
+    ),
+    "a length that is no number": (PARTS, part(f"{NAMED}; filename=a\r\nContent-Length: {'9' * 5000}")),
+    "bytes that are no UTF-8": (PARTS, part('Content-Disposition: form-data; name="\xff"', b"\xff\0")),
+    "no end": (PARTS, b'--x\r\nContent-Disposition: form-data; name="a'),
+    "no part": (PARTS, b"\xff\0"),
+    "too many parts": (PARTS, part(NAMED)[:-6] * 1200),
+    "a part with too many headers": (PARTS, part(f"{NAMED}\r\n" + "A: b\r\n" * 2000)),
+    "too much": (PARTS, part(NAMED, b"a" * 3_000_000)),
+    "no boundary": ("multipart/form-data", part(NAMED)),
+    "a boundary in no order": ("multipart/form-data; boundary*; boundary*0=x", part(NAMED)),
+    "a boundary of other letters": ("multipart/form-data; boundary=\xe9", part(NAMED)),
+    "escapes of no UTF-8": (FORM, b"next=%ff%&\xff=%ed%a0%80&%00"),
+    "too many fields": (FORM, b"a=b&" * 1200),
+    "too long a form": (FORM, b"a" * 3_000_000),
+}
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(("content_type", "body"), MALFORMED_BODIES.values(), ids=MALFORMED_BODIES)
+def test_no_body_breaks_a_form(content_type: str, body: bytes) -> None:
+    own = {"HTTP_SEC_FETCH_SITE": "same-origin", "CONTENT_LENGTH": str(len(body))}
+    for path in ("/language/", "/wallet/sign-in/", "/admin/login/", TOKEN, PATH):
+        status, _page = through_gunicorn("POST", path, body, CONTENT_TYPE=content_type, **own)
+        assert status < 500, path
 
 
 @pytest.mark.django_db(transaction=True)
@@ -448,6 +494,31 @@ def test_whatever_is_said_of_the_media_type_the_request_is_read(front: str, code
         request = Request(environ | {"wsgi.input": BytesIO(b"")})
         assert request.GET["x"] == "A"
         assert isinstance(request.content_type, str)
+
+
+PARAMETERS = st.builds(
+    "{}{}{}".format,
+    st.sampled_from(["name", "filename", "charset", "boundary"]),
+    st.sampled_from(["", "*", "*0", "*1", "*0*", "*1*", "*x", "**"]),
+    st.sampled_from(["", "=", "=a", "=utf-8''%41", "=base64''%41", "=''", '="', "=idna''%ff", '="a"']),
+)
+HEADERS = st.builds(
+    "{}{}".format,
+    st.sampled_from(["Content-Disposition: form-data", "Content-Type: text/plain", "X-Other: a", ""]),
+    st.lists(PARAMETERS, max_size=4).map(lambda parameters: "".join(f"; {one}" for one in parameters)),
+)
+
+
+@given(st.lists(HEADERS, max_size=3).map("\r\n".join) | st.text(st.characters(max_codepoint=255)))
+@example("Content-Disposition: form-data; name*; name*0=a")
+def test_whatever_the_headers_of_a_part_are_it_is_read_or_refused(headers: str) -> None:
+    request = Request(RequestFactory().post("/", part(headers), content_type=PARTS).environ)
+
+    def read() -> None:
+        assert isinstance(request.POST.dict(), dict)
+        assert isinstance(request.FILES.dict(), dict)
+
+    only(MultiPartParserError, read)
 
 
 def test_an_argument_of_a_command_that_is_no_text_is_refused_with_one_sentence(tmp_path: Any) -> None:
