@@ -33,7 +33,7 @@ from presentation.machine_errors import (
 )
 from presentation.parameters import Parameters
 from presentation.relying_parties.authentication import access_tokens
-from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant
+from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant, only_token
 from presentation.relying_parties.metadata.grants import READ, VERIFY
 from presentation.requests.carriers import posted_form
 from presentation.requests.client import usable
@@ -184,13 +184,14 @@ class UserInfoView(MachineView):
 
     def get(self, request: Request) -> Response:
         """Returns the claims that were asked for there. A POST may have the token in its body."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if not scheme and self.as_received.content_type == self.content_type:
-            token = self.form().get("access_token", "")
-        elif scheme.lower() != "bearer":
-            token = ""
-        address = browser.address(self.as_received)
-        return Response(codes.user_info(token.strip(), network_address=address, now=timezone.now()))
+        received = self.as_received
+        token = only_token(
+            request.headers.get("Authorization", ""),
+            query=received.META.get("QUERY_STRING", ""),
+            form=self.form() if received.content_type == self.content_type else None,
+        )
+        address = browser.address(received)
+        return Response(codes.user_info(token, network_address=address, now=timezone.now()))
 
     post = get
 

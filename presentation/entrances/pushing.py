@@ -10,7 +10,7 @@ from presentation.errors import AuthorizationError, InvalidRequestError, Untrust
 from presentation.machine_errors import InsufficientScopeError, MachineError, UnavailableError
 from presentation.parameters import LIMITS, Parameters
 from presentation.relying_parties.authentication.authentication import authenticate
-from presentation.relying_parties.authentication.bearer import access_by
+from presentation.relying_parties.authentication.bearer import access_by, only_token
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
 from presentation.requests.carriers import pushed_requests, signed_requests
@@ -38,13 +38,12 @@ def count_address(context: PushContext) -> None:
 def authenticate_client(context: PushContext) -> None:
     """Authenticates the relying party as at the token endpoint, or by an access token for pushing."""
     form, authorization, now = context.form, context.authorization, context.now
-    scheme, _, token = authorization.partition(" ")
-    if scheme.lower() != "bearer":
+    if authorization.partition(" ")[0].lower() != "bearer":
         context.party = authenticate(form, authorization, now=now)
         return
     if _OF_A_CLIENT & form.keys():
         raise MachineError("Use one method of client authentication, not several.")
-    access = access_by(token, now=now)
+    access = access_by(only_token(authorization, form=form), now=now)
     if grants.PUSH not in access.grants:
         raise InsufficientScopeError(grants.PUSH)
     context.party = access.relying_party

@@ -3,7 +3,7 @@
 Grants are re-checked against the relying party's current registration on every call.
 """
 
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
@@ -15,8 +15,14 @@ from rest_framework.request import Request
 
 from infra import browser
 from infra.limits import ClientLimit
-from presentation.machine_errors import InsufficientScopeError, InvalidTokenError, MissingTokenError
+from presentation.machine_errors import (
+    InsufficientScopeError,
+    InvalidTokenError,
+    MachineError,
+    MissingTokenError,
+)
 from presentation.models import RelyingParty
+from presentation.parameters import decoded
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.authentication import active_party
 
@@ -42,20 +48,36 @@ def access_by(token: str, *, now: datetime) -> Bearer:
 
     Raises InvalidTokenError, also if the relying party is suspended or deleted.
     """
-    client_id, grants = access_tokens.verify(token.strip(), now=now)
+    client_id, grants = access_tokens.verify(token, now=now)
     party = active_party(client_id)
     if party is None:
         raise InvalidTokenError("The client of the access token may not use it any more.")
     return Bearer(party.named_in_log(), grants.intersection(party.grants))
 
 
+def only_token(authorization: str, *, query: str = "", form: Mapping[str, str] | None = None) -> str:
+    """The access token of a request: in the `Authorization` header, or in a form (RFC 6750 §2); "" for none.
+
+    form: None if the endpoint takes no token from the body. Raises MachineError if there are several tokens
+    (§3.1). One in the address counts among them, and is never used: addresses are in logs (§5.3).
+    """
+    scheme, _, in_header = authorization.partition(" ")
+    in_header = in_header.strip() if scheme.lower() == "bearer" else ""
+    in_form = (form or {}).get("access_token", "")
+    in_address = any(decoded(pair.partition("=")[0]) == "access_token" for pair in query.split("&"))
+    if [bool(in_header), bool(in_form), in_address].count(True) > 1:
+        raise MachineError("Send the access token once, not in several ways.")
+    return in_header or ("" if scheme else in_form)
+
+
 class BearerAuthentication(BaseAuthentication):
     """Sets `request.user` to the `Bearer` of the token, which must be in the Authorization header."""
 
     def authenticate(self, request: Request) -> tuple[Any, None]:
-        """Raises MissingTokenError, InvalidTokenError or LimitReachedError."""
-        scheme, _, token = request.headers.get("Authorization", "").partition(" ")
-        if scheme.lower() != "bearer":
+        """Raises MissingTokenError, InvalidTokenError, LimitReachedError, or MachineError for two tokens."""
+        query = request.META.get("QUERY_STRING", "")
+        token = only_token(request.headers.get("Authorization", ""), query=query)
+        if not token:
             raise MissingTokenError("An access token is needed (Authorization: Bearer).")
         now = timezone.now()
         try:

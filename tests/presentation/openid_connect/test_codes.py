@@ -166,6 +166,29 @@ def test_user_info_challenges_those_without_a_token_that_works(db: None, token: 
         assert response.headers["WWW-Authenticate"].startswith("Bearer realm=")
 
 
+@pytest.mark.parametrize("own", [True, False])
+def test_a_second_token_is_an_invalid_request(shop: Shop, code: str, own: bool) -> None:
+    token = shop.redeems(Client(), code).json()["access_token"]
+    second = token if own else "another"
+    header = {"Authorization": f"Bearer {token}"}
+    path, form = "/openid-connect/userinfo", "application/x-www-form-urlencoded"
+    for response in (
+        Client().post(path, f"access_token={second}", content_type=form, headers=header),
+        Client().post(path, f"access_token={token}&access_token={second}", content_type=form),
+        Client().get(f"{path}?access_token={second}", headers=header),
+        Client().get(f"{path}?schema=openid&%61ccess_token={second}", headers=header),
+        Client().post(f"{path}?access_token={second}", f"access_token={token}", content_type=form),
+    ):
+        assert error(response, 400) == "invalid_request"
+    assert Client().get(f"{path}?schema=openid", headers=header).status_code == 200
+    # In the address alone it is none.
+    assert error(Client().get(f"{path}?access_token={token}"), 401) == "invalid_token"
+    # Beside the credentials of a client it is not looked for in the body.
+    mixed = basic(shop.party.client_id, shop.secret)
+    response = Client().post(path, f"access_token={token}", content_type=form, headers=mixed)
+    assert error(response, 401) == "invalid_token"
+
+
 def test_an_access_token_of_a_machine_is_none_for_user_info(shop: Shop, code: str) -> None:
     shop.party.grants = ["presentation:verify"]
     shop.party.save()

@@ -80,6 +80,11 @@ def test_an_open_request_is_open_and_nothing_else(bank: RelyingParty, begun: str
     assert told(bank)["state"] == "open"
 
 
+def test_a_second_token_in_the_address_is_an_invalid_request(bank: RelyingParty, begun: str) -> None:
+    response = read(bank, query=f"nonce={NONCE}&access_token=x")
+    assert (response.status_code, response.json()["error"]) == (400, "invalid_request")
+
+
 def test_whether_the_person_has_signed_in_makes_no_difference(bank: RelyingParty, begun: str) -> None:
     ask(Client(), bank, nonce="another-fresh-nonce")  # a browser without a session
     assert told(bank).keys() == told(bank, "another-fresh-nonce").keys()

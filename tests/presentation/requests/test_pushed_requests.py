@@ -192,6 +192,7 @@ def test_a_client_that_proves_nothing_pushes_nothing(
     refused(send(client, form | {"client_secret": "x"}, **header), "invalid_request")
     bearer = {"Authorization": f"Bearer {access_token(party)}"}
     refused(send(client, form | {"client_secret": "x"}, **bearer), "invalid_request")
+    refused(send(client, form | {"access_token": "x"}, **bearer), "invalid_request")
     weak = {"Authorization": f"Bearer {access_token(party, 'presentation:read')}"}
     refused(send(client, form, **weak), "insufficient_scope", 403)
 
