@@ -19,7 +19,7 @@ from django.http.multipartparser import MultiPartParserError
 from django.utils.http import parse_header_parameters
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-# What Django's parser raises for parameters of a header with an unknown encoding, or in no order (RFC 2231 §3).
+# What Django raises for parameters of a header with an unknown encoding, or in no order (RFC 2231 §3).
 UNREADABLE_PARAMETERS = (ValueError, LookupError, TypeError)
 GUNICORN_GIVES_UP = 3  # exit status; after any other one gunicorn restarts the worker without end
 

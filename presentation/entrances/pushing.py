@@ -13,11 +13,10 @@ from presentation.relying_parties.authentication.authentication import authentic
 from presentation.relying_parties.authentication.bearer import access_by, only_token
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
+from presentation.requests import interactions
 from presentation.requests.carriers import pushed_requests, signed_requests
 from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, identify, read_for
-from presentation.requests.interactions import nonce_used
-from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue
 
 # A relying party may push every request of every holder from one address, so this is four times the limit
@@ -73,13 +72,10 @@ def read_request(context: PushContext) -> None:
 
 def check_request(context: PushContext) -> None:
     """Checks the client, the address and the request, as the authorization endpoint will do again."""
-    carried, party = context.carried, context.party
-    context.client = identify(carried, read_for(carried, party.client_id, now=context.now))
-    carried.check(requires_signed=party.requires_signed_requests, requires_pushed=False)
+    carried = context.carried
+    context.client = identify(carried, read_for(carried, context.party.client_id, now=context.now))
     scopes = catalogue.at(context.client.scopes_stamp)
-    wire_format_of(party).read_request(carried.parameters, party, scopes)
-    if context.client.nonce_used:
-        raise nonce_used(carried.parameters)
+    interactions.read_request(carried, context.client, scopes, requires_pushed=False)
 
 
 def keep_request(context: PushContext) -> dict[str, Any]:

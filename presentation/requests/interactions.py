@@ -141,20 +141,31 @@ def begin(
     before = find(client.begun)
     if before is not None and (before.outcome or before.expires_at > now):
         return recall(before, browser=browser, now=now)
-    carried.check(
-        requires_signed=party.requires_signed_requests, requires_pushed=party.requires_pushed_requests
-    )
     scopes = catalogue.at(client.scopes_stamp)
-    request = wire_format_of(party).read_request(parameters, party, scopes)
-    if client.nonce_used:
-        raise nonce_used(parameters)
-    if request.allows_no_page:
-        raise InteractionRequiredError
+    request = read_request(carried, client, scopes, requires_pushed=party.requires_pushed_requests)
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = f"[{','.join(scopes[urn].text for urn in dict.fromkeys(request.scopes) if urn in scopes)}]"
     opened = OpenInteraction(row, client.return_address, client.registered_uris, is_new=True)
     opened.parameters, opened.request = parameters, request  # so that they are not derived again from the row
     return opened
+
+
+def read_request(
+    carried: CarriedRequest, client: Client, scopes: Scopes, *, requires_pushed: bool
+) -> AuthorizationRequest:
+    """The request, if it could be met for somebody; raises `AuthorizationError`.
+
+    A pushed request is checked by the same rules when it is pushed (RFC 9126 §2.1). requires_pushed: False
+    there.
+    """
+    party = client.relying_party
+    carried.check(requires_signed=party.requires_signed_requests, requires_pushed=requires_pushed)
+    request = wire_format_of(party).read_request(carried.parameters, party, scopes)
+    if client.nonce_used:
+        raise nonce_used(carried.parameters)
+    if request.allows_no_page:
+        raise InteractionRequiredError
+    return request
 
 
 def count_stranger(opened: OpenInteraction, *, network_address: str | None, now: datetime) -> None:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from consent.models import Consent
 from infra.browser import digest
-from presentation.models import Interaction
+from presentation.models import Interaction, PushedRequest
 from presentation.requests import interactions, sign_in_time
 from presentation.requests.interactions import path_of
 from presentation.requests.sign_in_time import CODE_LIVES
@@ -25,7 +25,7 @@ from tests.people import ALICE, BOB
 from tests.presentation.clients import basic
 from tests.presentation.openid_connect.shop import Shop, answer_of, share
 from tests.presentation.requests.authorization_requests import PATH, asked
-from tests.presentation.requests.pushing import go, send
+from tests.presentation.requests.pushing import send
 from tests.relying_party import read_jwt
 from wallet.models import HolderSession, RedirectTask, Wallet
 from wallet.sign_in import known_browsers, sessions
@@ -74,12 +74,6 @@ def plain(shop: Shop, client: Client, asks: dict[str, str]) -> Any:
     return client.get(PATH, asks)
 
 
-def pushed(shop: Shop, client: Client, asks: dict[str, str]) -> Any:
-    answer = send(Client(), asks, **basic(shop.party.client_id, shop.secret))
-    assert answer.status_code == 201, answer.content
-    return go(client, answer.json()["request_uri"], shop.party)
-
-
 def signed(shop: Shop, client: Client, asks: dict[str, str]) -> Any:
     key = new_key()
     shop.party.jwks = {"keys": [{"kid": "one", **public_jwk(key)}]}
@@ -95,7 +89,7 @@ def everything(response: Any) -> Any:
     return response.status_code, headers, response.content, response.cookies.output()
 
 
-@pytest.mark.parametrize("carrier", [plain, signed, pushed])
+@pytest.mark.parametrize("carrier", [plain, signed])
 @pytest.mark.parametrize(
     "more",
     [
@@ -122,6 +116,13 @@ def test_prompt_none_gets_the_same_answer_whoever_uses_the_browser(
     rows: list[Any] = [Interaction, RedirectTask, Consent]
     assert not any(model.objects.exists() for model in rows)
     assert list(HolderSession.objects.order_by("digest").values()) == before
+
+
+def test_prompt_none_is_refused_when_it_is_pushed(shop: Shop) -> None:
+    header = basic(shop.party.client_id, shop.secret)
+    response = send(Client(), shop.asks(prompt="none"), **header)
+    assert (response.status_code, response.json()["error"]) == (400, "interaction_required")
+    assert not PushedRequest.objects.exists()
 
 
 @pytest.mark.usefixtures("windows_just_begun")

@@ -236,7 +236,10 @@ NAMED = "Content-Disposition: form-data; name=next"
 MALFORMED_BODIES = {
     "a name in no order": (PARTS, part("Content-Disposition: form-data; name*; name*0=a")),
     "a file name in no order": (PARTS, part(f"{NAMED}; filename*; filename*0=a")),
-    "a charset in no order": (PARTS, part(f"{NAMED}; filename=a\r\nContent-Type: a/b; charset*; charset*0=a")),
+    "a charset in no order": (
+        PARTS,
+        part(f"{NAMED}; filename=a\r\nContent-Type: a/b; charset*; charset*0=a"),
+    ),
     "another header in no order": (PARTS, part(f"{NAMED}\r\nX-Other: a; b*; b*0=c")),
     "a name of an encoding that is none of text": (PARTS, part("Content-Disposition: a; name*=base64''%41")),
     "an unknown encoding": (PARTS, part("Content-Disposition: form-data; name*=nonsense'x'%41")),

@@ -28,14 +28,14 @@ MUTANTS = (
     mutant(
         "nonce: used again in the address",
         f"{_PACKAGE}/interactions.py",
-        "    if client.nonce_used:\n        raise nonce_used(parameters)\n",
+        "    if client.nonce_used:\n        raise nonce_used(carried.parameters)\n",
         "",
         f"{_TESTS}/test_flow.py::test_a_nonce_that_gave_a_token_is_refused_in_another_browser_and_for_another_request",
     ),
     mutant(
         "nonce: used again in a pushed request",
         _PUSHING,
-        "    if context.client.nonce_used:\n        raise nonce_used(carried.parameters)\n",
+        "    interactions.read_request(carried, context.client, scopes, requires_pushed=False)\n",
         "",
         f"{_TESTS}/test_pushed_requests.py::test_a_nonce_that_gave_a_token_cannot_be_pushed",
     ),
