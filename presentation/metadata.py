@@ -10,6 +10,7 @@ from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
 from presentation import encryption
+from presentation.dcql.queries import ALGORITHMS, FORMAT
 from presentation.issuer import AUTHORIZE_PATH, JWKS_PATH, PUSH_PATH, TOKEN_PATH, USERINFO_PATH
 from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION
 from presentation.openid_connect.translation import OPENID
@@ -61,9 +62,7 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             "ui_locales_supported": [to_locale(code).replace("_", "-") for code, _name in settings.LANGUAGES],
             "client_id_prefixes_supported": ["pre-registered", *certificates.PREFIXES],
             "status_list_aggregation_endpoint": settings.BASE_URL + allocation.PATH,
-            "vp_formats_supported": {
-                "dc+sd-jwt": {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
-            },
+            "vp_formats_supported": {FORMAT: ALGORITHMS},
         }
     )
 

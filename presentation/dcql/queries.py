@@ -8,6 +8,8 @@ from dataclasses import dataclass
 PathPointer = tuple[str | int | None, ...]  # §7; str: a name, int: an index, None: every element of an array
 Value = str | int | bool
 FORMAT = "dc+sd-jwt"  # of the one credential type that this service issues
+# The algorithms that sign it, and its key binding, by their names in metadata (OpenID4VP 1.0 Appendix B.3.4).
+ALGORITHMS = {"sd-jwt_alg_values": ["ES256"], "kb-jwt_alg_values": ["ES256"]}
 
 
 @dataclass(frozen=True, repr=False)  # no repr: the values may be personal data

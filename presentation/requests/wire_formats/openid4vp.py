@@ -5,6 +5,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from datetime import datetime
 
+from infra import strict_json
+from infra.strict_json import StrictJsonError
 from presentation.dcql import evaluation, parsing, queries
 from presentation.dcql.queries import CredentialQuery, Query
 from presentation.encryption import Recipient, recipient
@@ -49,6 +51,7 @@ class OpenID4VP(WireFormat):
         values = parameters.values
         check_response(values, RESPONSE_TYPE, RESPONSE_MODES)
         query = _query(values, party, scopes, one_presentation=self.one_presentation)
+        check_formats(values.get("client_metadata"))
         return AuthorizationRequest(
             nonce=checked_nonce(values.get("nonce")),
             login_hint=login_hint(values.get("login_hint"), may_omit=party.may_omit_login_hint),
@@ -74,6 +77,27 @@ class Contract(OpenID4VP):
         """The one presentation, which `Query.only_one` has made sure of."""
         (presentation,) = presented.presentations
         return Answer({"vp_token": presentation})
+
+
+def check_formats(client_metadata: str | None) -> None:
+    """Raises VpFormatsNotSupportedError if the metadata lists formats or algorithms without ours.
+
+    Before anybody is asked (OpenID4VP 1.0 §5.1, §8.5, Appendix B.3.4). What cannot be read lists nothing:
+    only an answer that is encrypted needs the metadata, and `recipient` refuses it then.
+    """
+    try:
+        metadata = strict_json.loads(client_metadata or "{}")
+    except StrictJsonError:
+        return
+    formats = metadata.get("vp_formats_supported") if isinstance(metadata, dict) else None
+    if not isinstance(formats, dict):
+        return
+    if queries.FORMAT not in formats:
+        raise VpFormatsNotSupportedError(f"vp_formats_supported of client_metadata lacks {queries.FORMAT}")
+    for name, ours in queries.ALGORITHMS.items():
+        theirs = formats[queries.FORMAT].get(name) if isinstance(formats[queries.FORMAT], dict) else None
+        if isinstance(theirs, list) and not any(algorithm in theirs for algorithm in ours):
+            raise VpFormatsNotSupportedError(f"{name} of client_metadata lacks {' and '.join(ours)}")
 
 
 def _query(

@@ -2,18 +2,23 @@
 
 import json
 from base64 import urlsafe_b64decode
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 from django.test import Client
 from django.utils import timezone
+from hypothesis import given
+from hypothesis import strategies as st
 
 from consent.models import Consent
 from keys.issuer_key import active_issuer_key
 from keys.jws import decode_segment
 from presentation.dcql.queries import BASIC
+from presentation.errors import VpFormatsNotSupportedError
 from presentation.models import Interaction, RelyingParty
+from presentation.requests.wire_formats.openid4vp import check_formats
 from tests.consent.shown import values_on, withheld_on
 from tests.drawn import without_drawn
 from tests.people import BOB, NORA
@@ -359,6 +364,66 @@ def test_a_query_for_other_formats_only_is_refused_at_once(client: Client, acme_
     home = client.get(PATH, asked(acme_bank, **with_query(LICENCE))).headers["Location"]
 
     assert fragment(home)["error"] == "vp_formats_not_supported"
+
+
+ES256, OTHERS = ["ES256"], ["ES384", "EdDSA"]
+TAKES_OTHERS: dict[str, Any] = {
+    "no format": {},
+    "another format": {"mso_mdoc": {"issuerauth_alg_values": [-7]}},
+    "the name of an earlier draft": {"vc+sd-jwt": {}},
+    "other algorithms of the issuer": {"dc+sd-jwt": {"sd-jwt_alg_values": OTHERS}},
+    "other algorithms of the key binding": {
+        "dc+sd-jwt": {"sd-jwt_alg_values": ES256, "kb-jwt_alg_values": OTHERS}
+    },
+    "no algorithm": {"dc+sd-jwt": {"kb-jwt_alg_values": []}},
+}
+TAKES_OURS: dict[str, Any] = {
+    "any algorithm": {"dc+sd-jwt": {}},
+    "ours": {"dc+sd-jwt": {"sd-jwt_alg_values": ES256, "kb-jwt_alg_values": ES256}},
+    "ours among others": {"dc+sd-jwt": {"sd-jwt_alg_values": [*OTHERS, *ES256]}, "mso_mdoc": {}},
+    "no list of algorithms": {"dc+sd-jwt": {"sd-jwt_alg_values": "ES384"}},
+    "members that are no object": {"dc+sd-jwt": []},
+    "no object": ["mso_mdoc"],
+}
+
+
+def with_formats(formats: Any) -> dict[str, str]:
+    return {"client_metadata": json.dumps({"vp_formats_supported": formats})}
+
+
+@pytest.mark.parametrize("formats", TAKES_OTHERS.values(), ids=TAKES_OTHERS)
+def test_a_client_that_does_not_take_our_credentials_learns_it_at_once(
+    client: Client, acme_bank: RelyingParty, formats: Any
+) -> None:
+    home = client.get(PATH, asked(acme_bank, **with_formats(formats))).headers["Location"]
+    assert fragment(home)["error"] == "vp_formats_not_supported"
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [*map(with_formats, TAKES_OURS.values()), *({"client_metadata": text} for text in ("{", "[]", "{}"))],
+    ids=[*TAKES_OURS, "no JSON", "a list", "nothing"],
+)
+def test_formats_with_ours_or_that_cannot_be_read_exclude_nobody(
+    client: Client, acme_bank: RelyingParty, metadata: dict[str, str]
+) -> None:
+    home = client.get(PATH, asked(acme_bank, **metadata)).headers["Location"]
+    assert "error" not in home
+
+
+ANY_FORMATS = st.recursive(
+    st.none() | st.integers() | st.sampled_from(["ES256", "ES384"]),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(["dc+sd-jwt", "sd-jwt_alg_values", "x"]), inner)
+    ),
+)
+
+
+@given(st.text() | ANY_FORMATS.map(lambda formats: with_formats(formats)["client_metadata"]))
+def test_whatever_the_metadata_is_it_is_read_or_refused(text: str) -> None:
+    with suppress(VpFormatsNotSupportedError):
+        check_formats(text)
 
 
 UNAVAILABLE: dict[str, dict[str, Any]] = {
