@@ -6,7 +6,7 @@ from django.conf import settings
 from django.http import HttpRequest
 from django.utils.http import url_has_allowed_host_and_scheme
 
-from consent.views import MORE_TIME
+from consent.views.question import MORE_TIME
 from infra.served import language_of
 from wallet.sign_in.sessions import closes_at
 

@@ -4,8 +4,6 @@ from django.apps import apps
 from django.contrib import admin
 from django.urls import include, path
 
-import consent.history
-import consent.views
 import keys.endpoints
 import presentation.endpoints
 import presentation.metadata
@@ -15,7 +13,9 @@ import wallet.credential.type_metadata
 import wallet.status_lists.endpoints
 from config import health, views
 from config.metrics import metrics
-from consent import requester_pages
+from consent.views import question as question_pages
+from consent.views import receipts as receipt_pages
+from consent.views import requesters as requester_pages
 from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
 from presentation.models import RelyingParty
@@ -46,7 +46,7 @@ urlpatterns = [
     # Django tries them in this order, so those of every presentation come first.
     path(f"{PRESENTATION}/authorize", presentation.views.authorize, name="authorize"),
     path(f"{PRESENTATION}/interactions/<uuid:interaction_id>/", presentation.views.resume, name="resume"),
-    path("consent/<uuid:consent_id>/", consent.views.review, name="consent_review"),
+    path("consent/<uuid:consent_id>/", question_pages.review, name="consent_review"),
     path("", views.home, name="home"),
     path("language/", views.choose_language, name="language"),
     path(f"{PRESENTATION}/par", presentation.endpoints.push, name="push"),
@@ -62,14 +62,12 @@ urlpatterns = [
     path(f"{PRESENTATION}/outcome", presentation.endpoints.outcome, name="outcome"),
     path("openid-connect/userinfo", presentation.endpoints.user_info, name="userinfo"),
     path("oauth/v2/token", presentation.endpoints.token, name="token"),
-    path("wallet/history/", consent.history.history, name="consent_history"),
-    path("wallet/history/<uuid:consent_id>/", consent.history.receipt, name="consent_receipt"),
-    path("wallet/history/<uuid:consent_id>/number/", consent.history.new_number, name="consent_new_number"),
-    path(
-        "wallet/history/<uuid:consent_id>/invalidate/", consent.history.invalidate, name="consent_invalidate"
-    ),
-    path("wallet/history/<uuid:consent_id>/statement/", consent.history.statement, name="consent_statement"),
-    path("receipt-check/", consent.history.check, name="receipt_check"),
+    path("wallet/history/", receipt_pages.history, name="consent_history"),
+    path("wallet/history/<uuid:consent_id>/", receipt_pages.receipt, name="consent_receipt"),
+    path("wallet/history/<uuid:consent_id>/number/", receipt_pages.new_number, name="consent_new_number"),
+    path("wallet/history/<uuid:consent_id>/invalidate/", receipt_pages.invalidate, name="consent_invalidate"),
+    path("wallet/history/<uuid:consent_id>/statement/", receipt_pages.statement, name="consent_statement"),
+    path("receipt-check/", receipt_pages.check, name="receipt_check"),
     path("wallet/requesters/", requester_pages.listed, name="consent_requesters"),
     path("wallet/requesters/<str:requester_id>/", requester_pages.one, name="consent_requester"),
     path(

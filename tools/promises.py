@@ -242,7 +242,7 @@ PROMISES = (
         "P12",
         text="A claim is disclosed only if the holder was shown it with its value and agreed.",
         places=(
-            "consent/views.py:read_choice",
+            "consent/views/question.py:read_choice",
             "consent/decisions.py:grant",
             "presentation/requests/answers.py:answer",
         ),

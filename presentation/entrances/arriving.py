@@ -6,7 +6,7 @@ from contextlib import suppress
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed, UnreadablePostError
 from django.utils import translation
 
-from consent.views import ask, on_to
+from consent.views.question import ask, on_to
 from infra import browser, languages, log_context
 from presentation.entrances.context import AuthorizeContext
 from presentation.entrances.going_on import address_of_step

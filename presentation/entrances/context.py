@@ -8,7 +8,7 @@ from uuid import UUID
 
 from django.http import HttpRequest
 
-from consent.views import Choice
+from consent.views.question import Choice
 from presentation.models import AuthorizationCode, RelyingParty
 from presentation.parameters import Parameters
 from presentation.requests.client import CarriedRequest, Client

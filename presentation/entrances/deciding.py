@@ -2,8 +2,8 @@
 
 from django.http import HttpRequest, HttpResponse
 
-from consent import views as consent_page
-from consent.views import MORE_TIME, SHARE, CodeWantedError, on_to
+from consent.views import question as consent_page
+from consent.views.question import MORE_TIME, SHARE, CodeWantedError, on_to
 from infra import browser
 from infra.paths import path_with_id
 from presentation.entrances.context import ResumeContext

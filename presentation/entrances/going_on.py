@@ -3,7 +3,7 @@
 from django.http import HttpResponse
 from django.urls import reverse
 
-from consent.views import on_to
+from consent.views.question import on_to
 from infra import log_context
 from infra.paths import path_with_id
 from presentation import error_pages

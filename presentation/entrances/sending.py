@@ -7,7 +7,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from consent.views import on_to
+from consent.views.question import on_to
 from presentation.errors import AuthorizationError
 from presentation.models import Interaction
 from presentation.requests import answers

@@ -146,12 +146,12 @@ def test_a_payment_after_an_old_sign_in_asks_for_a_factor_first(
 def test_what_does_not_unseal_leaves_the_page_to_its_own_address(
     holder: Client, acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from consent import views
+    from consent.views import question
 
     def fails(*_: Any, **__: Any) -> None:
         raise SealError("no key")
 
-    monkeypatch.setattr(views.Question, "of", fails)
+    monkeypatch.setattr(question.Question, "of", fails)
     response = holder.get(PATH, asked(acme_bank))
     assert response.status_code == 303
     assert response.headers["Location"].startswith("/consent/")

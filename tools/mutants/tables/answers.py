@@ -39,7 +39,7 @@ MUTANTS = (
     ),
     mutant(
         "consent page at once: without the factor that a payment needs",
-        "consent/views.py",
+        "consent/views/question.py",
         "        if needs_factor:\n            return None\n",
         "",
         f"{_TESTS}/test_passkey_as_factor.py::test_a_pushed_payment_is_confirmed_at_the_page_of_its_own",

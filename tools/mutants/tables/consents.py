@@ -49,7 +49,7 @@ MUTANTS = (
     ),
     mutant(
         "consent page: shows the question of another holder",
-        "consent/views.py",
+        "consent/views/question.py",
         "    if consent.wallet_id != session.wallet_id:\n"
         '        return _closed(request, consent, session, "other")\n'
         "    if consent.decision",
@@ -58,14 +58,14 @@ MUTANTS = (
     ),
     mutant(
         "consent page: shows a question at the instant it expires",
-        "consent/views.py",
+        "consent/views/question.py",
         "if credential is None or consent.expires_at <= now:\n",
         "if credential is None or consent.expires_at < now:\n",
         "presentation/requests/test_instants.py::test_a_question_is_over_from_the_instant_at_which_it_expires",
     ),
     mutant(
         "consent page: the page of one holder decides for another",
-        "consent/views.py",
+        "consent/views/question.py",
         "    if request.POST.get(PAGE, own_address) != own_address:\n        return _onwards(consent)\n",
         "",
         "presentation/requests/test_without_login_hint.py::test_a_page_of_the_first_holder_cannot_decide_for_the_second",
@@ -125,21 +125,21 @@ MUTANTS = (
     ),
     mutant(
         "consent page: caches keep the claims",
-        "consent/views.py",
+        "consent/views/question.py",
         'headers = {"Cache-Control": "no-store"}\n',
         "headers = {}\n",
         "consent/test_review.py::test_nothing_about_a_question_is_kept_by_a_cache",
     ),
     mutant(
         "consent page: caches keep what was decided",
-        "consent/views.py",
+        "consent/views/question.py",
         '    response.headers["Cache-Control"] = "no-store"\n',
         "",
         "consent/test_review.py::test_nothing_about_a_question_is_kept_by_a_cache",
     ),
     mutant(
         "receipt: taken back by another holder",
-        "consent/history.py",
+        "consent/views/receipts.py",
         "get_object_or_404(Consent, wallet=wallet, **which)",
         "get_object_or_404(Consent, **which)",
         "consent/test_invalidating.py::test_nobody_takes_back_what_is_not_theirs",

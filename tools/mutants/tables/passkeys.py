@@ -96,7 +96,7 @@ MUTANTS = (
     ),
     mutant(
         "payment: a passkey that is asked for need not be used",
-        "consent/views.py",
+        "consent/views/question.py",
         "    if not (posted := request.POST.get(POSTED)):\n        raise CodeWantedError\n",
         "    if not (posted := request.POST.get(POSTED)):\n        return None\n",
         f"{_FACTOR}::test_without_script_the_way_is_by_a_code_and_then_the_passkey_is_not_asked",

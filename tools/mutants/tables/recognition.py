@@ -129,7 +129,7 @@ MUTANTS = (
     ),
     mutant(
         "recognition: anybody has the number of another forgotten",
-        "consent/history.py",
+        "consent/views/receipts.py",
         "get_object_or_404(Consent, wallet=wallet, **which)",
         "get_object_or_404(Consent, **which)",
         f"{_FLOW}::test_nobody_has_the_number_of_another_forgotten",

@@ -161,7 +161,7 @@ MUTANTS = (
     ),
     mutant(
         "receipt: somebody else's is saved",
-        "consent/history.py",
+        "consent/views/receipts.py",
         "get_object_or_404(Consent, wallet=wallet, **which)",
         "get_object_or_404(Consent, **which)",
         f"{_OF_RECEIPTS}::test_strangers_and_others_get_no_statement",
