@@ -8,7 +8,6 @@ import keys.endpoints
 import presentation.endpoints
 import presentation.metadata
 import presentation.views
-import wallet.account.what_is_kept
 import wallet.credential.type_metadata
 import wallet.status_lists.endpoints
 from config import health, views
@@ -20,6 +19,7 @@ from infra.published.documents import PublishedDocument
 from infra.published.families import PublishedFamily
 from presentation.models import RelyingParty
 from presentation.relying_parties import views as relying_party_pages
+from wallet.account.views import what_is_kept
 
 # Public documents. `config.wsgi` answers them without Django; the routes are for other servers and tests.
 PUBLISHED_DOCUMENTS: dict[str, PublishedDocument] = {
@@ -77,7 +77,7 @@ urlpatterns = [
         name="consent_deletion",
     ),
     path("wallet/requesters/<str:requester_id>/report/", requester_pages.report, name="consent_report"),
-    path("what-is-kept/", wallet.account.what_is_kept.what_is_kept, name="what_is_kept"),
+    path("what-is-kept/", what_is_kept.what_is_kept, name="what_is_kept"),
     path("wallet/", include("wallet.urls")),
     path("admin/", admin.site.urls),
     path("operator/logo", views.operator_logo, name="operator_logo"),

@@ -2,11 +2,11 @@
 
 from django.urls import path
 
-from wallet.account import home, security
 from wallet.account.address import views as address_pages
 from wallet.account.closing import views as closing_pages
 from wallet.account.download import views as download_pages
 from wallet.account.recovery import views as recovery_pages
+from wallet.account.views import home, security
 from wallet.identity import messages as identity_messages
 from wallet.identity import other_wallet
 from wallet.identity import upload as identity_upload
