@@ -16,7 +16,7 @@ from wallet.passkeys.assertion import Purpose
 from wallet.passkeys.errors import PasskeyError
 from wallet.passkeys.problem_page import POSTED
 from wallet.passkeys.reading import PostedAssertion
-from wallet.passkeys.views import challenge
+from wallet.passkeys.views.sign_in import challenge
 
 APP = "app"  # in place of the ID of a passkey to remove
 

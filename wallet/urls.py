@@ -11,8 +11,8 @@ from wallet.identity import messages as identity_messages
 from wallet.identity import other_wallet
 from wallet.identity import upload as identity_upload
 from wallet.identity import views as identity_views
-from wallet.passkeys import own as own_passkeys
-from wallet.passkeys import views as passkeys
+from wallet.passkeys.views import own as own_passkeys
+from wallet.passkeys.views import sign_in as passkeys
 from wallet.sign_in import views
 
 REDIRECT_TASK = "errands/<uuid:redirect_task_id>"

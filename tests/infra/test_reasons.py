@@ -15,7 +15,7 @@ from operators.second_factor import ResetForm
 from presentation.admin.support.forms import LookUpForm
 from presentation.relying_parties.forms import SuspensionForm
 from wallet.identity.forms import AskAgainForm, IdentityForm
-from wallet.passkeys.own import PasskeyNameForm
+from wallet.passkeys.views.own import PasskeyNameForm
 from wallet.sign_in.forms import ReasonForm
 
 INVISIBLE = (

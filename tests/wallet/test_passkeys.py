@@ -23,9 +23,10 @@ from tests.wallet.conftest import masked, together
 from wallet.account.closing import closures
 from wallet.account.fresh import FRESH_FOR
 from wallet.models import HolderSession, KnownBrowser, Passkey, PasskeyChallenge, Wallet, WalletClosure
-from wallet.passkeys import assertion, registration, views
+from wallet.passkeys import assertion, registration
 from wallet.passkeys.assertion import Purpose
 from wallet.passkeys.errors import PasskeyError
+from wallet.passkeys.views import sign_in as sign_in_pages
 
 ADD, SECURITY, FRONT_DOOR = "wallet_passkey_add", "wallet_security", "wallet_passkey_front_door"
 ON_WINDOWS = "Mozilla/5.0 (Windows NT 10.0; Win64; x64) AppleWebKit/537.36 Chrome/156.0 Safari/537.36"
@@ -506,7 +507,8 @@ def test_whether_a_passkey_is_backed_up_is_kept_up_to_date(client, passkey, auth
 
 @pytest.mark.usefixtures("windows_just_begun")
 def test_one_network_address_gets_a_limited_number_of_challenges(client, db, monkeypatch):
-    monkeypatch.setattr(views, "CHALLENGES_PER_CLIENT", replace(views.CHALLENGES_PER_CLIENT, most=2))
+    limit = replace(sign_in_pages.CHALLENGES_PER_CLIENT, most=2)
+    monkeypatch.setattr(sign_in_pages, "CHALLENGES_PER_CLIENT", limit)
     codes = [client.post(reverse("wallet_passkey_options")).status_code for _try in range(3)]
     assert codes == [200, 200, 429]
     assert PasskeyChallenge.objects.count() == 2

@@ -59,7 +59,7 @@ MUTANTS = (
     ),
     mutant(
         "passkey: one of another wallet signs in on a redirect task",
-        "wallet/passkeys/views.py",
+        "wallet/passkeys/views/sign_in.py",
         "        if not redirect_task.asks_address and passkey.wallet.email != redirect_task.email:\n"
         '            raise PasskeyError("other")\n',
         "",
@@ -67,7 +67,7 @@ MUTANTS = (
     ),
     mutant(
         "passkey: signs in to a suspended wallet",
-        "wallet/passkeys/views.py",
+        "wallet/passkeys/views/sign_in.py",
         "not wallet.can_sign_in",
         "wallet.state is None",
         f"{_TESTS}::test_a_suspended_wallet_is_refused_as_with_a_code",
