@@ -24,7 +24,7 @@ from tests.nginx_in_front import HOST, ID, SHIPPED, Server, Visitor, proxy, runn
 from tests.ports import free_port
 from tests.project_copy import ROOT
 from tests.setup_program import Setup
-from wallet.identity.upload import MOST
+from wallet.identity.views.upload import MOST
 
 UPLOAD = f"/wallet/errands/{ID}/identity/upload/"
 PLACE = "/var/lib/presentation-uploads"

@@ -573,8 +573,8 @@ SET_ON_REQUESTS = {
     "infra.served: method",
     "infra.served: path",
     "sandbox.holder.inner_browser: resolver_match",
-    "wallet.identity.upload: POST",
-    "wallet.identity.upload: upload_handlers",
+    "wallet.identity.views.upload: POST",
+    "wallet.identity.views.upload: upload_handlers",
 }
 REQUESTS = {"request", "self.request", "self.as_received"}
 

@@ -7,10 +7,10 @@ from wallet.account.closing import views as closing_pages
 from wallet.account.download import views as download_pages
 from wallet.account.recovery import views as recovery_pages
 from wallet.account.views import home, security
-from wallet.identity import messages as identity_messages
-from wallet.identity import other_wallet
-from wallet.identity import upload as identity_upload
-from wallet.identity import views as identity_views
+from wallet.identity.views import identity as identity_pages
+from wallet.identity.views import messages as identity_messages
+from wallet.identity.views import other_wallet
+from wallet.identity.views import upload as identity_upload
 from wallet.passkeys.views import own as own_passkeys
 from wallet.passkeys.views import sign_in as passkeys
 from wallet.sign_in import views
@@ -65,19 +65,19 @@ urlpatterns = [
         passkeys.options_on_redirect_task,
         name="wallet_passkey_options_errand",
     ),
-    path(f"{REDIRECT_TASK}/identity/", identity_views.identity, name="wallet_identity"),
-    path(f"{REDIRECT_TASK}/identity/start/", identity_views.begin, name="wallet_identity_start"),
-    path(f"{REDIRECT_TASK}/identity/continue/", identity_views.go_on, name="wallet_identity_continue"),
-    path(f"{REDIRECT_TASK}/identity/cancel/", identity_views.cancel, name="wallet_identity_cancel"),
-    path(f"{REDIRECT_TASK}/identity/in-person/", identity_views.in_person, name="wallet_identity_in_person"),
+    path(f"{REDIRECT_TASK}/identity/", identity_pages.identity, name="wallet_identity"),
+    path(f"{REDIRECT_TASK}/identity/start/", identity_pages.begin, name="wallet_identity_start"),
+    path(f"{REDIRECT_TASK}/identity/continue/", identity_pages.go_on, name="wallet_identity_continue"),
+    path(f"{REDIRECT_TASK}/identity/cancel/", identity_pages.cancel, name="wallet_identity_cancel"),
+    path(f"{REDIRECT_TASK}/identity/in-person/", identity_pages.in_person, name="wallet_identity_in_person"),
     path(f"{REDIRECT_TASK}/identity/upload/", identity_upload.upload, name="wallet_identity_upload"),
     path(
         f"{REDIRECT_TASK}/identity/other-wallet/",
         other_wallet.page,
         name="wallet_identity_other_wallet",
     ),
-    path("identity/", identity_views.own_identity, name="wallet_own_identity"),
-    path("identity/<uuid:verification_id>/return/", identity_views.back, name="wallet_identity_return"),
+    path("identity/", identity_pages.own_identity, name="wallet_own_identity"),
+    path("identity/<uuid:verification_id>/return/", identity_pages.back, name="wallet_identity_return"),
     path("identity/<slug:name>/", identity_messages.unknown, name="wallet_identity_messages"),
     path("identity/<slug:name>/return/", identity_messages.returned, name="wallet_identity_returned"),
     path("identity/<slug:name>/callback/", identity_messages.callback, name="wallet_identity_callback"),

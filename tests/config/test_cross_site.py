@@ -97,7 +97,7 @@ SENT = [("POST", {}), ("POST", {"sec-fetch-site": "cross-site"}), ("DELETE", {})
 OPEN = {
     "authorize",  # OpenID Connect Core 1.0 §3.1.2.1; a post does no more than lead to the same GET
     # Machines of identity providers, whose signature or secret the provider’s module verifies.
-    *("wallet_identity_callback", "wallet.identity.messages.callback"),
+    *("wallet_identity_callback", "wallet.identity.views.messages.callback"),
     *("push", "verify", "outcome", "token", "userinfo"),  # relying parties, with a secret or a token
     *("playground_answers", "playground_read", "sandbox_holder"),  # machines, in the sandbox only
 }

@@ -22,7 +22,7 @@ from tests.wallet.pictures import costly, file, picture
 from tests.wallet.typed_identities import TYPED_BY_NORA
 from tests.warm_start import WarmSite
 from tools.benchmarks.sites import children
-from wallet.identity.upload import UPLOADS
+from wallet.identity.views.upload import UPLOADS
 
 pytestmark = [
     pytest.mark.postgresql,

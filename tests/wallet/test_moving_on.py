@@ -13,9 +13,10 @@ from tests.people import BOB, evidence_of
 from tests.wallet.attempts import NORA_NEW, attempt_in, log_of
 from tests.wallet.browser_redirect_tasks import make_redirect_task
 from tests.wallet.conftest import together
-from wallet.identity import attempts, messages, progress, state_machine, sweeping
+from wallet.identity import attempts, progress, state_machine, sweeping
 from wallet.identity.settling import settle
 from wallet.identity.state_machine import SUBMISSIONS, ForbiddenMoveError
+from wallet.identity.views import messages
 from wallet.models import Credential, IdentityVerification, Wallet
 from wallet.providers.contract import (
     MessageRefusedError,

@@ -13,7 +13,7 @@ from wallet.credential import claims, names
 from wallet.credential.claims import Identity, IdentityError
 from wallet.identity import duplicates
 from wallet.identity.forms import UploadForm
-from wallet.identity.other_wallet import AboutYouForm
+from wallet.identity.views.other_wallet import AboutYouForm
 from wallet.providers.openid_connect import people
 from wallet.providers.other_wallet import identities
 from wallet.providers.stripe_identity import responses

@@ -24,9 +24,10 @@ from tests.wallet.pictures import GREY, costly, decoder, deep, file, picture
 from tests.wallet.typed_identities import TYPED, TYPED_BY_NORA
 from wallet.credential.countries import countries
 from wallet.identity import picture_encoding as picture_files
-from wallet.identity import pictures, review, upload
+from wallet.identity import pictures, review
 from wallet.identity.forms import UploadForm
-from wallet.identity.upload import UPLOADS
+from wallet.identity.views import upload
+from wallet.identity.views.upload import UPLOADS
 from wallet.models import IdentityEvidence, IdentityVerification, Picture, Wallet
 
 pytestmark = pytest.mark.slow  # each picture is read by a process of its own

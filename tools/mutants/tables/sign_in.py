@@ -107,7 +107,7 @@ MUTANTS = (
     ),
     mutant(
         "session: pictures that another holder chose",
-        "wallet/identity/upload.py",
+        "wallet/identity/views/upload.py",
         "    refused = refuse_form_of_another(request, wallet)\n",
         "    refused = None\n",
         "wallet/test_forms_of_another.py::test_pictures_that_were_chosen_for_alice_are_not_kept_for_bob",

@@ -19,10 +19,11 @@ from infra.reading import only_read
 from wallet import redirect_tasks
 from wallet.credential import claims, credentials
 from wallet.credential.validity import validity
-from wallet.identity import attempts, notices, page, progress, state_machine
+from wallet.identity import attempts, notices, progress, state_machine
 from wallet.identity.attempts import CoolDownError
 from wallet.identity.enrollment import HeldError, check_not_held
 from wallet.identity.state_machine import ForbiddenMoveError
+from wallet.identity.views import page
 from wallet.models import Credential, HolderSession, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
 from wallet.providers.contract import ProviderError

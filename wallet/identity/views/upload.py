@@ -15,10 +15,11 @@ from django.views.decorators.http import require_http_methods
 from infra.again import SHORTLY, again_after
 from infra.limits import Limit, LimitReachedError
 from infra.waiting import NoThreadFreeError
-from wallet.identity import page, pictures, progress, state_machine
 from wallet.identity import picture_encoding as picture_files
+from wallet.identity import pictures, progress, state_machine
 from wallet.identity.arriving_bodies import BodyNotWholeError, arriving, may_leave_the_body_unread
 from wallet.identity.forms import UploadForm
+from wallet.identity.views import page
 from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.providers.from_afar import FromAfar
 from wallet.sign_in.decorators import for_holder_who_uploads, refuse_form_of_another, see_other

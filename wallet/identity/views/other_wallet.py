@@ -13,11 +13,11 @@ from django.views.decorators.http import require_http_methods
 from wallet.credential.claims import MAX_NAME, details_in_words
 from wallet.credential.names import name
 from wallet.identity import attempts, progress
-from wallet.identity import page as pages
 from wallet.identity.day_field import BirthDateField, BirthDateInput
 from wallet.identity.forms import NO_DAY, text_field
 from wallet.identity.progress import Start
 from wallet.identity.state_machine import ForbiddenMoveError
+from wallet.identity.views import page as pages
 from wallet.models import IdentityVerification, RedirectTask, Wallet
 from wallet.providers.contract import ProviderError
 from wallet.providers.in_person import qr_code

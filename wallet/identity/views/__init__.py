@@ -1,0 +1,1 @@
+"""The pages of identity checks, and the addresses for identity providers."""
