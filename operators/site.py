@@ -24,7 +24,7 @@ from django.views.decorators.cache import never_cache
 
 from infra.again import again_after
 from infra.audit.recording import record
-from operators import second_factor
+from operators import second_factor, views
 from operators.sign_in import OperatorSignInForm, remember_browser
 from operators.single_sign_on import views as single_sign_on
 from operators.single_sign_on.provider import configured
@@ -84,9 +84,9 @@ class ServiceAdminSite(AdminSite):
         return [
             path("support/", self.admin_view(self.support), name="support"),
             # Not wrapped in `admin_view`, which admits only sessions that have proved the second factor.
-            path("second-factor/", never_cache(second_factor.step), name="second_factor"),
-            path("second-factor/options/", never_cache(second_factor.options), name="passkey_options"),
-            path("second-factor/passkeys/", self.admin_view(second_factor.own_passkeys), name="own_passkeys"),
+            path("second-factor/", never_cache(views.step), name="second_factor"),
+            path("second-factor/options/", never_cache(views.options), name="passkey_options"),
+            path("second-factor/passkeys/", self.admin_view(views.own_passkeys), name="own_passkeys"),
             path("single-sign-on/", never_cache(single_sign_on.begin), name="single_sign_on"),
             path(
                 "single-sign-on/return/",
@@ -96,7 +96,7 @@ class ServiceAdminSite(AdminSite):
             path("logout/", self.logout, name="logout"),  # also before the second step
             path(
                 "auth/user/<int:user_id>/reset-second-factor/",
-                self.admin_view(second_factor.reset),
+                self.admin_view(views.reset),
                 name="second_factor_reset",
             ),
             *shown,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from infra.reasons import VisibleField, visible
 from keys.operations import WithdrawalForm
-from operators.second_factor import ResetForm
+from operators.views import ResetForm
 from presentation.admin.support.forms import LookUpForm
 from presentation.relying_parties.forms import SuspensionForm
 from wallet.identity.forms import AskAgainForm, IdentityForm

@@ -2,28 +2,29 @@
 
 from tools.mutants.mutant import mutant
 
-_STEP, _FACTORS = "operators/second_factor.py", "infra/second_factors.py"
+_PAGES, _FACTORS = "operators/views.py", "infra/second_factors.py"
+_PROOF = "operators/second_factor.py"
 _PASSKEYS = "operators/passkeys.py"
 _TESTS, _WITH_PASSKEYS = "operators/test_second_factor.py", "operators/test_passkeys.py"
 
 MUTANTS = (
     mutant(
         "second factor: the session keeps the key that it had before",
-        _STEP,
+        _PAGES,
         "        request.session.cycle_key()\n",
         "",
         f"{_TESTS}::test_the_session_has_another_key_after_the_second_step",
     ),
     mutant(
         "second factor: codes are guessed without a limit",
-        _STEP,
+        _PAGES,
         "            second_factors.count_try(operator, now)\n",
         "",
         f"{_TESTS}::test_guessing_ends_after_ten_codes_and_the_right_one_does_not_help_then",
     ),
     mutant(
         "second factor: operators reset their own",
-        _STEP,
+        _PAGES,
         "not operator.is_superuser or other.pk == operator.pk",
         "not operator.is_superuser",
         f"{_TESTS}::test_another_superuser_resets_it_and_the_sessions_of_the_operator_end",
@@ -86,7 +87,7 @@ MUTANTS = (
     ),
     mutant(
         "operator's passkey: added by a session that proved the factor long ago",
-        _STEP,
+        _PROOF,
         "return factor if factor and new and",
         "return factor if factor and",
         f"{_WITH_PASSKEYS}::test_only_a_complete_and_fresh_sign_in_adds_or_removes",
