@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from sandbox import api
+from sandbox.api import views as api
 from sandbox.guide import views as guide
 from sandbox.holder import endpoints
 from sandbox.identity_provider import views as identity_provider

@@ -18,7 +18,7 @@ from presentation.models import RelyingParty, ResponseURI
 from presentation.relying_parties.models.relying_parties import OPENID_CONNECT
 from presentation.scopes import catalogue, choices
 from presentation.transaction_data.types import TYPES
-from sandbox import api
+from sandbox.api.description import resolved
 from sandbox.playground import codes, posted_answers
 from sandbox.playground.examples import URNS, example
 from sandbox.playground.sample_request import MISTAKES, PARAMETERS, SampleRequest, address
@@ -117,7 +117,7 @@ def _choices(
 
 def _as_built(sample: SampleRequest, endpoint: str) -> dict[str, Any]:
     """The request: its address, each parameter with its description, and the same request with mistakes."""
-    operation = api.resolved(settings.BASE_URL)["paths"][reverse("authorize")]["get"]
+    operation = resolved(settings.BASE_URL)["paths"][reverse("authorize")]["get"]
     about = {parameter["name"]: parameter["schema"]["description"] for parameter in operation["parameters"]}
     parameters = sample.parameters()
     plain = replace(sample, response_uri="").parameters()

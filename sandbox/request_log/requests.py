@@ -14,7 +14,7 @@ from django.urls import reverse
 from presentation import outcomes
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEvent
-from sandbox import api
+from sandbox.api.description import groups
 from sandbox.models import LoggedStep
 from sandbox.request_log.recording import KEPT, MACHINES
 
@@ -64,9 +64,7 @@ def _rule(step: LoggedStep) -> tuple[str, str]:
 def _rules(base_url: str, route: str) -> dict[str, str]:
     """What the API description says about each parameter of an endpoint."""
     rules: dict[str, str] = {}
-    for operation in (
-        tag_operation for _tag, operations in api.groups(base_url) for tag_operation in operations
-    ):
+    for operation in (tag_operation for _tag, operations in groups(base_url) for tag_operation in operations):
         if operation["path"] == reverse(route):
             sent = operation["sent"].members if operation["sent"] else []
             rules |= {member.name: member.about for member in [*operation["query"], *sent]}

@@ -23,7 +23,7 @@ from presentation.relying_parties.authentication import client_secrets
 from presentation.requests import revocations
 from presentation.webhooks import signing_secrets
 from presentation.webhooks.models import WebhookEvent
-from sandbox import api
+from sandbox.api import description as api
 from tests.forgery import Key, new_key, public_jwk
 from tests.people import ALICE, DETAILS, enroll
 from tests.presentation.api_schemas import demand_exactly

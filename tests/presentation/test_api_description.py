@@ -30,7 +30,7 @@ from presentation.outcomes import DELIVERIES, State
 from presentation.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES, SHORTEST_NONCE
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
-from sandbox import api
+from sandbox.api import description as api
 from sandbox.holder.call import CHOICES, LONGEST_URL
 from tests.people import ALICE, DETAILS, evidence_of, register
 from tests.presentation.api_schemas import demand_exactly

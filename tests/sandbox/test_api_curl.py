@@ -11,7 +11,7 @@ from django.conf import settings
 from django.test import Client
 from django.urls import reverse
 
-from sandbox import api
+from sandbox.api import description as api
 
 
 def commands(base_url: str) -> dict[str, str]:

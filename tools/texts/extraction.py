@@ -35,7 +35,7 @@ OTHER_READERS = (
         "wallet/identity/dossier.py",
     ),
     "wallet/identity/review.py",
-    *("sandbox/api.py", "sandbox/checks.py", "sandbox/context.py", "sandbox/guide/*", "sandbox/holder/*"),
+    *("sandbox/api/*", "sandbox/checks.py", "sandbox/context.py", "sandbox/guide/*", "sandbox/holder/*"),
     *("sandbox/mailbox.py", "sandbox/playground/*", "sandbox/self_service/*", "sandbox/static/*"),
     *("templates/admin/*", "templates/developer/*", "templates/playground/*"),
     "templates/sandbox/mailbox.html",

@@ -1,4 +1,4 @@
-"""The description of the endpoints, docs/openapi.yaml: as JSON for programs and as a page for people."""
+"""The description of the endpoints, docs/openapi.yaml, with the addresses of this service."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
@@ -9,11 +9,8 @@ from urllib.parse import urlencode
 
 import yaml
 from django.conf import settings
-from django.http import HttpRequest, HttpResponse, JsonResponse
-from django.shortcuts import render
 from django.utils.translation import gettext as _
 
-from infra.reading import only_read
 from sandbox.guide.document import LOCAL
 
 FORM = "application/x-www-form-urlencoded"
@@ -38,20 +35,6 @@ class Body(NamedTuple):
     media: str
     members: list[Member]
     examples: list[tuple[str, str]]  # heading and text of each
-
-
-@only_read
-def document(request: HttpRequest) -> HttpResponse:
-    """The OpenAPI 3.1 document. Pages of every origin may read it."""
-    headers = {"Access-Control-Allow-Origin": "*"}
-    return JsonResponse(description(settings.BASE_URL), headers=headers, json_dumps_params={"indent": 1})
-
-
-@only_read
-def page(request: HttpRequest) -> HttpResponse:
-    """The same document as a page for people."""
-    facts = {"groups": groups(settings.BASE_URL), "errors": errors(settings.BASE_URL)}
-    return render(request, "developer/api.html", facts | {"base_url": settings.BASE_URL})
 
 
 @cache

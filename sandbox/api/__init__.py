@@ -1,0 +1,1 @@
+"""The description of the endpoints for machines, docs/openapi.yaml."""
