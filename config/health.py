@@ -1,8 +1,4 @@
-"""`/health/live` and `/health/ready`, for systemd, load balancers and people on call.
-
-The bodies name checks and nothing else: no text of an exception, no address, no version. So they tell an
-outsider only what a failed request would tell as well; deploy/nginx.conf does not let outsiders read them.
-"""
+"""The checks of `/health/ready`: whether this instance can do its work."""
 
 from collections.abc import Callable
 from functools import cache
@@ -14,19 +10,15 @@ from django.contrib.staticfiles.storage import staticfiles_storage
 from django.db import connection
 from django.db.migrations.loader import MigrationLoader
 from django.db.migrations.recorder import MigrationRecorder
-from django.http import HttpRequest, JsonResponse
 from django.utils.timezone import now
 
 from infra.database import refused_writes
 from infra.database.database_mark import compare
 from infra.database.hung_database import bounded
-from infra.reading import only_read
 from keys.issuer_key import active_issuer_key
-from presentation.machine_errors import for_machines
 
 log = structlog.get_logger(__name__)
 
-_NOT_CACHED = {"Cache-Control": "no-store"}
 _REMEMBERED = 1.0  # seconds for which a result is given again, so that probes cost the database nothing
 _LONGEST = 1.0  # seconds to wait for the database to answer one statement
 _PATIENCE = 4.0  # seconds to wait for another thread that runs the checks
@@ -35,30 +27,6 @@ Results = dict[str, bool]
 
 class FailedCheckError(Exception):
     """A check has found that this instance should get no requests."""
-
-
-@for_machines
-@only_read
-def live(request: HttpRequest) -> JsonResponse:
-    """200 as long as this process answers requests; reads neither the database nor a file."""
-    return JsonResponse({"status": "live"}, headers=_NOT_CACHED)
-
-
-@for_machines
-@only_read
-def ready(request: HttpRequest) -> JsonResponse:
-    """200 if this instance can do its work, else 503; the body names each check as `ok` or `failed`.
-
-    A fault of the mail server or of a relying party does not count, because no other instance could do
-    better.
-    """
-    results = readiness.results()
-    is_ready = all(results.values())
-    members = {
-        "status": "ready" if is_ready else "not ready",
-        "checks": {name: "ok" if passed else "failed" for name, passed in results.items()},
-    }
-    return JsonResponse(members, status=200 if is_ready else 503, headers=_NOT_CACHED)
 
 
 class Readiness:

@@ -1,16 +1,11 @@
-"""Metrics for Prometheus, protected by METRICS_TOKEN (text format 0.0.4, OpenMetrics 1.0)."""
+"""All metrics of the service for Prometheus: the counters of its processes, and what the database says."""
 
-import hmac
 from collections.abc import Callable, Iterable, Iterator
 from itertools import accumulate
 
-from django.conf import settings
 from django.db import Error
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotAllowed
-from django.views.decorators.csrf import csrf_exempt
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
-from prometheus_client.exposition import choose_encoder
 from prometheus_client.registry import Collector
 
 from config.health import readiness
@@ -19,13 +14,12 @@ from infra.counts.counting import BOUNDS, Family, Histogram, totals
 from infra.database.diagnosis import lag_metric
 from infra.database.hung_database import SHORT, bounded
 from infra.database.outages import means_away
-from infra.database.refused_writes import REASONS, REFUSED_WRITES
+from infra.database.refused_writes import REFUSED_WRITES
 from infra.doctor import doctor_metrics
 from infra.gauges import gauges
 from infra.mail.metrics import email_metrics
 from infra.runs import run_metrics
 from keys.metrics import key_metrics
-from presentation.machine_errors import for_machines
 from presentation.metrics import abuse_metrics, clearing_metrics, job_metrics, webhook_metrics
 from presentation.relying_parties.authentication.client_secrets import secret_metrics
 from presentation.requests.counters import ANSWERED, ASKED, RECEIVED
@@ -94,29 +88,3 @@ REGISTRY.register(
         *(run_metrics, doctor_metrics, abuse_metrics, job_metrics, lag_metric),
     )
 )
-
-
-@for_machines
-@csrf_exempt  # so that other methods are answered with 405
-def metrics(request: HttpRequest) -> HttpResponse:
-    """The metrics. Without METRICS_TOKEN this URL does not exist."""
-    if not settings.METRICS_TOKEN:
-        raise Http404
-    if request.method not in ("GET", "HEAD"):
-        return HttpResponseNotAllowed(["GET", "HEAD"])
-    headers = {"Cache-Control": "no-store"}
-    if not _allowed(request.headers.get("Authorization", "")):
-        return HttpResponse(status=401, headers={**headers, "WWW-Authenticate": 'Bearer realm="metrics"'})
-    for reason in REASONS.values():
-        REFUSED_WRITES.begin(reason)
-    try:
-        encode, content_type = choose_encoder(request.headers.get("Accept", ""))
-    except (TypeError, ValueError):  # a version that is no number
-        encode, content_type = choose_encoder("")
-    return HttpResponse(encode(REGISTRY), content_type=content_type, headers=headers)
-
-
-def _allowed(authorization: str) -> bool:
-    """Whether the header has the token (RFC 6750 §2.1); compares in constant time."""
-    scheme, _, token = authorization.partition(" ")
-    return scheme.lower() == "bearer" and hmac.compare_digest(token.encode(), settings.METRICS_TOKEN.encode())

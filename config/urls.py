@@ -10,8 +10,7 @@ import presentation.metadata
 import presentation.views
 import wallet.credential.type_metadata
 import wallet.status_lists.endpoints
-from config import health, views
-from config.metrics import metrics
+from config import endpoints, views
 from consent.views import question as question_pages
 from consent.views import receipts as receipt_pages
 from consent.views import requesters as requester_pages
@@ -82,9 +81,9 @@ urlpatterns = [
     path("admin/", admin.site.urls),
     path("operator/logo", views.operator_logo, name="operator_logo"),
     path("operator/style.css", views.operator_style, name="operator_style"),
-    path("metrics", metrics, name="metrics"),
-    path("health/live", health.live, name="health_live"),
-    path("health/ready", health.ready, name="health_ready"),
+    path("metrics", endpoints.metrics, name="metrics"),
+    path("health/live", endpoints.live, name="health_live"),
+    path("health/ready", endpoints.ready, name="health_ready"),
     *(path(address, document) for address, document in PUBLISHED_DOCUMENTS.items()),
     *(
         path(f".well-known/{name}/{inserted_before}", presentation.metadata.discovery)
