@@ -8,9 +8,9 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.operations import Done, Operation
 from presentation.admin import webhooks
+from presentation.admin.relying_parties import client_secret_page
 from presentation.models import RelyingParty
 from presentation.relying_parties import registration
-from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import SuspensionForm
 
 
@@ -25,7 +25,7 @@ def _reinstate(party: RelyingParty, values: dict[str, Any], operator: str, now: 
 
 
 OPERATIONS = {
-    "secrets": Operation(label=_("Client secrets"), page=client_secret_pages.page),
+    "secrets": Operation(label=_("Client secrets"), page=client_secret_page.page),
     "suspend": Operation(
         label=_("Suspend"),
         title=lambda party: _t("Suspend %(name)s?") % {"name": party.name},

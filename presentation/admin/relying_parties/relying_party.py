@@ -20,7 +20,7 @@ from django.utils.translation import gettext_lazy as _
 from infra.admin.operations import OperationsAdmin
 from infra.words import Words
 from presentation.admin import webhooks
-from presentation.admin.relying_parties import onboarding, preview
+from presentation.admin.relying_parties import client_secret_page, onboarding, preview
 from presentation.admin.relying_parties.addresses import (
     CertifiedClientIDInline,
     RedirectURIInline,
@@ -29,7 +29,6 @@ from presentation.admin.relying_parties.addresses import (
 from presentation.admin.relying_parties.operations import OPERATIONS
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import integration
-from presentation.relying_parties.authentication import client_secret_pages
 from presentation.relying_parties.forms import WIRE_FORMATS, RelyingPartyForm
 from presentation.relying_parties.metadata import logos
 from presentation.statistics import counting
@@ -115,7 +114,7 @@ class RelyingPartyAdmin(OperationsAdmin):
     @admin.display(description=_("Client secrets"))
     def client_secrets(self, relying_party: RelyingParty) -> SafeString:
         """The secrets that work: when each was made, ends, and was last used."""
-        return client_secret_pages.table(relying_party)
+        return client_secret_page.table(relying_party)
 
     @admin.display(description=_("For its developers"))
     def panel(self, relying_party: RelyingParty) -> SafeString:
