@@ -7,11 +7,17 @@ import re
 import subprocess
 import sys
 import tokenize
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterable, Iterator
+from inspect import ismethod, unwrap
 from pathlib import Path
 
 import pytest
+from django import urls
+from django.views.decorators.cache import never_cache
 
+from infra.published.documents import PublishedDocument
+from infra.published.families import PublishedFamily
+from presentation import error_pages
 from tests.deployment_check import production_environment
 from tests.source_modules import LAYERS, ROOT, imports, modules
 
@@ -179,6 +185,33 @@ def test_only_config_and_the_edges_of_an_app_import_its_views_endpoints_and_admi
         if imported.split(".")[0] in LAYERS and EDGES - {"forms", "entrances"} & set(imported.split("."))
     ]
     assert wrong == []
+
+
+def misplaced_views(patterns: Iterable[urls.URLPattern | urls.URLResolver]) -> list[str]:
+    """The views of the service outside modules for views, by address, without the methods of the admin."""
+    misplaced = []
+    for pattern in patterns:
+        if isinstance(pattern, urls.URLResolver):
+            misplaced += misplaced_views(pattern.url_patterns)
+            continue
+        view = getattr(pattern.callback, "view_class", pattern.callback)
+        if isinstance(view, PublishedDocument | PublishedFamily) or ismethod(unwrap(pattern.callback)):
+            continue
+        module = view.__module__.split(".")
+        if module[0] in LAYERS and not {"views", "endpoints"} & set(module):
+            misplaced.append(f"{pattern.pattern}: {view.__module__}.{view.__qualname__}")
+    return misplaced
+
+
+def test_every_address_leads_to_a_module_for_views_or_endpoints() -> None:
+    """A published document is no view: it has no code that answers one request."""
+    assert misplaced_views(urls.get_resolver().url_patterns) == []
+
+
+def test_a_view_in_another_module_is_found() -> None:
+    inside = urls.include([urls.path("refused/", never_cache(error_pages.refused))])
+    found = misplaced_views([urls.path("gone/", error_pages.gone), urls.path("inside/", inside)])
+    assert found == ["gone/: presentation.error_pages.gone", "refused/: presentation.error_pages.refused"]
 
 
 def test_the_flow_asks_for_no_wire_format_but_in_one_place() -> None:
