@@ -56,7 +56,7 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     """Refuses the request with `access_denied`: the link to leave on the pages of sign-in and enrolment."""
     now = timezone.now()
     try:
-        opened = interactions.recall(
+        opened = interactions.open_interaction(
             interactions.find(interaction_id), browser=browser.digest(request), now=now
         )
         return refuse(opened, AccessDeniedError(), now=now)

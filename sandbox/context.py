@@ -33,7 +33,7 @@ def mailbox(request: HttpRequest) -> dict[str, Any]:
 def _mail(request: HttpRequest, redirect_task_id: Any) -> dict[str, str]:
     now = timezone.now()
     try:
-        redirect_task = redirect_tasks.recall(redirect_task_id, browser.digest(request), now)
+        redirect_task = redirect_tasks.load(redirect_task_id, browser.digest(request), now)
     except redirect_tasks.RedirectTaskGoneError:
         return {}
     if codes.link_pending(redirect_task, now=now):

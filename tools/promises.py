@@ -149,7 +149,7 @@ PROMISES = (
         "P5",
         text="A browser acts only in its own interaction, which its cookie proves.",
         places=(
-            "presentation/requests/interactions.py:recall",
+            "presentation/requests/interactions.py:open_interaction",
             "infra/browser.py:digest",
             "wallet/redirect_tasks.py",
             "config/cross_site.py:CrossSiteCheck",

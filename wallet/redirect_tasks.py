@@ -70,7 +70,7 @@ def open_redirect_task(
     )
 
 
-def recall(redirect_task_id: uuid.UUID, browser: str | None, now: datetime) -> RedirectTask:
+def load(redirect_task_id: uuid.UUID, browser: str | None, now: datetime) -> RedirectTask:
     """The open task of this browser. Raises `RedirectTaskGoneError`, without details for other browsers."""
     redirect_task = RedirectTask.objects.filter(id=redirect_task_id).first()
     if redirect_task is None or browser is None or redirect_task.browser != browser:

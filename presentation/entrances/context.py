@@ -32,7 +32,7 @@ class Context:
     now: datetime
     session: HolderSession | None = field(init=False)  # find_session
     is_personal: bool = False  # find_session
-    opened: OpenInteraction = field(init=False)  # begin_interaction, recall_interaction
+    opened: OpenInteraction = field(init=False)  # begin_interaction, open_interaction
     following: NextStep = field(init=False)  # find_next_step
     confirms_by_code: bool = False  # read_choice: the holder signs in again, and uses no passkey
 

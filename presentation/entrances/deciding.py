@@ -27,9 +27,9 @@ def read_rows(context: ResumeContext) -> None:
     sessions.was_read(request, context.rows.session)
 
 
-def recall_interaction(context: ResumeContext) -> None:
+def open_interaction(context: ResumeContext) -> None:
     """Takes the interaction up again, if it is open and this browser's."""
-    context.opened = interactions.recall(
+    context.opened = interactions.open_interaction(
         context.rows.interaction,
         browser=browser.digest(context.request),
         registered_uris=context.rows.registered_uris,

@@ -37,7 +37,7 @@ AUTHORIZE = (
 RESUME = (
     deciding.read_rows,
     going_on.find_session,
-    deciding.recall_interaction,
+    deciding.open_interaction,
     going_on.find_next_step,
     going_on.refuse_after_no,
     going_on.send_answer,
@@ -50,7 +50,7 @@ RESUME = (
 DECIDE = (
     deciding.read_rows,
     going_on.find_session,
-    deciding.recall_interaction,
+    deciding.open_interaction,
     deciding.give_more_time,
     deciding.read_choice,
     deciding.answer_at_once,  # stores the yes with the answer, where one statement can

@@ -140,7 +140,7 @@ def begin(
     # Before all checks, whose errors would contradict the answer.
     before = find(client.begun)
     if before is not None and (before.outcome or before.expires_at > now):
-        return recall(before, browser=browser, now=now)
+        return open_interaction(before, browser=browser, now=now)
     scopes = catalogue.at(client.scopes_stamp)
     request = read_request(carried, client, scopes, requires_pushed=party.requires_pushed_requests)
     row = _new_row(client, parameters, browser=browser, now=now)
@@ -189,7 +189,7 @@ def find(interaction_id: uuid.UUID | None) -> Interaction | None:
     return Interaction.objects.select_related("relying_party", "consent").filter(id=interaction_id).first()
 
 
-def recall(
+def open_interaction(
     row: Interaction | None,
     *,
     browser: str | None,

@@ -26,7 +26,7 @@ def test_a_redirect_task_leads_to_paths_on_this_host_only(
 
 def test_a_redirect_task_is_gone_from_the_instant_at_which_it_expires(redirect_task: RedirectTask) -> None:
     before = redirect_task.expires_at - timedelta(microseconds=1)
-    assert redirect_tasks.recall(redirect_task.id, redirect_task.browser, before) == redirect_task
+    assert redirect_tasks.load(redirect_task.id, redirect_task.browser, before) == redirect_task
     with pytest.raises(RedirectTaskGoneError) as gone:
-        redirect_tasks.recall(redirect_task.id, redirect_task.browser, redirect_task.expires_at)
+        redirect_tasks.load(redirect_task.id, redirect_task.browser, redirect_task.expires_at)
     assert gone.value.redirect_task == redirect_task

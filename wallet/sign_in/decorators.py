@@ -67,7 +67,7 @@ def on_redirect_task(view: Callable[[HttpRequest, RedirectTask, datetime], HttpR
     def page(request: HttpRequest, redirect_task_id: uuid.UUID) -> HttpResponse:
         now = timezone.now()
         try:
-            redirect_task = redirect_tasks.recall(redirect_task_id, browser.digest(request), now)
+            redirect_task = redirect_tasks.load(redirect_task_id, browser.digest(request), now)
         except RedirectTaskGoneError as gone:
             if (
                 gone.redirect_task

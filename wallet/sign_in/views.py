@@ -147,7 +147,7 @@ def signed_out(request: HttpRequest, redirect_task_id: uuid.UUID | None = None) 
     redirect_task, lapsed = None, False
     if redirect_task_id:
         try:
-            redirect_task = redirect_tasks.recall(redirect_task_id, browser.digest(request), timezone.now())
+            redirect_task = redirect_tasks.load(redirect_task_id, browser.digest(request), timezone.now())
         except RedirectTaskGoneError as gone:
             redirect_task, lapsed = gone.redirect_task, True
     return render(request, "wallet/signed_out.html", {"redirect_task": redirect_task, "lapsed": lapsed})

@@ -49,7 +49,7 @@ def receive(
     (carrier,) = carriers
     value = usable(parameters, carrier)
     if carrier == "request_uri" and value.startswith(pushed_requests.HANDLE):
-        carried, rows = pushed_requests.recall(value, client_id=client_id, **visitor, now=now)
+        carried, rows = pushed_requests.load(value, client_id=client_id, **visitor, now=now)
     else:
         carried = _signed(parameters, carrier, client_id, network_address=network_address, now=now)
         signer = carried.relying_party.client_id if carried.relying_party else client_id

@@ -46,7 +46,7 @@ def keep(carried: CarriedRequest, handle: str, client: Client, *, now: datetime)
     row.save(force_insert=True)
 
 
-def recall(
+def load(
     handle: str, *, client_id: str, browser: str, session_digest: str, now: datetime
 ) -> tuple[CarriedRequest, RequestRows]:
     """The request behind a handle of this client, and all rows that it needs.

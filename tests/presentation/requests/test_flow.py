@@ -419,7 +419,7 @@ def tab_that_goes_on() -> tuple[OpenInteraction, NextStep]:
     """A tab of the holder who is signed in: the open interaction and its next step, as read now."""
     row, now = Interaction.objects.get(), timezone.now()
     session = HolderSession.objects.select_related("wallet").get()
-    opened = interactions.recall(interactions.find(row.id), browser=row.browser, now=now)
+    opened = interactions.open_interaction(interactions.find(row.id), browser=row.browser, now=now)
     return opened, next_step(opened, session, now=now)
 
 

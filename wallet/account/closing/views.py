@@ -59,5 +59,5 @@ def _onwards(request: HttpRequest) -> str:
     """Back to what the person was about to share, if they came from there."""
     with suppress(RedirectTaskGoneError, ValueError):
         redirect_task_id = UUID(request.POST.get("errand", ""))
-        return redirect_tasks.recall(redirect_task_id, browser.digest(request), timezone.now()).return_to
+        return redirect_tasks.load(redirect_task_id, browser.digest(request), timezone.now()).return_to
     return "wallet_security"
