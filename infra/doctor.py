@@ -74,14 +74,14 @@ def _asked(check: Examination, now: datetime) -> tuple[State, str]:
         return check(now)
 
 
-def keep(findings: Sequence[Diagnosis]) -> None:
+def store(findings: Sequence[Diagnosis]) -> None:
     """Stores the findings in the place of the last ones, and tells the operator what has changed."""
     with bounded(PATIENCE):
-        _keep(findings)
+        _store(findings)
 
 
 @runs.recording("doctor")
-def _keep(findings: Sequence[Diagnosis]) -> None:
+def _store(findings: Sequence[Diagnosis]) -> None:
     with transaction.atomic():
         Diagnosis.objects.all().delete()
         Diagnosis.objects.bulk_create(findings)
@@ -91,7 +91,7 @@ def _keep(findings: Sequence[Diagnosis]) -> None:
 
 def run() -> None:
     """Runs the checks and keeps what they find."""
-    keep(examine(now=timezone.now()))
+    store(examine(now=timezone.now()))
 
 
 def doctor_metrics() -> Iterator[GaugeMetricFamily]:

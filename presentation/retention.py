@@ -68,7 +68,7 @@ def _without_token(*, before: datetime) -> QuerySet[Interaction]:
 def clear_interactions(*, now: datetime, batch: int) -> int:
     """Deletes rows that are no longer needed, `batch` per transaction; returns their number."""
     note_never_answered(now=now, batch=batch)
-    counting.keep(now=now)
+    counting.store_ended_hours(now=now)
     return sum(delete(due.rows, by=due.by, batch=batch) for due in old_interactions(now))
 
 

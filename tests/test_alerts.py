@@ -136,7 +136,7 @@ def _refused_recoveries(settings: Any, tmp_path: Path) -> None:
 
 
 def _finding(settings: Any, tmp_path: Path) -> None:
-    doctor.keep([Diagnosis(name="disk", state=2, seen="Full.", todo="make room", at=timezone.now())])
+    doctor.store([Diagnosis(name="disk", state=2, seen="Full.", todo="make room", at=timezone.now())])
 
 
 @pytest.mark.promtool

@@ -573,7 +573,7 @@ def messages(address: str) -> list[str]:
 @pytest.mark.usefixtures("well")
 def test_without_an_address_nobody_gets_one(alice: Wallet, now: datetime) -> None:
     attempt_in("review", alice, now - 6 * DAY)
-    doctor.keep(doctor.examine(now=now))
+    doctor.store(doctor.examine(now=now))
     assert not OutgoingEmail.objects.exists()
 
 

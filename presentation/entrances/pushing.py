@@ -80,7 +80,7 @@ def check_request(context: PushContext) -> None:
 
 def keep_request(context: PushContext) -> dict[str, Any]:
     """Stores the request; the members of the response (RFC 9126 §2.2)."""
-    pushed_requests.keep(context.carried, context.handle, context.client, now=context.now)
+    pushed_requests.store(context.carried, context.handle, context.client, now=context.now)
     log.info("pushed", client_id=context.party.client_id)
     return {"request_uri": context.handle, "expires_in": int(pushed_requests.LIFETIME.total_seconds())}
 

@@ -86,7 +86,7 @@ def answer(
                 if answer.code:
                     answer.code.row.save(force_insert=True)
                 if address.posted:
-                    deliveries.keep(row, address, answer.parameters, opened.request.recipient, now=now)
+                    deliveries.store(row, address, answer.parameters, opened.request.recipient, now=now)
     except credentials.CredentialNotUsableError as error:
         raise AccessDeniedError from error
     except InvalidRequestUriError:  # the handle was used
@@ -144,7 +144,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
         _close(row, Interaction.Outcome.ERROR, error=error.error, now=now)
         answer = wire_format_of(opened.relying_party).error(error)
         if address.posted:
-            deliveries.keep(row, address, answer, now=now)
+            deliveries.store(row, address, answer, now=now)
     counters.count_error(opened.relying_party.client_id, error.error)
     log_context.bind(
         outcome="refused",

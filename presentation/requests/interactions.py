@@ -249,5 +249,5 @@ def _new_row(client: Client, parameters: Parameters, *, browser: str, now: datet
         created_at=now,
         expires_at=now + LIFETIME,
     )
-    row.keep(parameters)
+    row.set_parameters(parameters)
     return row

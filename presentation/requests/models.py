@@ -26,7 +26,7 @@ class KeepsParameters:
     sealed_transaction_data: Any
     SEALED: dict[str, str]
 
-    def keep(self, parameters: Parameters) -> None:
+    def set_parameters(self, parameters: Parameters) -> None:
         """Sets the columns of this row, which is not saved yet."""
         self.parameters = {n: value for n, value in parameters.values.items() if n != "transaction_data"}
         if received := parameters.values.get("transaction_data"):

@@ -54,7 +54,7 @@ def hour_of(moment: datetime) -> datetime:
     return moment.astimezone(UTC).replace(minute=0, second=0, microsecond=0)
 
 
-def keep(*, now: datetime) -> int:
+def store_ended_hours(*, now: datetime) -> int:
     """Stores the statistics of every hour that has ended and is not stored yet; gives the number of rows.
 
     To be called before requests are deleted. Two processes may call it at the same time.

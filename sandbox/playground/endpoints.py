@@ -32,7 +32,7 @@ def answers(request: HttpRequest) -> JsonResponse:
         posted_answers.POSTED.take(browser.address(request), now=now)
         if request.content_type != CONTENT_TYPE:
             raise posted_answers.NotAnAnswerError(f"The media type must be {CONTENT_TYPE}.")
-        code = posted_answers.keep(_body(request), now=now)
+        code = posted_answers.store(_body(request), now=now)
     except LimitReachedError as limit:
         refused = _refused("Too many answers came from one network address.", status=429)
         return again_after(limit.retry_after(now), refused)

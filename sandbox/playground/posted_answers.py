@@ -57,7 +57,7 @@ def obstacle() -> Words | None:
     return _("This service posts to the public Internet only, and this sandbox is not there.")
 
 
-def keep(form: bytes, *, now: datetime) -> str:
+def store(form: bytes, *, now: datetime) -> str:
     """Store a posted form in the place of an earlier one with the same state; returns the response code.
 
     Raises NotAnAnswerError.

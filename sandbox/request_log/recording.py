@@ -76,11 +76,11 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
             sent = named and (request.GET.dict() | request.POST.dict()).get(named)
             step.sentence = re.sub(r"\S+@\S+", "…", f"{sentence}; sent: {sent}" if sent else sentence)[:300]
             step.answer = ", ".join(f"{name} ({len(value)})" for name, value in said.items())[:300]
-            keep(step)
+            store_step(step)
 
 
 @transaction.atomic
-def keep(step: LoggedStep) -> None:
+def store_step(step: LoggedStep) -> None:
     """Stores a step, and deletes the oldest of its relying party beyond `MOST`."""
     step.save(force_insert=True)
     steps = LoggedStep.objects.filter(relying_party=step.relying_party_id)

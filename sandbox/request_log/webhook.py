@@ -11,7 +11,7 @@ from presentation.requests.delivery import posting
 from presentation.webhooks import delivery
 from presentation.webhooks.models import WebhookEvent
 from sandbox.models import LoggedStep
-from sandbox.request_log.recording import keep
+from sandbox.request_log.recording import store_step
 from sandbox.self_service.self_registrations import CHANGES_PER_DEVELOPER
 
 
@@ -28,4 +28,4 @@ def send_test(party: RelyingParty, owner: str, *, reference: str, now: datetime)
         went = delivery.Try(None, str(error))
     step = LoggedStep(relying_party=party, at=now, route="webhook.test", method="POST", status=went.status)
     step.reference, step.sentence = reference, went.problem[:300]
-    keep(step)
+    store_step(step)

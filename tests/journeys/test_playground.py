@@ -334,7 +334,7 @@ def test_a_posted_answer_is_verified_as_one_in_the_fragment(
 def test_a_response_code_in_another_tab_is_refused(newcomer: Newcomer, alice: Any) -> None:
     newcomer.opens()
     form = urlencode({"error": "access_denied", "state": "of-the-attackers-tab"})
-    code = posted_answers.keep(form.encode(), now=timezone.now())
+    code = posted_answers.store(form.encode(), now=timezone.now())
 
     newcomer.page.goto(f"{newcomer.bank.base_url}/playground/callback/?response_code={code}")
 

@@ -170,13 +170,13 @@ def test_what_the_doctor_found_is_shown_the_worst_first(signing_key: Any) -> Non
         Diagnosis(name="mail", state=2, seen="It fails.", todo="look", at=timezone.now()),
         Diagnosis(name="disk", state=0, seen="Enough.", todo="", at=timezone.now()),
     ]
-    doctor.keep(found)
+    doctor.store(found)
     runs.record(runs.WORKER, now=timezone.now())
     page = start_page("Keys")
     said = panel(page, "doctor")
     assert said.endswith("Now: mail: It fails. To do: look. tls: It ends. To do: renew it.")
     assert '<section class="panel doctor waits"' in page
-    doctor.keep(found[2:])
+    doctor.store(found[2:])
     assert "All checks of manage.py doctor pass." in panel(start_page("Audit (read only)"), "doctor")
 
 

@@ -47,7 +47,7 @@ def test_the_figures_are_the_same_before_and_after_an_hour_is_stored(
         ]
 
     before = read()
-    assert counting.keep(now=now) == 2
+    assert counting.store_ended_hours(now=now) == 2
     assert read() == before
     assert before[1] == {busy: Counts(5, 2, 1, 1), counting.hour_of(now): Counts(3, 0, 1, 0)}
     assert before[0][busy] == Counts(6, 3, 1, 1)
@@ -58,23 +58,23 @@ def test_an_hour_is_stored_when_none_of_its_requests_can_be_answered_any_more(
     acme_bank: RelyingParty, now: datetime
 ) -> None:
     requests_of(acme_bank, now, left=1)
-    assert counting.keep(now=counting.hour_of(now) + HOUR + timedelta(hours=2)) == 0
-    assert counting.keep(now=counting.hour_of(now) + HOUR + counting.ENDED) == 1
+    assert counting.store_ended_hours(now=counting.hour_of(now) + HOUR + timedelta(hours=2)) == 0
+    assert counting.store_ended_hours(now=counting.hour_of(now) + HOUR + counting.ENDED) == 1
 
 
 def test_storing_again_changes_nothing(busy: datetime, now: datetime) -> None:
-    counting.keep(now=now)
+    counting.store_ended_hours(now=now)
     stored = list(RequestCount.objects.values())
-    assert counting.keep(now=now) == 0
+    assert counting.store_ended_hours(now=now) == 0
     assert list(RequestCount.objects.values()) == stored
 
 
 def test_hours_are_stored_after_days_without_the_command(
     busy: datetime, acme_bank: RelyingParty, now: datetime
 ) -> None:
-    counting.keep(now=now)
+    counting.store_ended_hours(now=now)
     requests_of(acme_bank, now + timedelta(days=2), token=3)
-    assert counting.keep(now=now + timedelta(days=5)) == 2
+    assert counting.store_ended_hours(now=now + timedelta(days=5)) == 2
     assert counting.total(
         counting.by_hour(busy, now + timedelta(days=6), relying_party=acme_bank).values()
     ) == Counts(11, 5, 2, 1)
@@ -117,7 +117,7 @@ def test_days_are_whole_and_none_is_left_out(busy: datetime, acme_bank: RelyingP
 def test_reading_costs_three_statements(
     busy: datetime, acme_bank: RelyingParty, now: datetime, statements: Any
 ) -> None:
-    counting.keep(now=now)
+    counting.store_ended_hours(now=now)
     with statements() as counted:
         counting.by_hour(busy, counting.hour_of(now) + HOUR, relying_party=acme_bank)
     assert len(counted.texts) == 3
@@ -133,7 +133,7 @@ def test_two_processes_count_an_hour_once(acme_bank: RelyingParty, now: datetime
     def work() -> None:
         try:
             barrier.wait(timeout=5)
-            counting.keep(now=now)
+            counting.store_ended_hours(now=now)
         finally:
             connection.close()
 

@@ -39,7 +39,7 @@ class Command(BaseCommand):
                 self.stdout.write(f"{state:<5} {name}: {seen}" + (f" To do: {todo}." if todo else ""))
         self.stdout.flush()  # before a COMMIT that may wait for a standby that is gone
         with suppress(Error, CommandError):  # as the findings or the log say
-            doctor.keep(findings)
+            doctor.store(findings)
         if worst:
             sys.exit(worst)
 

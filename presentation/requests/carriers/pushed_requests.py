@@ -32,7 +32,7 @@ def new_handle() -> str:
     return HANDLE + secrets.token_urlsafe(32)
 
 
-def keep(carried: CarriedRequest, handle: str, client: Client, *, now: datetime) -> None:
+def store(carried: CarriedRequest, handle: str, client: Client, *, now: datetime) -> None:
     """Stores the request behind the handle, of which only the digest is stored."""
     row = PushedRequest(
         digest=sha256_hex(handle),
@@ -42,7 +42,7 @@ def keep(carried: CarriedRequest, handle: str, client: Client, *, now: datetime)
         signed=carried.signed,
         expires_at=now + LIFETIME,
     )
-    row.keep(carried.parameters)
+    row.set_parameters(carried.parameters)
     row.save(force_insert=True)
 
 

@@ -44,7 +44,7 @@ class DeliveryState(Enum):
     ENDED = auto()  # it was not delivered and is erased
 
 
-def keep(
+def store(
     interaction: Interaction,
     address: ReturnAddress,
     answer: dict[str, str],

@@ -308,7 +308,7 @@ def test_an_error_in_recording_is_logged_and_the_answer_stays(
     def fail(step: LoggedStep) -> None:
         raise DatabaseError(step.sentence)
 
-    monkeypatch.setattr(recording, "keep", fail)
+    monkeypatch.setattr(recording, "store_step", fail)
     response = client.get(PATH, asked(own, nonce="short"))
 
     assert "error=invalid_request" in response.headers["Location"]

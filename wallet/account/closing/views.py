@@ -48,7 +48,7 @@ def close(request: HttpRequest, session: HolderSession, now: datetime) -> HttpRe
 
 @require_POST
 @for_signed_in
-def keep(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
+def keep_wallet(request: HttpRequest, session: HolderSession, now: datetime) -> HttpResponse:
     """Keeps the wallet. Needs no fresh factor, because it takes nothing away, and a day is short."""
     with suppress(WrongStateError):  # a second click
         closures.undo(session.wallet, now=now)
