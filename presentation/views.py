@@ -13,7 +13,7 @@ from presentation.entrances import refusing
 from presentation.entrances.arriving import lead_from_post
 from presentation.entrances.context import AuthorizeContext, ResumeContext
 from presentation.entrances.refusing import REFUSALS
-from presentation.entrances.sending import after_delivery, redirect_onward, refuse
+from presentation.entrances.sending import after_delivery, follow_redirect_uri, refuse
 from presentation.entrances.stages import AUTHORIZE, DECIDE, RESUME, go_through
 from presentation.errors import AccessDeniedError, UntrustedRequestError
 from presentation.requests import interactions
@@ -61,8 +61,8 @@ def leave(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
         )
         return refuse(opened, AccessDeniedError(), now=now)
     except InteractionGoneError as gone:
-        onward = refusing.refuse_expired(gone) or refusing.straight_back(gone)
-        return onward or refusing.gone(request, gone)
+        response = refusing.refuse_expired(gone) or refusing.straight_back(gone)
+        return response or refusing.gone(request, gone)
     except UntrustedRequestError as error:
         return error_pages.untrusted(request, error)
 
@@ -82,6 +82,6 @@ def delivery(request: HttpRequest, interaction_id: uuid.UUID) -> HttpResponse:
     kept = deliveries.of(interaction)
     if kept is None:
         return refusing.gone(request, InteractionGoneError(interaction, own=True))
-    if onward := deliveries.onward(kept, now=now):
-        return redirect_onward(onward)
+    if redirect_uri := deliveries.redirect_uri_of(kept, now=now):
+        return follow_redirect_uri(redirect_uri)
     return error_pages.delivery(request, interaction, kept, now=now)

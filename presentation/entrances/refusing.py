@@ -13,7 +13,7 @@ from infra.waiting import NoThreadFreeError
 from presentation import error_pages
 from presentation.entrances.context import AuthorizeContext, Context, ResumeContext
 from presentation.entrances.deciding import sign_out_late
-from presentation.entrances.sending import after_delivery, redirect_onward, redirect_to, refuse
+from presentation.entrances.sending import after_delivery, follow_redirect_uri, redirect_to, refuse
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -119,17 +119,17 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     answer = wire_format_of(party).error(error)
     if not address.posted:
         return redirect_to(address.with_answer(answer))
-    accepted, onward = True, None
+    accepted, redirect_uri = True, None
     try:
-        onward = posting.report(
+        redirect_uri = posting.report(
             party, address, answer, network_address=browser.address(request), now=timezone.now()
         )
     except NoThreadFreeError:
         return error_pages.refused(request, party, error, accepted=False, status=503)
     except OutboundError:
         accepted = False
-    if onward:
-        return redirect_onward(onward)
+    if redirect_uri:
+        return follow_redirect_uri(redirect_uri)
     return error_pages.refused(request, party, error, accepted=accepted)
 
 

@@ -31,19 +31,19 @@ def send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
 def after_delivery(interaction: Interaction) -> HttpResponse:
     """Redirects to where the relying party sends the browser, or to the page about the delivery."""
     kept = deliveries.of(interaction)
-    onward = deliveries.onward(kept, now=timezone.now()) if kept else None
-    if onward:
-        return redirect_onward(onward)
+    redirect_uri = deliveries.redirect_uri_of(kept, now=timezone.now()) if kept else None
+    if redirect_uri:
+        return follow_redirect_uri(redirect_uri)
     return on_to(reverse("delivery", args=[interaction.id]))
 
 
-def redirect_onward(address: str) -> HttpResponse:
-    """303 to the address to which a relying party sends the browser after an answer was posted to it.
+def follow_redirect_uri(redirect_uri: str) -> HttpResponse:
+    """303 to the `redirect_uri` of a relying party's response to a posted answer (OpenID4VP 1.0 §8.2).
 
     Without a fragment of its own the browser would append that of the address it requested, which an attacker
     may have chosen (RFC 9700 §4.1.3).
     """
-    return redirect_to(address if "#" in address else f"{address}#")
+    return redirect_to(redirect_uri if "#" in redirect_uri else f"{redirect_uri}#")
 
 
 def redirect_to(address: str) -> HttpResponse:

@@ -38,8 +38,8 @@ def answers(request: HttpRequest) -> JsonResponse:
         return again_after(limit.retry_after(now), refused)
     except posted_answers.NotAnAnswerError as error:
         return _refused(str(error), status=400)
-    onward = f"{settings.BASE_URL}{reverse('playground_callback')}?response_code={code}"
-    return JsonResponse({"redirect_uri": onward})
+    redirect_uri = f"{settings.BASE_URL}{reverse('playground_callback')}?response_code={code}"
+    return JsonResponse({"redirect_uri": redirect_uri})
 
 
 @for_machines

@@ -78,12 +78,12 @@ def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -
     mine = Delivery.objects.filter(pk=interaction.pk, taken_until=until, delivered_at=None)
     try:
         body = unseal_column(before, "sealed_body")
-        onward = posting.post(interaction.relying_party, interaction.response_uri, body, now=now)
+        redirect_uri = posting.post(interaction.relying_party, interaction.response_uri, body, now=now)
     except (OutboundError, SealError) as error:
         mine.update(taken_until=None, **_learnt(before, error, now=now))
         log.warning("answer_not_delivered", interaction=str(interaction.id), reason=str(error))
         return
-    kept = seal_column(before, "sealed_onward", onward.encode()) if onward else b""
+    kept = seal_column(before, "sealed_onward", redirect_uri.encode()) if redirect_uri else b""
     with transaction.atomic():
         if mine.update(taken_until=None, delivered_at=now, sealed_body=b"", sealed_onward=kept) == 1:
             webhook_events.enqueue_arrival(before.interaction, now=now)
@@ -114,8 +114,8 @@ def held_for(delivery: Delivery, *, now: datetime) -> int:
     return ceil(max((delivery.held_until - now).total_seconds(), 0)) if delivery.held_until else 0
 
 
-def onward(delivery: Delivery, *, now: datetime) -> str | None:
-    """The address to which the relying party sends the browser; None if there is none or it expired."""
+def redirect_uri_of(delivery: Delivery, *, now: datetime) -> str | None:
+    """The `redirect_uri` of the relying party's response (OpenID4VP 1.0 §8.2); None if missing or expired."""
     if not delivery.sealed_onward or delivery.expires_at <= now:
         return None
     with suppress(SealError):

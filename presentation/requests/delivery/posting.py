@@ -24,7 +24,7 @@ from presentation.relying_parties.metadata import redirect_uris
 from presentation.requests.client import ReturnAddress, parameters_of, registered_uris
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
-LONGEST_ONWARD = 2048
+LONGEST_REDIRECT_URI = 2048
 LONGEST_WAIT = timedelta(minutes=2)  # longest `Retry-After` that is heeded; answers are kept for 5 minutes
 GONE = 410
 # Any browser can bring an invalid request, and each causes one call, so limit them per client address.
@@ -70,7 +70,9 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
     if answer.status != 200:
         wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=LONGEST_WAIT)
         raise NotTakenError(answer.status, wait)
-    return onward(answer.content_type, answer.body, lambda address: _may_be_followed(address, schemes))
+    return redirect_uri_in(
+        answer.content_type, answer.body, lambda address: _may_be_followed(address, schemes)
+    )
 
 
 def report(
@@ -92,7 +94,7 @@ def report(
     return post(party, address.uri, form(answer, address.state, None), now=now)
 
 
-def onward(content_type: str, body: bytes, is_registrable: Callable[[str], bool]) -> str | None:
+def redirect_uri_in(content_type: str, body: bytes, is_registrable: Callable[[str], bool]) -> str | None:
     """The `redirect_uri` of a relying party's response; None if there is none, or it may not be followed.
 
     is_registrable: whether the relying party could register this address (without its fragment).
@@ -104,7 +106,7 @@ def onward(content_type: str, body: bytes, is_registrable: Callable[[str], bool]
     except (StrictJsonError, UnicodeDecodeError):
         return None
     uri = response.get("redirect_uri") if isinstance(response, dict) else None
-    if not isinstance(uri, str) or len(uri) > LONGEST_ONWARD or not _URI.fullmatch(uri):
+    if not isinstance(uri, str) or len(uri) > LONGEST_REDIRECT_URI or not _URI.fullmatch(uri):
         return None
     address, _, fragment = uri.partition("#")
     return uri if "#" not in fragment and is_registrable(address) else None

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
-from presentation.requests.delivery.posting import form, onward
+from presentation.requests.delivery.posting import form, redirect_uri_in
 
 
 @given(st.dictionaries(st.sampled_from(sorted(OF_ANSWERS)), st.text()), st.none() | st.text())
@@ -29,7 +29,7 @@ def test_what_is_followed_was_looked_at_and_has_no_character_that_ends_a_header(
         looked_at.append(address)
         return True
 
-    found = onward("application/json", body, is_registrable)
+    found = redirect_uri_in("application/json", body, is_registrable)
 
     if found is not None:
         assert found.isascii()

@@ -231,8 +231,8 @@ MUTANTS = (
     mutant(
         "delivery: the browser keeps the fragment that somebody else chose",
         "presentation/entrances/sending.py",
-        'return redirect_to(address if "#" in address else f"{address}#")',
-        "return redirect_to(address)",
+        'return redirect_to(redirect_uri if "#" in redirect_uri else f"{redirect_uri}#")',
+        "return redirect_to(redirect_uri)",
         f"{_TESTS}/test_direct_post.py::"
         "test_a_token_is_posted_and_the_browser_sent_where_the_application_says",
     ),
