@@ -298,7 +298,7 @@ def test_a_wrong_host_is_refused_without_filling_the_log(
 
 def test_the_repr_of_a_request_contains_none_of_its_values(acme_bank: RelyingParty) -> None:
     parameters = Parameters(asked(acme_bank, transaction_data=encoded(session_data())))
-    request = wire_format_of(acme_bank).read_request(parameters, acme_bank, ONLY_BASIC)
+    request = wire_format_of(acme_bank).parse_request(parameters, acme_bank, ONLY_BASIC)
 
     printed = repr([parameters, request, request.transaction_data])
 

@@ -75,8 +75,8 @@ class MachineContext:
 class PushContext(MachineContext):
     """A request that is pushed."""
 
-    handle: str = field(init=False)  # read_request
-    carried: CarriedRequest = field(init=False)  # read_request
+    handle: str = field(init=False)  # read_pushed_request
+    carried: CarriedRequest = field(init=False)  # read_pushed_request
     client: Client = field(init=False)  # check_request
 
 

@@ -9,7 +9,7 @@ from infra.paths import path_with_id
 from presentation.entrances.context import ResumeContext
 from presentation.entrances.sending import redirect_to
 from presentation.requests import answers, interactions, more_time
-from presentation.requests.fast_path.reading import read_interaction
+from presentation.requests.fast_path.reading import read_interaction_rows
 from presentation.requests.interactions import InteractionGoneError
 from wallet.sign_in import sessions
 from wallet.sign_in.decorators import NOT_ME, page_of
@@ -18,7 +18,7 @@ from wallet.sign_in.decorators import NOT_ME, page_of
 def read_rows(context: ResumeContext) -> None:
     """Reads the interaction and the session of the browser; for a yes also a free index in a status list."""
     request = context.request
-    context.rows = read_interaction(
+    context.rows = read_interaction_rows(
         context.interaction_id,
         session_digest=sessions.digest_in(request),
         wants_index=_decision(request) == SHARE,

@@ -53,7 +53,7 @@ def count_client(context: PushContext) -> None:
     PER_RELYING_PARTY.take(context.party.client_id, now=context.now)
 
 
-def read_request(context: PushContext) -> None:
+def read_pushed_request(context: PushContext) -> None:
     """Reads the request in the form, or in the signed object that the form holds instead (RFC 9126 §3)."""
     form, party = context.form, context.party
     parameters = Parameters.of({name: [value] for name, value in form.items() if name in LIMITS})
@@ -75,7 +75,7 @@ def check_request(context: PushContext) -> None:
     carried = context.carried
     context.client = identify(carried, read_for(carried, context.party.client_id, now=context.now))
     scopes = catalogue.at(context.client.scopes_stamp)
-    interactions.read_request(carried, context.client, scopes, requires_pushed=False)
+    interactions.validated_request(carried, context.client, scopes, requires_pushed=False)
 
 
 def keep_request(context: PushContext) -> dict[str, Any]:

@@ -68,7 +68,7 @@ PUSH = (
     pushing.count_address,
     pushing.authenticate_client,
     pushing.count_client,
-    pushing.read_request,
+    pushing.read_pushed_request,
     pushing.check_request,
     pushing.keep_request,
 )

@@ -272,7 +272,7 @@ def answer_at_once(
 ) -> dict[str, str] | None:
     """Stores that the holder shares, closes the interaction, and returns the parameters of the answer.
 
-    index: that `read_interaction` found free. switched_on: the optional claims that the holder shares too.
+    index: that `read_interaction_rows` found free. switched_on: the optional claims that the holder shares.
     None if `answer` has to go on step by step, as always on SQLite and where closing writes other rows too:
     nothing is stored then, or the yes, or the yes and the index.
     """

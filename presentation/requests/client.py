@@ -26,7 +26,7 @@ from presentation.parameters import (
 )
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
 from presentation.requests.authorization_request import nonce_digest, parameters_hash
-from presentation.requests.fast_path.reading import RequestRows, read_request
+from presentation.requests.fast_path.reading import RequestRows, read_request_rows
 from presentation.requests.wire_formats.registered import wire_format_of
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
@@ -150,9 +150,9 @@ def read_for(
     session_digest: str = "",
     now: datetime,
 ) -> RequestRows:
-    """All rows that a request of this client needs; the digests are those of `read_request`."""
+    """All rows that a request of this client needs; the digests are those of `read_request_rows`."""
     parameters = carried.parameters
-    return read_request(
+    return read_request_rows(
         client_id,
         nonce_digest=nonce_digest(parameters.nonce),
         request_hash=parameters_hash(parameters),

@@ -96,7 +96,7 @@ class OpenInteraction:
         Scopes mean what they meant when the interaction began.
         """
         wire_format = wire_format_of(self.relying_party)
-        return wire_format.read_request(self.parameters, self.relying_party, self.scopes)
+        return wire_format.parse_request(self.parameters, self.relying_party, self.scopes)
 
     @property
     def scopes(self) -> Scopes:
@@ -142,7 +142,7 @@ def begin(
     if before is not None and (before.outcome or before.expires_at > now):
         return open_interaction(before, browser=browser, now=now)
     scopes = catalogue.at(client.scopes_stamp)
-    request = read_request(carried, client, scopes, requires_pushed=party.requires_pushed_requests)
+    request = validated_request(carried, client, scopes, requires_pushed=party.requires_pushed_requests)
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = f"[{','.join(scopes[urn].text for urn in dict.fromkeys(request.scopes) if urn in scopes)}]"
     opened = OpenInteraction(row, client.return_address, client.registered_uris, is_new=True)
@@ -150,7 +150,7 @@ def begin(
     return opened
 
 
-def read_request(
+def validated_request(
     carried: CarriedRequest, client: Client, scopes: Scopes, *, requires_pushed: bool
 ) -> AuthorizationRequest:
     """The request, if it could be met for somebody; raises `AuthorizationError`.
@@ -160,7 +160,7 @@ def read_request(
     """
     party = client.relying_party
     carried.check(requires_signed=party.requires_signed_requests, requires_pushed=requires_pushed)
-    request = wire_format_of(party).read_request(carried.parameters, party, scopes)
+    request = wire_format_of(party).parse_request(carried.parameters, party, scopes)
     if client.nonce_used:
         raise nonce_used(carried.parameters)
     if request.allows_no_page:

@@ -19,8 +19,8 @@ from presentation.models import Interaction, PushedRequest, RedirectURI, Relying
 from presentation.requests.fast_path import writing
 from presentation.requests.fast_path.reading import (
     interaction_by_orm,
-    read_interaction,
-    read_request,
+    read_interaction_rows,
+    read_request_rows,
     request_by_orm,
 )
 from tests.consent.questions import put
@@ -116,7 +116,7 @@ def test_a_request_is_read_as_by_the_orm(
         Interaction.objects.update(outcome=outcome, answered_at=now)
     facts = {"client_id": asked.relying_party.client_id, **request_facts(asked, session), **CHANGES[change]}
 
-    found = read_request(**facts, now=now)
+    found = read_request_rows(**facts, now=now)
 
     compared(found, request_by_orm(**facts, now=now))
     known = change not in ("nobody is signed in", "a session that is not known")
@@ -148,9 +148,9 @@ def test_what_has_ended_is_read_as_by_the_orm(
     now = timezone.now()
     change(session, now)
     facts = {"client_id": asked.relying_party.client_id, **request_facts(asked, session)}
-    compared(read_request(**facts, now=now), request_by_orm(**facts, now=now))
+    compared(read_request_rows(**facts, now=now), request_by_orm(**facts, now=now))
     compared(
-        read_interaction(asked.id, session_digest=session.digest, now=now),
+        read_interaction_rows(asked.id, session_digest=session.digest, now=now),
         interaction_by_orm(asked.id, session_digest=session.digest, now=now),
     )
 
@@ -164,14 +164,14 @@ def test_an_interaction_is_read_as_by_the_orm(
         Interaction.objects.update(redirect_uri="", response_uri="https://bank.example/response")
     for interaction_id in (asked.id, uuid.uuid4()):
         for digest in (session.digest, ""):
-            found = read_interaction(interaction_id, session_digest=digest, now=now)
+            found = read_interaction_rows(interaction_id, session_digest=digest, now=now)
             compared(found, interaction_by_orm(interaction_id, session_digest=digest, now=now))
             assert (found.interaction is not None) == (interaction_id == asked.id)
 
 
 def test_an_interaction_without_a_question_has_none(asked: Interaction, session: HolderSession) -> None:
     Interaction.objects.update(consent=None)
-    found = read_interaction(asked.id, now=timezone.now()).interaction
+    found = read_interaction_rows(asked.id, now=timezone.now()).interaction
     assert found is not None
     assert found.consent is None
 
@@ -210,10 +210,10 @@ def test_of_a_question_and_its_interaction_neither_is_written_alone(asked: Inter
 def test_each_read_is_one_statement(asked: Interaction, session: HolderSession, statements: Any) -> None:
     now, client_id = timezone.now(), asked.relying_party.client_id
     with statements() as made:
-        read_request(client_id, **request_facts(asked, session), now=now)
+        read_request_rows(client_id, **request_facts(asked, session), now=now)
     assert len(made.texts) == 1
     with statements() as made:
-        found = read_interaction(asked.id, session_digest=session.digest, wants_index=True, now=now)
+        found = read_interaction_rows(asked.id, session_digest=session.digest, wants_index=True, now=now)
         assert found.interaction
         assert found.session
         assert found.interaction.relying_party.name

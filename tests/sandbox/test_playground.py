@@ -163,7 +163,7 @@ def test_a_chosen_transaction_is_in_the_request_without_javascript(
 
     sent = request_on(page)
     parameters = Parameters.from_query(urlsplit(page.context["authorize_url"]).query)
-    parsed = wire_format_of(bank).read_request(parameters, bank, ONLY_BASIC)
+    parsed = wire_format_of(bank).parse_request(parameters, bank, ONLY_BASIC)
     assert [value.type for value in parsed.transaction_data] == [urn]
     assert sent["login_hint"] == "x@example.org"
     assert not re.search(r"\s", page.context["authorize_url"])

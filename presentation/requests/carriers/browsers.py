@@ -35,7 +35,7 @@ def receive(
     """The request that a browser brings, and all rows that it needs.
 
     With the parameter `request` or `request_uri` of the others only `client_id` and `request_uri_method`
-    count. browser, session_digest: as for `read_request`. network_address: that limits count by. Raises
+    count. browser, session_digest: as for `read_request_rows`. network_address: that limits count by. Raises
     `UntrustedRequestError`, and `InteractionGoneError` if the request was answered in this browser.
     """
     carriers = parameters.carriers()

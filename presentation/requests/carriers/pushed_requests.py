@@ -18,7 +18,7 @@ from presentation.models import PushedRequest
 from presentation.parameters import Parameters
 from presentation.requests import interactions
 from presentation.requests.client import CarriedRequest, Client, mistaken
-from presentation.requests.fast_path.reading import RequestRows, read_request
+from presentation.requests.fast_path.reading import RequestRows, read_request_rows
 from presentation.requests.interactions import InteractionGoneError
 
 HANDLE = "urn:ietf:params:oauth:request_uri:"  # followed by 256 random bits
@@ -51,10 +51,10 @@ def load(
 ) -> tuple[CarriedRequest, RequestRows]:
     """The request behind a handle of this client, and all rows that it needs.
 
-    browser, session_digest: as for `read_request`. Raises `UntrustedRequestError` if the handle is unknown or
-    used, `InteractionGoneError` if it was used in this browser.
+    browser, session_digest: as for `read_request_rows`. Raises `UntrustedRequestError` if the handle
+    is unknown or used, `InteractionGoneError` if it was used in this browser.
     """
-    rows = read_request(
+    rows = read_request_rows(
         client_id,
         nonce_digest="",
         request_hash="",

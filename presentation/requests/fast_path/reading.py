@@ -147,7 +147,7 @@ _INTERACTION = f"""
 """  # noqa: S608 (names of columns only)
 
 
-def read_request(
+def read_request_rows(
     client_id: str,
     *,
     nonce_digest: str,
@@ -217,7 +217,7 @@ def request_by_orm(
     session_digest: str,
     now: datetime,
 ) -> RequestRows:
-    """The same as `read_request`, by Django's ORM."""
+    """As `read_request_rows`, by Django's ORM."""
     session = sessions.find(session_digest, now=now)
     pushed = PushedRequest.objects.filter(digest=handle_digest).first()
     if pushed is not None:
@@ -240,7 +240,7 @@ def request_by_orm(
     )
 
 
-def read_interaction(
+def read_interaction_rows(
     interaction_id: UUID, *, session_digest: str = "", wants_index: bool = False, now: datetime
 ) -> InteractionRows:
     """All that an interaction needs to go on. wants_index: also read a free index in a status list."""
@@ -271,7 +271,7 @@ def read_interaction(
 
 
 def interaction_by_orm(interaction_id: UUID, *, session_digest: str, now: datetime) -> InteractionRows:
-    """The same as `read_interaction`, by Django's ORM; without a free index, which is then taken later."""
+    """As `read_interaction_rows`, by Django's ORM; without a free index, which is then taken later."""
     interactions = Interaction.objects.select_related("relying_party", "consent")
     interaction = interactions.filter(id=interaction_id).first()
     uris: tuple[str, ...] = ()

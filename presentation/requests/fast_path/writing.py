@@ -103,7 +103,7 @@ def write_answer(
 ) -> bool:
     """Stores the holder's yes, gives the presentation its index in a status list, and closes the interaction.
 
-    index: that `read_interaction` found free. term: of the presentation that was made for it. Only on
+    index: that `read_interaction_rows` found free. term: of the presentation that was made for it. Only on
     PostgreSQL. False if not all of it could be written: then nothing is, or the yes, or the yes and the
     index, and the way step by step goes on from there.
     """

@@ -58,7 +58,7 @@ class WireFormat(ABC):
     collected = False
     takes_posts = False
 
-    def read_request(
+    def parse_request(
         self, parameters: Parameters, party: RelyingParty, scopes: Scopes
     ) -> AuthorizationRequest:
         """The request in the parameters; raises the AuthorizationError of the first rule that it breaks.
@@ -75,7 +75,7 @@ class WireFormat(ABC):
     def read_parameters(
         self, parameters: Parameters, party: RelyingParty, scopes: Scopes
     ) -> AuthorizationRequest:
-        """As `read_request`, for parameters that can all be used."""
+        """As `parse_request`, for parameters that can all be used."""
 
     def response_mode(self, requested_mode: str) -> str:
         """Where the answer goes, for the response mode that a request asks for."""

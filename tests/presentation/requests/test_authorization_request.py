@@ -47,7 +47,7 @@ def session_data(**changes: Any) -> str:
 
 def read(values: dict[str, str], **allowed: Any) -> AuthorizationRequest:
     party = RelyingParty(**(EVERYTHING | allowed))
-    return wire_format_of(party).read_request(Parameters(values), party, ONLY_BASIC)
+    return wire_format_of(party).parse_request(Parameters(values), party, ONLY_BASIC)
 
 
 def without(name: str) -> dict[str, str]:
@@ -173,7 +173,7 @@ def test_every_mistake_has_its_error_and_says_what_is_wrong(
 ) -> None:
     party = RelyingParty(**EVERYTHING)
     with pytest.raises(error) as raised:
-        wire_format_of(party).read_request(parameters, party, ONLY_BASIC)
+        wire_format_of(party).parse_request(parameters, party, ONLY_BASIC)
 
     assert type(raised.value) is error
     assert says in raised.value.description

@@ -33,7 +33,7 @@ from wallet.models import Wallet
 
 pytestmark = [pytest.mark.django_db, pytest.mark.usefixtures("signing_key")]
 STEPS: dict[str, Callable[..., Any]] = {
-    "authorization request parsed": WireFormat.read_request,
+    "authorization request parsed": WireFormat.parse_request,
     "DCQL query parsed": dcql.parse,
     "transaction data parsed": entries.parse,
     "request matched with the credential": next_step._match,
@@ -41,8 +41,8 @@ STEPS: dict[str, Callable[..., Any]] = {
     "credential found valid": credentials.valid_credential,
     "hash of the parameters": authorization_request.parameters_hash,
     "consent found granted": decisions.granted_for,
-    "rows read for the request": reading.read_request,
-    "rows read for the interaction": reading.read_interaction,
+    "rows read for the request": reading.read_request_rows,
+    "rows read for the interaction": reading.read_interaction_rows,
 }
 FRESH = iter(range(10_000))
 

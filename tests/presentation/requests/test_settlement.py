@@ -16,7 +16,7 @@ from consent.models import Consent
 from keys.models import SigningKey
 from presentation.models import Interaction, RedirectURI, RelyingParty
 from presentation.requests import answers
-from presentation.requests.fast_path.reading import read_interaction
+from presentation.requests.fast_path.reading import read_interaction_rows
 from tests.presentation.dcql.queries import path, query, with_query
 from tests.presentation.requests.authorization_requests import fragment
 from tests.presentation.requests.deciding import ask, url_of_interaction
@@ -311,7 +311,7 @@ def test_without_a_free_place_it_goes_the_careful_way(holder: Client, acme_bank:
 def test_places_are_drawn_from_the_whole_list(asked: Interaction) -> None:
     """A place that is free is read from anywhere in either list, not from its beginning."""
     size, now = StatusList.objects.all()[0].size, timezone.now()
-    read = [read_interaction(asked.id, wants_index=True, now=now).free_index for _ in range(200)]
+    read = [read_interaction_rows(asked.id, wants_index=True, now=now).free_index for _ in range(200)]
     places = [place for place in read if place is not None]
     assert len(places) == 200
     assert len({number for number, _ in places}) == len(upkeep.SLOTS)

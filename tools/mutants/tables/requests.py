@@ -35,7 +35,7 @@ MUTANTS = (
     mutant(
         "nonce: used again in a pushed request",
         _PUSHING,
-        "    interactions.read_request(carried, context.client, scopes, requires_pushed=False)\n",
+        "    interactions.validated_request(carried, context.client, scopes, requires_pushed=False)\n",
         "",
         f"{_TESTS}/test_pushed_requests.py::test_a_nonce_that_gave_a_token_cannot_be_pushed",
     ),
