@@ -12,7 +12,7 @@ from tests.people import evidence_of
 from tests.wallet.attempts import NORA_NEW, attempt_in
 from wallet.credential import credentials
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Assurance, Evidence, EvidenceError
-from wallet.identity import found
+from wallet.identity import sealed_findings
 from wallet.identity.settling import settle
 from wallet.models import Credential
 from wallet.providers.findings import NeedsReview, Verified
@@ -125,7 +125,7 @@ def test_what_was_found_is_opened_as_it_was_sealed(nora, now, identity, evidence
     verification = attempt_in("processing", nora, now)
     settle(verification, NeedsReview("unsure", identity, evidence), now=now)
     verification.refresh_from_db()
-    assert found.opened(verification) == (identity, evidence, {})
+    assert sealed_findings.unseal(verification) == (identity, evidence, {})
     if identity is None and evidence is None:
         assert verification.sealed_claims is None
     else:

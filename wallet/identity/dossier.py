@@ -11,7 +11,7 @@ from wallet.credential import birth_dates
 from wallet.credential.claims import Identity
 from wallet.credential.countries import country_name
 from wallet.credential.evidence import DOCUMENT_KINDS, METHODS, Evidence
-from wallet.identity import duplicates, found, review
+from wallet.identity import duplicates, review, sealed_findings
 from wallet.models import IdentityVerification, Picture, Wallet
 from wallet.providers.findings import REASONS
 
@@ -66,7 +66,7 @@ def dossier(verification: IdentityVerification) -> Dossier:
     typed: Mapping[str, str] = {}
     try:
         identity, evidence = review.claims(verification)
-        typed = found.opened(verification)[2]
+        typed = sealed_findings.unseal(verification)[2]
     except SealError:  # sealed under a key that is gone
         log.exception("claims_in_review_do_not_open", verification=str(verification.id))
         readable = False

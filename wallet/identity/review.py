@@ -17,7 +17,7 @@ from django.db import transaction
 from infra.sealing import SealError
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance, Evidence
-from wallet.identity import found, notices, state_machine
+from wallet.identity import notices, sealed_findings, state_machine
 from wallet.identity.state_machine import ForbiddenMoveError, approve_as, move_to, write_log
 from wallet.models import IdentityVerification
 from wallet.providers import registry
@@ -111,7 +111,7 @@ def claims(verification: IdentityVerification) -> tuple[Identity | None, Evidenc
 
     Raises `SealError`.
     """
-    identity, evidence, _typed = found.opened(verification)
+    identity, evidence, _typed = sealed_findings.unseal(verification)
     return identity, evidence or own_evidence(verification)
 
 
@@ -134,7 +134,7 @@ def _as_decided(verification: IdentityVerification, identity: Identity, evidence
     """The evidence for what the operator decides: a provider vouches only for the identity that it read."""
     provider = registry.by_name(verification.provider)
     with suppress(SealError):
-        if found.opened(verification)[0] == identity or (provider and provider.by_operators):
+        if sealed_findings.unseal(verification)[0] == identity or (provider and provider.by_operators):
             return evidence
     return replace(
         own_evidence(verification),
@@ -157,7 +157,7 @@ def _is_second(
     if verification.proposed_by_id == operator.pk:
         raise SamePersonError
     try:
-        before, seen, _typed = found.opened(verification)
+        before, seen, _typed = sealed_findings.unseal(verification)
     except SealError:  # sealed under a key that is gone: it has to be proposed anew
         return False
     return before == identity and seen is not None and seen.to_json() == evidence.to_json()
@@ -175,8 +175,8 @@ def _propose(
     verification.proposed_by_id = operator.pk
     typed: Mapping[str, str] = {}
     with suppress(SealError):  # sealed under a key that is gone
-        typed = found.opened(verification)[2]
-    verification.sealed_claims = found.sealed(verification, identity, evidence, typed)
+        typed = sealed_findings.unseal(verification)[2]
+    verification.sealed_claims = sealed_findings.seal(verification, identity, evidence, typed)
     verification.claimed_by = verification.claimed_at = None
     verification.save(update_fields=["proposed_by", "sealed_claims", "claimed_by", "claimed_at"])
     note = f"proposed: {reason}"

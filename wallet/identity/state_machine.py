@@ -25,7 +25,7 @@ from infra.limits import Limit
 from infra.operations import WrongStateError
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Evidence
-from wallet.identity import enrollment, found
+from wallet.identity import enrollment, sealed_findings
 from wallet.models import IdentityVerification, IdentityVerificationTransition, RedirectTask, Wallet
 
 log = structlog.get_logger(__name__)
@@ -185,7 +185,7 @@ def to_review(
     now: datetime,
 ) -> None:
     """Moves the attempt to REVIEW, with the claims sealed until an operator has decided."""
-    sealed = found.sealed(verification, identity, evidence, typed)
+    sealed = sealed_findings.seal(verification, identity, evidence, typed)
     move_to(verification, State.REVIEW, actor="provider", reason=reason, sealed_claims=sealed, now=now)
 
 

@@ -23,7 +23,7 @@ from wallet.credential import credentials
 from wallet.credential.birth_dates import PartialDate
 from wallet.credential.claims import Identity
 from wallet.credential.evidence import Assurance
-from wallet.identity import attempts, found, progress, sweeping
+from wallet.identity import attempts, progress, sealed_findings, sweeping
 from wallet.identity.state_machine import ForbiddenMoveError
 from wallet.models import Credential, IdentityEvidence, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
@@ -254,7 +254,7 @@ UNREADABLE = {
 def test_odd_details_go_to_review_with_the_evidence(go: Any, person: dict[str, Any]) -> None:
     attempt = go(person=person)
     assert now_in(attempt) == ("review", "unreadable")
-    identity, evidence, _typed = found.opened(attempt)
+    identity, evidence, _typed = sealed_findings.unseal(attempt)
     assert identity is None
     assert evidence is not None
     assert evidence.assurance == Assurance("eidas", "high")
@@ -277,7 +277,7 @@ def test_a_document_whose_end_cannot_be_read_goes_to_review_with_the_identity(go
     evidence = [{"type": "document", "document_details": details}]
     attempt = go(verification={"evidence": evidence})
     assert now_in(attempt) == ("review", "unreadable")
-    identity, _evidence, _typed = found.opened(attempt)
+    identity, _evidence, _typed = sealed_findings.unseal(attempt)
     assert identity is not None
 
 

@@ -39,7 +39,7 @@ from tests.wallet.providers.plays import Call
 from wallet.checks import access_certificates
 from wallet.credential import credentials
 from wallet.credential.details import MEMBERS
-from wallet.identity import found, progress
+from wallet.identity import progress, sealed_findings
 from wallet.identity.sweeping import sweep
 from wallet.models import Credential, IdentityEvidence, IdentityVerification, RedirectTask, Wallet
 from wallet.providers import registry
@@ -208,7 +208,8 @@ def test_somebody_else_than_who_was_typed_goes_to_review(
     request = scanned(client, nora_begins, **typed)
     assert send(OtherPersonsWallet().answer(request)).status_code == 200
     assert (attempt().state, attempt().reason) == (State.REVIEW, "details_differ")
-    assert read.items() <= found.opened(attempt())[2].items()  # beside what was read, for the operator
+    typed_data = sealed_findings.unseal(attempt())[2]
+    assert read.items() <= typed_data.items()  # beside what was read, for the operator
     text = client.get(nora_begins, follow=True).content.decode()
     assert "Your check needs a closer look" in text
     assert "Ärla" not in text

@@ -1,4 +1,4 @@
-"""What a provider found, sealed in the row of the attempt while an operator reviews it."""
+"""The findings of a provider, sealed in the row of the attempt while an operator reviews it."""
 
 import json
 from collections.abc import Mapping
@@ -9,7 +9,7 @@ from wallet.credential.evidence import Evidence
 from wallet.models import IdentityVerification
 
 
-def sealed(
+def seal(
     verification: IdentityVerification,
     identity: Identity | None,
     evidence: Evidence | None,
@@ -29,10 +29,10 @@ def sealed(
     return seal_column(verification, "sealed_claims", json.dumps(content).encode())
 
 
-def opened(
+def unseal(
     verification: IdentityVerification,
 ) -> tuple[Identity | None, Evidence | None, Mapping[str, str]]:
-    """What `sealed` was given. Raises `SealError`."""
+    """What `seal` was given. Raises `SealError`."""
     if verification.sealed_claims is None:
         return None, None, {}
     content = json.loads(unseal_column(verification, "sealed_claims"))
