@@ -11,7 +11,9 @@ Row = TypeVar("Row", bound=Model)
 Result = TypeVar("Result")
 
 
-def each(rows: QuerySet[Row], batch: int, work: Callable[[Row], Result], *, failure: str) -> Iterator[Result]:
+def process(
+    rows: QuerySet[Row], batch: int, work: Callable[[Row], Result], *, failure: str
+) -> Iterator[Result]:
     """Yields what `work` returns for each row. Reads a batch at a time, and each row once.
 
     A row for which it raises is logged as `failure` and left out.

@@ -17,7 +17,7 @@ from django.db.models import F, Q, QuerySet
 from wallet.credential import credentials
 from wallet.emails import holder_emails
 from wallet.emails.texts import NOTICES
-from wallet.identity.batches import each
+from wallet.identity.batches import process
 from wallet.models import Credential, IdentityVerification, Wallet
 
 State = IdentityVerification.State
@@ -54,10 +54,10 @@ def send_due(*, now: datetime, batch: int = 500) -> Counter[str]:
     sent: Counter[str] = Counter()
     recent = Q(changed_at__gt=now - LATE, state__in=OUTCOMES)
     owed = IdentityVerification.objects.select_related("wallet").filter(recent).exclude(notice_due="")
-    sent.update(each(owed, batch, _send_outcome, failure="identity_notice_not_sent"))
+    sent.update(process(owed, batch, _send_outcome, failure="identity_notice_not_sent"))
     for notice, rows in _ending(now):
         send = partial(_send_end, notice=notice)
-        ended = each(rows.select_related("wallet"), batch, send, failure="identity_notice_not_sent")
+        ended = process(rows.select_related("wallet"), batch, send, failure="identity_notice_not_sent")
         sent[notice] += sum(ended)
     del sent[""]
     return +sent

@@ -12,7 +12,7 @@ from django.db.models import Q, QuerySet
 
 from infra import runs
 from wallet.identity import forgetting, progress, state_machine
-from wallet.identity.batches import each
+from wallet.identity.batches import process
 from wallet.identity.state_machine import ForbiddenMoveError, move_to
 from wallet.models import Credential, IdentityVerification
 
@@ -45,7 +45,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
         (rows.filter(id__in=over.values("verification_id")), partial(_move, to=State.EXPIRED)),
     ]
     for due, step in steps:
-        moved.update(each(due, batch, partial(step, now=now), failure="identity_check_not_swept"))
+        moved.update(process(due, batch, partial(step, now=now), failure="identity_check_not_swept"))
     moved["forgotten"] += forgetting.forget_decided(now=now, batch=batch)
     del moved[""]
     return +moved

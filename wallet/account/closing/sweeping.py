@@ -10,7 +10,7 @@ from functools import partial
 from infra import personal_data, runs
 from infra.personal_data import Person
 from wallet.account.closing import closures
-from wallet.identity.batches import each
+from wallet.identity.batches import process
 from wallet.models import Credential, FormerAddress, IdentityVerification, StatusEntry, Wallet, WalletClosure
 
 # Requests that began before the wallet was closed are over by then, so nothing refers to its row any more.
@@ -21,7 +21,7 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     """Takes all due steps; returns how many wallets were closed, and how many are finished."""
     due = WalletClosure.objects.filter(finished_at=None, undone_at=None, closes_at__lte=now)
     close = partial(_go_on, now=now, batch=batch)
-    return +sum(each(due, batch, close, failure="wallet_not_closed"), Counter[str]())
+    return +sum(process(due, batch, close, failure="wallet_not_closed"), Counter[str]())
 
 
 def _go_on(closure: WalletClosure, *, now: datetime, batch: int) -> Counter[str]:

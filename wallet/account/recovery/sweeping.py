@@ -22,7 +22,7 @@ from infra.sealing import sha256_hex
 from wallet.account.recovery import moving
 from wallet.account.recovery.moving import NotNowError
 from wallet.emails import holder_emails
-from wallet.identity.batches import each
+from wallet.identity.batches import process
 from wallet.identity.erasure import ATTEMPTS_KEPT
 from wallet.identity.recoveries import ASKED_FOR, WAITING_TIME
 from wallet.models import Recovery, StopLink
@@ -45,8 +45,8 @@ def sweep(*, now: datetime, batch: int = 500) -> Counter[str]:
     waiting = Recovery.objects.filter(state=State.WAITING)
     due = waiting.filter(due_at__lte=now, notices__gte=len(NOTICES), notified_at__lte=now - LAST_NOTICE)
     old = waiting.select_related("old")
-    told = sum(each(old, batch, partial(_notify, now=now), failure="recovery_notice_not_sent"))
-    moved = sum(each(due, batch, partial(_move, now=now), failure="wallet_not_moved"))
+    told = sum(process(old, batch, partial(_notify, now=now), failure="recovery_notice_not_sent"))
+    moved = sum(process(due, batch, partial(_move, now=now), failure="wallet_not_moved"))
     return +Counter({"e-mails about moves": told, "wallets moved": moved})
 
 
