@@ -324,7 +324,7 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
         told: tuple[ClaimPath, ...] = ()
         if not same_for_everyone:
             if evaluation.demands_value(query, SUBJECT):
-                subject = pairwise.known(credential.wallet, opened.relying_party.recognises_in)
+                subject = pairwise.existing_number(credential.wallet, opened.relying_party.recognises_in)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
             selection = evaluation.select(query, offer, whole)
             told = _told_beside(query, offer, whole, selection) if selection else ()

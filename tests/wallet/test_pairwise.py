@@ -67,15 +67,15 @@ def test_no_two_sectors_share_a_number_even_if_they_shared_a_seed(seed: bytes, o
 
 
 def test_asking_for_what_is_known_makes_nothing(alice: Wallet, now: datetime) -> None:
-    assert pairwise.known(alice, ACME) == ""
+    assert pairwise.existing_number(alice, ACME) == ""
     assert not pairwise.is_used(ACME)
 
     number = pairwise.of(alice, ACME, now=now)
 
-    assert pairwise.known(alice, ACME) == number
+    assert pairwise.existing_number(alice, ACME) == number
     assert pairwise.is_used(ACME)
     assert not pairwise.is_used(SHOP)
-    assert pairwise.known(alice, SHOP) == ""
+    assert pairwise.existing_number(alice, SHOP) == ""
 
 
 def test_who_has_it_forgotten_is_somebody_new_to_that_sector_alone(
@@ -104,7 +104,7 @@ def test_a_seed_whose_key_is_lost_is_made_anew_once_an_operator_gave_it_up(
 
     Subject.objects.update(sealed_seed=b"")  # as `manage.py reseal` does
 
-    assert pairwise.known(alice, ACME) == ""
+    assert pairwise.existing_number(alice, ACME) == ""
     assert pairwise.of(alice, ACME, now=now) not in ("", before)
     assert Subject.objects.count() == 1
 
@@ -143,7 +143,11 @@ def test_a_wallet_that_moves_takes_both_along_and_where_both_have_one_that_of_th
 
     moved = Wallet.objects.get()
     assert moved.id == old.id
-    assert [pairwise.known(moved, sector) for sector in (ACME, SHOP, "library")] == [kept, only_old, only_new]
+    assert [pairwise.existing_number(moved, sector) for sector in (ACME, SHOP, "library")] == [
+        kept,
+        only_old,
+        only_new,
+    ]
     assert lost not in (kept, only_new)
     assert Subject.objects.count() == 3
 
@@ -153,7 +157,7 @@ def test_a_wallet_that_was_closed_has_none_and_the_next_wallet_of_the_person_is_
 ) -> None:
     before, of_bob = (pairwise.of(wallet, ACME, now=now) for wallet in (alice, bob))
     closures.ask(alice, now=now)
-    assert pairwise.known(alice, ACME) == before
+    assert pairwise.existing_number(alice, ACME) == before
 
     assert closures.close(WalletClosure.objects.get(), now=now + timedelta(days=2))
 
@@ -162,7 +166,7 @@ def test_a_wallet_that_was_closed_has_none_and_the_next_wallet_of_the_person_is_
         pairwise.of(alice, ACME, now=now)
     again = enroll(ALICE, given_name="Alice", family_name="Archer", birth_date=date(1990, 4, 1))
     assert pairwise.of(again, ACME, now=now) != before
-    assert pairwise.known(bob, ACME) == of_bob
+    assert pairwise.existing_number(bob, ACME) == of_bob
 
 
 def test_a_wallet_that_is_gone_gets_none(alice: Wallet, now: datetime) -> None:
@@ -187,7 +191,7 @@ def test_all_that_ask_for_the_first_time_at_once_get_the_same(alice: Wallet, now
         sector = f"{ACME}-{turn}"
         found = together(partial(_first, alice, sector, now), 8)
         assert len(set(found)) == 1
-        assert found[0] == pairwise.known(alice, sector)
+        assert found[0] == pairwise.existing_number(alice, sector)
     assert Subject.objects.count() == 5
 
 

@@ -23,14 +23,14 @@ def of(wallet: Wallet, sector: str, *, now: datetime) -> str:
 
     Raises SealError, and CredentialNotUsableError if the wallet was closed or moved meanwhile.
     """
-    if known_number := known(wallet, sector):
-        return known_number
+    if existing := existing_number(wallet, sector):
+        return existing
     with transaction.atomic():
         # Of parallel first requests one makes the number, and the others find it.
         if not Wallet.objects.select_for_update().filter(id=wallet.pk, closed_at=None):
             raise CredentialNotUsableError("The wallet was closed or moved just now.")
-        if known_number := known(wallet, sector):
-            return known_number
+        if existing := existing_number(wallet, sector):
+            return existing
         reset(wallet, sector)  # a seed whose sealing key is lost
         row = Subject(wallet=wallet, sector=sector, created_at=now)
         row.sealed_seed = seal_column(row, "sealed_seed", secrets.token_bytes(SEED))
@@ -38,7 +38,7 @@ def of(wallet: Wallet, sector: str, *, now: datetime) -> str:
         return number(row)
 
 
-def known(wallet: Wallet, sector: str) -> str:
+def existing_number(wallet: Wallet, sector: str) -> str:
     """The number, if there is one; otherwise empty. Raises SealError."""
     row = Subject.objects.filter(wallet=wallet, sector=sector).exclude(sealed_seed=b"").first()
     return number(row) if row else ""

@@ -92,7 +92,7 @@ def test_the_same_person_has_the_same_number_next_time_and_another_person_anothe
     sign_in(bob)
     other = share(holder, asking(holder, bank, "three", login_hint=bob.email))
 
-    assert first == second == {"pairwise_subject": pairwise.known(alice, bank.client_id)}
+    assert first == second == {"pairwise_subject": pairwise.existing_number(alice, bank.client_id)}
     assert re.fullmatch(r"[\w-]{43}", first["pairwise_subject"])
     assert other["pairwise_subject"] not in ("", first["pairwise_subject"])
 
@@ -133,7 +133,7 @@ def test_both_ways_to_answer_give_the_same_number(
 
     found = [share(holder, asking(holder, bank, turn)) for turn in ("one-one", "two-two")]
 
-    assert found[0] == found[1] == {"pairwise_subject": pairwise.known(alice, bank.client_id)}
+    assert found[0] == found[1] == {"pairwise_subject": pairwise.existing_number(alice, bank.client_id)}
 
 
 def test_of_several_presentations_only_the_one_that_was_asked_has_it(
@@ -182,7 +182,7 @@ def test_tokens_with_and_without_it_have_the_same_shape(
     assert len({len(each) for each in digests}) == 1
     assert payloads[0].keys() == payloads[1].keys()
     assert not set(digests[1]) & set(digests[2])
-    number = pairwise.known(alice, bank.client_id)
+    number = pairwise.existing_number(alice, bank.client_id)
     assert number not in without
     assert all(number not in json.dumps(payload) for payload in payloads)
     disclosures = [each for each in first.split("~")[1:-1] if each in second]
@@ -274,8 +274,8 @@ def test_a_sector_that_changes_while_the_page_is_open_gives_the_number_that_the_
     page = asking(holder, bank, "one-one")
     allowed(bank, sector="acme-group")
 
-    assert share(holder, page)["pairwise_subject"] == pairwise.known(alice, bank.client_id)
-    assert not pairwise.known(alice, "acme-group")
+    assert share(holder, page)["pairwise_subject"] == pairwise.existing_number(alice, bank.client_id)
+    assert not pairwise.existing_number(alice, "acme-group")
 
 
 # --- What the holder sees ---------------------------------------------------------------------------------
@@ -343,7 +343,7 @@ def test_the_holder_has_the_number_forgotten_and_is_somebody_new(
     address = reverse("consent_new_number", args=[consent_at(page).id])
 
     asked_first = holder.get(address)
-    assert pairwise.known(alice, bank.client_id) == before
+    assert pairwise.existing_number(alice, bank.client_id) == before
     assert "Should <bdi>Acme Bank</bdi> no longer recognise you?" in asked_first.content.decode()
     assert ONE in asked_first.content.decode()
     done = holder.post(address)
@@ -369,7 +369,7 @@ def test_nobody_has_the_number_of_another_forgotten(
     assert holder.post(address).status_code == 404
     assert holder.get(address).status_code == 404
 
-    assert pairwise.known(alice, bank.client_id) == before
+    assert pairwise.existing_number(alice, bank.client_id) == before
     assert Client(enforce_csrf_checks=True).post(address).status_code == 403
 
 
