@@ -23,7 +23,7 @@ from infra.admin.row_ids import short
 from infra.mail import outbox
 from infra.mail.models import OutgoingEmail
 from infra.moments import moment
-from presentation.admin.support.search import Found
+from presentation.admin.support.search import SearchResult
 from presentation.models import Interaction
 from presentation.requests.delivery import deliveries
 from presentation.webhooks.models import WebhookEvent
@@ -49,7 +49,7 @@ class Cell:
 Table = dict[str, Any]
 
 
-def case_of(result: Found, user: AbstractUser, *, now: datetime) -> dict[str, Any]:
+def case_of(result: SearchResult, user: AbstractUser, *, now: datetime) -> dict[str, Any]:
     """What the page shows: facts about the wallet, if there is one, and tables of what belongs to it.
 
     user: the operator, whose permissions decide which links it has.
@@ -82,21 +82,21 @@ def masked(email: str) -> str:
     return f"{name[:1]}…@{domain}"
 
 
-def _consents(result: Found) -> list[Consent]:
+def _consents(result: SearchResult) -> list[Consent]:
     rows = list(result.wallet.consents.order_by("-asked_at")[: SHOWN + 1]) if result.wallet else []
     if result.consent and result.consent not in rows:
         rows.insert(0, result.consent)
     return rows
 
 
-def _emails(result: Found, now: datetime) -> list[OutgoingEmail]:
+def _emails(result: SearchResult, now: datetime) -> list[OutgoingEmail]:
     address = result.address or (result.wallet.email if result.wallet else "")
     rows = outbox.written_to(address, until=now).defer("sealed_letter") if address else None
     return list(rows.order_by("-created_at")[: SHOWN + 1]) if rows is not None else []
 
 
 def _requests(
-    result: Found, checks: Sequence[IdentityVerification], consents: Sequence[Consent]
+    result: SearchResult, checks: Sequence[IdentityVerification], consents: Sequence[Consent]
 ) -> list[Interaction]:
     """The requests that led to these questions, and those whose browsers are on an identity check."""
     redirect_tasks = [check.redirect_task_id for check in checks if check.redirect_task_id]
@@ -114,7 +114,7 @@ class _Show:
     def __init__(self, user: AbstractUser, now: datetime) -> None:
         self.user, self.now = user, now
 
-    def facts(self, result: Found) -> list[tuple[str, Cell]]:
+    def facts(self, result: SearchResult) -> list[tuple[str, Cell]]:
         wallet = result.wallet
         if wallet is None:
             text = _("None: nobody has signed in yet, or the wallet was closed.")

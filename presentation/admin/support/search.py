@@ -27,7 +27,7 @@ _SHORT_SHOWN = 5  # requests whose ID has the same beginning; more than one is i
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     """What was found. address: that of the wallet, or of nobody yet, if the operator searched for it.
 
     Without a wallet: the request, the consent or the e-mails belong to nobody yet, or to nobody any more.
@@ -44,7 +44,7 @@ class Found:
         return self.wallet or (self.interactions[0] if self.interactions else self.consent)
 
 
-def find(term: str, *, now: datetime) -> Found | None:
+def find(term: str, *, now: datetime) -> SearchResult | None:
     """What the text names; None if nothing."""
     term = term.strip()
     if "@" in term:
@@ -54,11 +54,11 @@ def find(term: str, *, now: datetime) -> Found | None:
         return result
     if number := as_case_number(term):
         wallet = _wallets().filter(verifications__provider_reference=number).first()
-        return Found(wallet) if wallet else None
+        return SearchResult(wallet) if wallet else None
     return _by_id(wanted) if (wanted := as_id(term)) else None
 
 
-def _by_address(term: str, now: datetime) -> Found | None:
+def _by_address(term: str, now: datetime) -> SearchResult | None:
     """The wallet of an address, or the one that left it not long ago."""
     try:
         address = email_addresses.parse(term)
@@ -66,13 +66,13 @@ def _by_address(term: str, now: datetime) -> Found | None:
         return None
     interactions = _asked_for(address, now)
     if wallet := _wallets().filter(email=address).first():
-        return Found(wallet, interactions=interactions, address=address)
+        return SearchResult(wallet, interactions=interactions, address=address)
     left = FormerAddress.objects.filter(email=address, expires_at__gt=now, closed_at=None)
     if wallet := _wallets().filter(former_addresses__in=left).first():
-        return Found(wallet)
+        return SearchResult(wallet)
     # Somebody who has not signed in yet, perhaps because no code arrives.
     waits = interactions or outbox.written_to(address, until=now).exists()
-    return Found(interactions=interactions, address=address) if waits else None
+    return SearchResult(interactions=interactions, address=address) if waits else None
 
 
 def _asked_for(address: str, now: datetime) -> tuple[Interaction, ...]:
@@ -81,17 +81,17 @@ def _asked_for(address: str, now: datetime) -> tuple[Interaction, ...]:
     return tuple(open_ones.filter(parameters__login_hint__iexact=address)[:MOST_ASKED])
 
 
-def _by_beginning(start: str) -> Found | None:
+def _by_beginning(start: str) -> SearchResult | None:
     least, greatest = UUID(start + "0" * 24), UUID(start + "f" * 24)
     rows = _requests().filter(id__gte=least, id__lte=greatest)[:_SHORT_SHOWN]
     return _of_requests(tuple(rows))
 
 
-def _by_id(wanted: UUID) -> Found | None:
+def _by_id(wanted: UUID) -> SearchResult | None:
     if wallet := _wallets().filter(id=wanted).first():
-        return Found(wallet)
+        return SearchResult(wallet)
     if consent := Consent.objects.select_related("wallet__credential").filter(id=wanted).first():
-        return Found(consent.wallet, consent, tuple(_requests().filter(consent=consent)))
+        return SearchResult(consent.wallet, consent, tuple(_requests().filter(consent=consent)))
     if result := _of_requests(tuple(_requests().filter(id=wanted))):
         return result
     if event := WebhookEvent.objects.filter(id=wanted).first():
@@ -101,15 +101,15 @@ def _by_id(wanted: UUID) -> Found | None:
     for model, way in ((IdentityVerification, "wallet"), (Credential, "wallet"), (Recovery, "old")):
         owners = model.objects.filter(id=wanted).values(way)
         if wallet := _wallets().filter(id__in=owners).first():
-            return Found(wallet)
+            return SearchResult(wallet)
     return None
 
 
-def _of_requests(interactions: tuple[Interaction, ...]) -> Found | None:
+def _of_requests(interactions: tuple[Interaction, ...]) -> SearchResult | None:
     if not interactions:
         return None
     first = interactions[0].consent
-    return Found(first.wallet if first else None, first, interactions)
+    return SearchResult(first.wallet if first else None, first, interactions)
 
 
 def _wallets() -> QuerySet[Wallet]:
