@@ -11,7 +11,7 @@ from presentation.entrances.context import Context
 from presentation.entrances.sending import send
 from presentation.errors import AccessDeniedError
 from presentation.requests import answers, counters, interactions
-from presentation.requests.next_step import Step, next_step, prepare
+from presentation.requests.next_step import Step, insert_step_rows, next_step
 from wallet.sign_in import sessions
 from wallet.sign_in.decorators import NOT_ME
 
@@ -60,7 +60,7 @@ def insert_rows(context: Context) -> HttpResponse | None:
     """
     opened, following = context.opened, context.following
     asked_before = opened.row.consent_id
-    if not prepare(opened, following, now=context.now):
+    if not insert_step_rows(opened, following, now=context.now):
         return on_to(interactions.path_of(opened.row))
     client_id = opened.relying_party.client_id
     if opened.is_new:

@@ -81,7 +81,7 @@ class OpenInteraction:
     row: Interaction
     return_address: ReturnAddress
     registered_uris: Collection[str] | None  # of the kind of the return address; None: not read yet
-    is_new: bool = False  # whether `next_step.prepare` has to insert the row
+    is_new: bool = False  # whether `next_step.insert_step_rows` has to insert the row
 
     @cached_property
     def parameters(self) -> Parameters:
@@ -129,7 +129,7 @@ def begin(
     browser: str,
     now: datetime,
 ) -> OpenInteraction:
-    """A new interaction for a valid request, whose row `next_step.prepare` inserts; or the one that goes on.
+    """A new interaction for a valid request, which `next_step.insert_step_rows` inserts; or the present one.
 
     The same request in the same browser continues its interaction, unless that expired without an answer.
     browser: digest of its cookie. Raises `InteractionGoneError` if the request was answered in this browser,

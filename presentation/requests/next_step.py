@@ -204,7 +204,7 @@ def _good_from(opened: OpenInteraction, step: Step, *, now: datetime) -> datetim
     return now if depends_on_time and step is Step.SIGN_IN else earliest_sign_in(opened, now=now)
 
 
-def prepare(opened: OpenInteraction, following: NextStep, *, now: datetime) -> bool:
+def insert_step_rows(opened: OpenInteraction, following: NextStep, *, now: datetime) -> bool:
     """Inserts the row that the step needs, if it is missing: the consent, or the redirect task of the wallet.
 
     A new interaction is inserted in the same transaction. False if the interaction was changed meanwhile, by

@@ -17,7 +17,7 @@ from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests import interactions
 from presentation.requests.interactions import OpenInteraction
-from presentation.requests.next_step import NextStep, next_step, prepare
+from presentation.requests.next_step import NextStep, insert_step_rows, next_step
 from sandbox.identity_provider.personas import years_before
 from tests.consent.questions import last_shared
 from tests.people import BOB, enroll
@@ -431,7 +431,7 @@ def test_of_two_tabs_that_go_on_at_once_one_asks_the_question(
     sign_in(alice)
     tabs = [tab_that_goes_on() for _ in range(2)]
 
-    stored = [prepare(*tab, now=timezone.now()) for tab in tabs]
+    stored = [insert_step_rows(*tab, now=timezone.now()) for tab in tabs]
 
     assert stored == [True, False]
     assert Consent.objects.get().id == Interaction.objects.get().consent_id
@@ -445,5 +445,5 @@ def test_a_request_that_ends_meanwhile_gets_no_question(
     tab = tab_that_goes_on()
     Interaction.objects.update(outcome="error", answered_at=timezone.now())
 
-    assert not prepare(*tab, now=timezone.now())
+    assert not insert_step_rows(*tab, now=timezone.now())
     assert not Consent.objects.exists()
