@@ -28,8 +28,8 @@ def hour_will_do(signed_in_at: datetime, longest: timedelta | None, *, collected
     return longest is None or collected_by - hour_of(signed_in_at) <= longest
 
 
-def told(signed_in_at: datetime, longest: timedelta | None, *, collected_by: datetime) -> datetime:
-    """The time to tell of a sign-in that is not before `earliest`."""
+def auth_time(signed_in_at: datetime, longest: timedelta | None, *, collected_by: datetime) -> datetime:
+    """The `auth_time` of a sign-in that is not before `earliest` (OpenID Connect Core 1.0 §2)."""
     if hour_will_do(signed_in_at, longest, collected_by=collected_by):
         return hour_of(signed_in_at)
     return signed_in_at.replace(microsecond=0)

@@ -34,7 +34,7 @@ from presentation.openid_connect.claims_parameter import AUTH_TIME
 from presentation.openid_connect.translation import OpenIDRequest
 from presentation.relying_parties.authentication.bearer import REFUSED
 from presentation.requests.authorization_request import AuthorizationRequest
-from presentation.requests.sign_in_time import CODE_LIVES, hour_will_do, told
+from presentation.requests.sign_in_time import CODE_LIVES, auth_time, hour_will_do
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
 from wallet.status_lists import statuses
@@ -98,7 +98,7 @@ def _auth_time(
     hour = hour_will_do(session.signed_in_at, longest, collected_by=collected_by)
     if not (hour or sessions.tell_time(session, interaction.id)):
         raise TemporarilyUnavailableError
-    return {AUTH_TIME: int(told(session.signed_in_at, longest, collected_by=collected_by).timestamp())}
+    return {AUTH_TIME: int(auth_time(session.signed_in_at, longest, collected_by=collected_by).timestamp())}
 
 
 def find(party: RelyingParty, form: Mapping[str, str]) -> tuple[AuthorizationCode, dict[str, Any]]:

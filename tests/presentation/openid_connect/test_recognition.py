@@ -291,7 +291,7 @@ def test_a_sign_in_that_will_do_satisfies_the_client_when_the_code_is_exchanged(
         assert signed_in_at >= earliest
     if signed_in_at >= earliest:
         assert hour or signed_in_at >= start
-        told = sign_in_time.told(signed_in_at, age, collected_by=ends)
+        told = sign_in_time.auth_time(signed_in_at, age, collected_by=ends)
         assert told == (sign_in_time.hour_of(signed_in_at) if hour else signed_in_at.replace(microsecond=0))
         if hour or longest >= 120:
             assert ends - told <= age
