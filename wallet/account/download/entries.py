@@ -32,7 +32,7 @@ def at(name: str) -> Callable[[Any], str | None]:
     return lambda row: time(getattr(row, name))
 
 
-def given(name: str) -> Callable[[Any], Any]:
+def value_or_null(name: str) -> Callable[[Any], Any]:
     """The value of a member that is null where the row has nothing."""
     return lambda row: getattr(row, name) or None
 
@@ -77,14 +77,14 @@ EVIDENCE: Members = {
         lambda row: str(METHODS[row.method][0]) if row.method in METHODS else None,
     ),
     "trust_framework": (_("Rules of the identity check"), attrgetter("trust_framework")),
-    "assurance_level": (_("Assurance level of the identity check"), given("assurance_level")),
+    "assurance_level": (_("Assurance level of the identity check"), value_or_null("assurance_level")),
     "verified_by": (_("Verified by"), attrgetter("verified_by")),
     "verified_at": (_("Verified"), at("verified_at")),
     "document": (
         _("Document"),
         lambda row: str(DOCUMENT_KINDS.get(row.document_kind, "")) if row.document_kind else None,
     ),
-    "issuing_country": (_("Issuing country"), given("issuing_country")),
+    "issuing_country": (_("Issuing country"), value_or_null("issuing_country")),
     "document_expires_on": (_("Document expires"), at("document_expires_on")),
 }
 CHECK: Members = {
@@ -93,8 +93,8 @@ CHECK: Members = {
     "state": (_("State"), attrgetter("state")),
     "changed_at": (_("Last change"), at("changed_at")),
     "provider": (_("Checked with"), attrgetter("provider")),
-    "provider_reference": (_("Number there"), given("provider_reference")),
-    "reason": (_("Reason for the outcome"), given("reason")),
+    "provider_reference": (_("Number there"), value_or_null("provider_reference")),
+    "reason": (_("Reason for the outcome"), value_or_null("reason")),
     "pictures": (
         _("Pictures that are kept"),
         lambda check: [
