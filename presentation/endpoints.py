@@ -35,8 +35,8 @@ from presentation.parameters import Parameters
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.authentication.bearer import BearerAuthentication, HasGrant, only_token
 from presentation.relying_parties.metadata.grants import READ, VERIFY
-from presentation.requests.carriers import posted_form
 from presentation.requests.client import usable
+from presentation.requests.receiving import posted_form
 from presentation.requests.wire_formats import codes
 
 log = structlog.get_logger(__name__)

@@ -14,8 +14,8 @@ from presentation.entrances.sending import redirect_to
 from presentation.models import RelyingParty
 from presentation.parameters import LONGEST_QUERY, Parameters
 from presentation.requests import interactions
-from presentation.requests.carriers.browsers import receive
 from presentation.requests.client import identify
+from presentation.requests.receiving.browsers import receive
 from presentation.requests.wire_formats.registered import wire_format_of
 from wallet.sign_in import sessions
 

@@ -14,9 +14,9 @@ from presentation.relying_parties.authentication.bearer import access_by, only_t
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
 from presentation.requests import interactions
-from presentation.requests.carriers import pushed_requests, signed_requests
-from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, identify, read_for
+from presentation.requests.receiving import pushed_requests, signed_requests
+from presentation.requests.receiving.request_object import RequestObjectError
 from presentation.scopes import catalogue
 
 # A relying party may push every request of every holder from one address, so this is four times the limit

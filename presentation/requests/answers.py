@@ -34,12 +34,12 @@ from presentation.errors import (
 from presentation.models import Interaction
 from presentation.requests import counters, webhook_events
 from presentation.requests.authorization_request import parameters_hash
-from presentation.requests.carriers import pushed_requests
 from presentation.requests.delivery import deliveries
 from presentation.requests.fast_path.reading import StatusIndex
 from presentation.requests.fast_path.writing import write_answer
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, nonce_used, our_fault
 from presentation.requests.next_step import Match, NextStep, Step, next_step
+from presentation.requests.receiving import pushed_requests
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.requests.wire_formats.wire_format import Presented
 from presentation.transaction_data import entries

@@ -16,8 +16,8 @@ from infra import browser
 from infra.again import again_after
 from infra.limits import LimitReachedError
 from presentation.machine_errors import MachineError, for_machines
-from presentation.requests.carriers import posted_form
 from presentation.requests.delivery.posting import CONTENT_TYPE
+from presentation.requests.receiving import posted_form
 from sandbox.playground import posted_answers
 
 

@@ -23,7 +23,7 @@ from infra.sealing import SealError, seal_column, unseal_column
 from infra.words import Words
 from keys.jws import JwsError, decode_segment
 from presentation.machine_errors import MachineError
-from presentation.requests.carriers import posted_form
+from presentation.requests.receiving import posted_form
 from sandbox.models import PlaygroundAnswer
 
 LONGEST = 65_536  # bytes of a form

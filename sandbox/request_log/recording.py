@@ -24,7 +24,7 @@ from presentation.machine_errors import MachineError
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication.assertion import unverified_subject
 from presentation.relying_parties.authentication.authentication import basic
-from presentation.requests.carriers import posted_form
+from presentation.requests.receiving import posted_form
 from sandbox.models import LoggedStep
 
 MACHINES = {"push", "token", "userinfo", "verify", "outcome"}

@@ -13,7 +13,7 @@ from django.test import Client
 
 from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
-from presentation.requests.carriers.pushed_requests import HANDLE
+from presentation.requests.receiving.pushed_requests import HANDLE
 from tests.forgery import Key, new_key
 from tests.people import register
 from tests.presentation.clients import FORM, basic, with_key, with_secret

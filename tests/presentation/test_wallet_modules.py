@@ -21,7 +21,7 @@ from joserfc.jwk import ECKey
 import tests.relying_party
 from config.urls import PUBLISHED_DOCUMENTS, PUBLISHED_FAMILIES
 from presentation.models import RelyingParty
-from presentation.requests.carriers import signed_requests
+from presentation.requests.receiving import signed_requests
 from tests.forgery import Key, new_key
 from tests.keys.certificates import Made
 from tests.presentation.clients import assertion, by_assertion, with_key

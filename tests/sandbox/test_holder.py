@@ -21,7 +21,7 @@ from infra.limits import LimitReachedError, take
 from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties import registration
 from presentation.requests import interactions
-from presentation.requests.carriers import signed_requests
+from presentation.requests.receiving import signed_requests
 from sandbox.holder import driving as holder
 from sandbox.identity_provider.personas import OUTCOMES
 from tests.people import ALICE, register

@@ -21,8 +21,8 @@ from keys.certificates.path import MOST_IN_CHAIN, PathError
 from presentation.models import CertifiedClientID, Interaction, RelyingParty
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.certificates import LONGEST_PEM
-from presentation.requests.carriers import signed_requests
 from presentation.requests.interactions import path_of
+from presentation.requests.receiving import signed_requests
 from tests.forgery import Key, new_key
 from tests.keys.certificates import Made, issuing, pem, root
 from tests.presentation.clients import with_key

@@ -41,7 +41,7 @@ from presentation.relying_parties.metadata.public_keys import (
     problem_with,
     read_published,
 )
-from presentation.requests.carriers.posted_form import read as read_form
+from presentation.requests.receiving.posted_form import read as read_form
 from presentation.transaction_data import entries
 from sandbox.holder.call import HolderCall
 from sandbox.playground.posted_answers import NotAnAnswerError, _handle_of
@@ -134,7 +134,7 @@ def test_a_pushed_request_object_beyond_ascii_is_refused(client: Client, text: s
 def test_a_published_request_object_beyond_ascii_is_refused(
     client: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from presentation.requests.carriers import signed_requests
+    from presentation.requests.receiving import signed_requests
 
     body = f"{HEADER}.é.AA".encode()
     with far_end(answers(body, "Content-Type: application/oauth-authz-req+jwt")) as far:

@@ -33,8 +33,8 @@ from presentation.relying_parties import registration
 from presentation.relying_parties.authentication import client_secrets
 from presentation.relying_parties.metadata.request_uris import is_registered, problem_with
 from presentation.requests import interactions
-from presentation.requests.carriers import signed_requests
-from presentation.requests.carriers.request_object import LIFETIME, RequestObjectError, read
+from presentation.requests.receiving import signed_requests
+from presentation.requests.receiving.request_object import LIFETIME, RequestObjectError, read
 from tests.consent.shown import values_on
 from tests.forgery import Key, new_key, public_jwk, sign_jwt, sign_text
 from tests.people import register

@@ -204,7 +204,7 @@ MUTANTS = (
     ),
     mutant(
         "certificates: the registered keys count too",
-        "presentation/requests/carriers/signed_requests.py",
+        "presentation/requests/receiving/signed_requests.py",
         "if proof else partial(keys_of, party),",
         'if proof and "x5c" in take_apart(text).header else partial(keys_of, party),',
         _ATTACKS,

@@ -4,7 +4,7 @@ from tools.mutants.mutant import mutant
 
 _PACKAGE, _TESTS = "presentation/requests", "presentation/requests"
 _REQUEST, _CLIENT = f"{_PACKAGE}/authorization_request.py", f"{_PACKAGE}/client.py"
-_OBJECT, _PUSHED = f"{_PACKAGE}/carriers/request_object.py", f"{_PACKAGE}/carriers/pushed_requests.py"
+_OBJECT, _PUSHED = f"{_PACKAGE}/receiving/request_object.py", f"{_PACKAGE}/receiving/pushed_requests.py"
 _OPENID4VP = f"{_PACKAGE}/wire_formats/openid4vp.py"
 _PUSHING = "presentation/entrances/pushing.py"
 _ADDRESSES = f"{_TESTS}/test_return_address.py::test_anything_else_is_not"

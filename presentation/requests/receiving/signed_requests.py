@@ -25,9 +25,9 @@ from presentation.relying_parties.authentication.authentication import keys_of
 from presentation.relying_parties.authentication.signed_jwt import ClientJwtError
 from presentation.relying_parties.metadata import certificates, request_uris
 from presentation.relying_parties.metadata.public_keys import ClientKeys
-from presentation.requests.carriers import request_object
-from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import CarriedRequest, mistaken
+from presentation.requests.receiving import request_object
+from presentation.requests.receiving.request_object import RequestObjectError
 from presentation.scopes import catalogue
 
 log = structlog.get_logger(__name__)

@@ -15,8 +15,6 @@ from presentation.errors import (
 from presentation.models import CertifiedClientID
 from presentation.parameters import Parameters
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
-from presentation.requests.carriers import pushed_requests, signed_requests
-from presentation.requests.carriers.request_object import RequestObjectError
 from presentation.requests.client import (
     CarriedRequest,
     active_party,
@@ -25,6 +23,8 @@ from presentation.requests.client import (
     usable,
 )
 from presentation.requests.fast_path.reading import RequestRows
+from presentation.requests.receiving import pushed_requests, signed_requests
+from presentation.requests.receiving.request_object import RequestObjectError
 
 GET, POST = "get", "post"  # values of request_uri_method
 
