@@ -48,7 +48,8 @@ LIMITS: Mapping[str, int] = MappingProxyType(
 )
 SHORTEST_NONCE = 16
 VISIBLE = re.compile(r"[\x21-\x7e]+")
-CARRIERS = frozenset({"request", "request_uri"})  # parameters that carry a whole request (RFC 9101 §5)
+# The parameters that pass a whole request, by value or by reference (RFC 9101 §5).
+REQUEST_OBJECT_PARAMETERS = frozenset({"request", "request_uri"})
 
 # Matches what a query must not contain (RFC 3986 §3.4, read generously): anything but visible ASCII.
 _UNREADABLE = re.compile(rb"[^\x21-\x7e]|%(?![0-9A-Fa-f]{2})")
@@ -104,9 +105,9 @@ class Parameters:
                 usable[name] = value
         return cls(usable, problems)
 
-    def carriers(self) -> frozenset[str]:
-        """Which of CARRIERS the request has, usable or not."""
-        return CARRIERS & (self.values.keys() | self.problems.keys())
+    def request_object_parameters(self) -> frozenset[str]:
+        """Which of REQUEST_OBJECT_PARAMETERS the request has, usable or not."""
+        return REQUEST_OBJECT_PARAMETERS & (self.values.keys() | self.problems.keys())
 
     @property
     def nonce(self) -> str:

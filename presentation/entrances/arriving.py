@@ -46,13 +46,13 @@ def read_parameters(context: AuthorizeContext) -> None:
 
 
 def receive_request(context: AuthorizeContext) -> None:
-    """Finds the request, wherever it is carried, and reads all rows that it and the session need."""
+    """Finds the request, in whichever way it is passed, and reads all rows that it and the session need."""
     request, parameters = context.request, context.parameters
-    context.carried, context.rows = receive(
+    context.received, context.rows = receive(
         parameters,
         browser=context.browser,
         session_digest=sessions.digest_in(request),
-        network_address=browser.address(request) if parameters.carriers() else "",
+        network_address=browser.address(request) if parameters.request_object_parameters() else "",
         now=context.now,
     )
     sessions.was_read(request, context.rows.session)
@@ -60,7 +60,7 @@ def receive_request(context: AuthorizeContext) -> None:
 
 def identify_client(context: AuthorizeContext) -> None:
     """Finds the relying party and its return address, which are proven from here on."""
-    context.client = identify(context.carried, context.rows)
+    context.client = identify(context.received, context.rows)
     context.client_id = context.client.relying_party.named_in_log().client_id
 
 
@@ -74,7 +74,7 @@ def answer_head(context: AuthorizeContext) -> HttpResponse | None:
 def begin_interaction(context: AuthorizeContext) -> None:
     """Begins an interaction for a valid request, not stored yet; or finds the one that was begun with it."""
     context.opened = interactions.begin(
-        context.carried, context.client, browser=context.browser, now=context.now
+        context.received, context.client, browser=context.browser, now=context.now
     )
     context.continues = not context.opened.is_new
     log_context.bind(interaction=str(context.opened.row.id))
@@ -99,7 +99,7 @@ def ask_at_once(context: AuthorizeContext) -> HttpResponse | None:
     consent, match = opened.row.consent, context.following.match
     if context.continues or session is None or consent is None or match is None:
         return None
-    is_hidden = context.carried.pushed or context.carried.signed
+    is_hidden = context.received.pushed or context.received.signed
     if opened.request.transaction_data and not is_hidden:
         return None
     language = languages.requested(request, _ui_locales(context))
@@ -123,4 +123,4 @@ def _remember(context: AuthorizeContext, response: HttpResponse) -> HttpResponse
 
 
 def _ui_locales(context: AuthorizeContext) -> str:
-    return context.carried.parameters.values.get("ui_locales", "")
+    return context.received.parameters.values.get("ui_locales", "")

@@ -11,7 +11,7 @@ from django.http import HttpRequest
 from consent.views.question import Choice
 from presentation.models import AuthorizationCode, RelyingParty
 from presentation.parameters import Parameters
-from presentation.requests.client import CarriedRequest, Client
+from presentation.requests.client import Client, ReceivedRequest
 from presentation.requests.fast_path.reading import InteractionRows, RequestRows
 from presentation.requests.interactions import OpenInteraction
 from presentation.requests.next_step import NextStep
@@ -44,7 +44,7 @@ class AuthorizeContext(Context):
     browser_secret: str = field(init=False)  # read_parameters
     browser: str = field(init=False)  # read_parameters; the digest of the secret
     parameters: Parameters = field(init=False)  # read_parameters
-    carried: CarriedRequest = field(init=False)  # receive_request
+    received: ReceivedRequest = field(init=False)  # receive_request
     rows: RequestRows = field(init=False)  # receive_request
     client: Client = field(init=False)  # identify_client
     client_id: str = ""  # identify_client
@@ -76,7 +76,7 @@ class PushContext(MachineContext):
     """A request that is pushed."""
 
     handle: str = field(init=False)  # read_pushed_request
-    carried: CarriedRequest = field(init=False)  # read_pushed_request
+    received: ReceivedRequest = field(init=False)  # read_pushed_request
     client: Client = field(init=False)  # check_request
 
 

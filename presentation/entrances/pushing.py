@@ -14,7 +14,7 @@ from presentation.relying_parties.authentication.bearer import access_by, only_t
 from presentation.relying_parties.authentication.fetched_keys import SOON, KeysUnderWayError
 from presentation.relying_parties.metadata import grants
 from presentation.requests import interactions
-from presentation.requests.client import CarriedRequest, identify, read_for
+from presentation.requests.client import ReceivedRequest, identify, read_for
 from presentation.requests.receiving import pushed_requests, signed_requests
 from presentation.requests.receiving.request_object import RequestObjectError
 from presentation.scopes import catalogue
@@ -63,24 +63,24 @@ def read_pushed_request(context: PushContext) -> None:
         raise InvalidRequestError("request_uri must not be pushed")
     if form.get("client_id", party.client_id) != party.client_id:
         raise InvalidRequestError("client_id differs from that of the authenticated client")
-    carried = CarriedRequest(parameters, party)
+    received = ReceivedRequest(parameters, party)
     if "request" in form:
-        carried = signed_requests.sent_along(form["request"], party, now=context.now)
+        received = signed_requests.sent_along(form["request"], party, now=context.now)
     context.handle = pushed_requests.new_handle()
-    context.carried = pushed_requests.with_handle(carried, context.handle)
+    context.received = pushed_requests.with_handle(received, context.handle)
 
 
 def check_request(context: PushContext) -> None:
     """Checks the client, the address and the request, as the authorization endpoint will do again."""
-    carried = context.carried
-    context.client = identify(carried, read_for(carried, context.party.client_id, now=context.now))
+    received = context.received
+    context.client = identify(received, read_for(received, context.party.client_id, now=context.now))
     scopes = catalogue.at(context.client.scopes_stamp)
-    interactions.validated_request(carried, context.client, scopes, requires_pushed=False)
+    interactions.validated_request(received, context.client, scopes, requires_pushed=False)
 
 
 def keep_request(context: PushContext) -> dict[str, Any]:
     """Stores the request; the members of the response (RFC 9126 §2.2)."""
-    pushed_requests.store(context.carried, context.handle, context.client, now=context.now)
+    pushed_requests.store(context.received, context.handle, context.client, now=context.now)
     log.info("pushed", client_id=context.party.client_id)
     return {"request_uri": context.handle, "expires_in": int(pushed_requests.LIFETIME.total_seconds())}
 

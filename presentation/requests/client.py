@@ -105,11 +105,11 @@ def parameters_of(answer: Mapping[str, str], state: str | None) -> dict[str, str
 
 
 @dataclass(frozen=True)
-class CarriedRequest:
+class ReceivedRequest:
     """The parameters of a request, and how they arrived: in the address, signed, or pushed.
 
     relying_party: set if it was read already, to check a signature or to authenticate the client.
-    problem: an error of the carrier, to be returned once the return address is proven.
+    problem: an error of the request object, to be returned once the return address is proven.
     """
 
     parameters: Parameters
@@ -143,7 +143,7 @@ class Client:
 
 
 def read_for(
-    carried: CarriedRequest,
+    received: ReceivedRequest,
     client_id: str,
     *,
     browser: str = "",
@@ -151,7 +151,7 @@ def read_for(
     now: datetime,
 ) -> RequestRows:
     """All rows that a request of this client needs; the digests are those of `read_request_rows`."""
-    parameters = carried.parameters
+    parameters = received.parameters
     return read_request_rows(
         client_id,
         nonce_digest=nonce_digest(parameters.nonce),
@@ -162,13 +162,13 @@ def read_for(
     )
 
 
-def identify(carried: CarriedRequest, rows: RequestRows) -> Client:
+def identify(received: ReceivedRequest, rows: RequestRows) -> Client:
     """The active relying party of `client_id` and the return address, checked against its registered URIs.
 
     rows: read for this request. Raises `UntrustedRequestError` (RFC 6749 §4.2.2.1: inform the holder, never
     redirect).
     """
-    parameters, party = carried.parameters, rows.relying_party
+    parameters, party = received.parameters, rows.relying_party
     usable(parameters, "client_id")
     response_mode = _response_mode(parameters)
     posted = response_mode in POSTED

@@ -28,7 +28,7 @@ from presentation.errors import (
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.requests.authorization_request import AuthorizationRequest
-from presentation.requests.client import CarriedRequest, Client, ReturnAddress, check_return_address
+from presentation.requests.client import Client, ReceivedRequest, ReturnAddress, check_return_address
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
@@ -123,7 +123,7 @@ class OpenInteraction:
 
 
 def begin(
-    carried: CarriedRequest,
+    received: ReceivedRequest,
     client: Client,
     *,
     browser: str,
@@ -136,13 +136,13 @@ def begin(
     and `AuthorizationError` if the request cannot be met for anybody. That goes straight back to the relying
     party, so it must not depend on who is signed in or has been here before.
     """
-    party, parameters = client.relying_party, carried.parameters
+    party, parameters = client.relying_party, received.parameters
     # Before all checks, whose errors would contradict the answer.
     before = find(client.begun)
     if before is not None and (before.outcome or before.expires_at > now):
         return open_interaction(before, browser=browser, now=now)
     scopes = catalogue.at(client.scopes_stamp)
-    request = validated_request(carried, client, scopes, requires_pushed=party.requires_pushed_requests)
+    request = validated_request(received, client, scopes, requires_pushed=party.requires_pushed_requests)
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = f"[{','.join(scopes[urn].text for urn in dict.fromkeys(request.scopes) if urn in scopes)}]"
     opened = OpenInteraction(row, client.return_address, client.registered_uris, is_new=True)
@@ -151,7 +151,7 @@ def begin(
 
 
 def validated_request(
-    carried: CarriedRequest, client: Client, scopes: Scopes, *, requires_pushed: bool
+    received: ReceivedRequest, client: Client, scopes: Scopes, *, requires_pushed: bool
 ) -> AuthorizationRequest:
     """The request, if it could be met for somebody; raises `AuthorizationError`.
 
@@ -159,10 +159,10 @@ def validated_request(
     there.
     """
     party = client.relying_party
-    carried.check(requires_signed=party.requires_signed_requests, requires_pushed=requires_pushed)
-    request = wire_format_of(party).parse_request(carried.parameters, party, scopes)
+    received.check(requires_signed=party.requires_signed_requests, requires_pushed=requires_pushed)
+    request = wire_format_of(party).parse_request(received.parameters, party, scopes)
     if client.nonce_used:
-        raise nonce_used(carried.parameters)
+        raise nonce_used(received.parameters)
     if request.allows_no_page:
         raise InteractionRequiredError
     return request

@@ -27,7 +27,7 @@ from keys.rotation import due_steps
 from presentation.errors import AuthorizationError
 from presentation.machine_errors import MachineError
 from presentation.outcomes import DELIVERIES, State
-from presentation.parameters import CARRIERS, LIMITS, QUERY, RESPONSE_MODES, SHORTEST_NONCE
+from presentation.parameters import LIMITS, QUERY, REQUEST_OBJECT_PARAMETERS, RESPONSE_MODES, SHORTEST_NONCE
 from presentation.relying_parties.authentication import access_tokens
 from presentation.relying_parties.metadata.grants import GRANTS
 from sandbox.api import description as api
@@ -85,7 +85,8 @@ def check(name: str, service: Any, mode: GenerationMode, *, but: set[str], **kno
     @given(case=operation.as_strategy(generation_mode=mode))
     def call(case: Any) -> None:
         if known:
-            plain = {name: value for name, value in (case.query or {}).items() if name not in CARRIERS}
+            query = (case.query or {}).items()
+            plain = {name: value for name, value in query if name not in REQUEST_OBJECT_PARAMETERS}
             case.query = plain | known
         case.call_and_validate(excluded_checks=left_out, headers=headers)
 

@@ -1,9 +1,9 @@
 """The wallet modules of the OpenID Foundation's suite (`oid4vp-1final-wallet-…`), under their names.
 
-Each runs with every carrier (in the address, as `request_uri`, pushed, as `request`) in every response mode
-of the suite's plan, in the fragment, which the plan lacks, and as the plan of HAIP asks. The two modules for
-the Digital Credentials API (`multisigned-one-invalid-signature`, `negative-test-wrong-expected-origins`) are
-left out, because this service does not support it.
+Each runs with every way to pass a request (in the address, as `request_uri`, pushed, as `request`) in every
+response mode of the suite's plan, in the fragment, which the plan lacks, and as the plan of HAIP asks. The
+two modules for the Digital Credentials API (`multisigned-one-invalid-signature`,
+`negative-test-wrong-expected-origins`) are left out, because this service does not support it.
 """
 
 import json
@@ -48,7 +48,7 @@ UNSAID = {"exp": None, "iat": None, "iss": None, "aud": "https://self-issued.me/
 
 
 def every(*ways: str) -> list[tuple[str, str]]:
-    """Each carrier, in each response mode."""
+    """Each way to pass a request, in each response mode."""
     return list(product(ways, MODES))
 
 

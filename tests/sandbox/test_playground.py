@@ -19,7 +19,7 @@ from keys.endpoints import root_der
 from presentation.dcql.queries import BASIC
 from presentation.errors import AuthorizationError
 from presentation.models import RelyingParty, Scope
-from presentation.parameters import CARRIERS, LIMITS, Parameters
+from presentation.parameters import LIMITS, REQUEST_OBJECT_PARAMETERS, Parameters
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes.records import ONLY_BASIC
 from presentation.transaction_data import entries
@@ -216,7 +216,8 @@ def test_endless_values_are_cut(client: Client, bank: RelyingParty) -> None:
 
 
 def test_the_parameters_explained_are_those_of_the_contract() -> None:
-    unexplained = {"dcql_query", "request_uri_method", "ui_locales", "claims", "max_age", "prompt", *CARRIERS}
+    unexplained = {"dcql_query", "request_uri_method", "ui_locales", "claims", "max_age", "prompt"}
+    unexplained |= REQUEST_OBJECT_PARAMETERS
     assert set(PARAMETERS) == set(LIMITS) - unexplained
 
 

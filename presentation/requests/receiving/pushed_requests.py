@@ -17,7 +17,7 @@ from presentation.errors import (
 from presentation.models import PushedRequest
 from presentation.parameters import Parameters
 from presentation.requests import interactions
-from presentation.requests.client import CarriedRequest, Client, mistaken
+from presentation.requests.client import Client, ReceivedRequest, mistaken
 from presentation.requests.fast_path.reading import RequestRows, read_request_rows
 from presentation.requests.interactions import InteractionGoneError
 
@@ -32,23 +32,23 @@ def new_handle() -> str:
     return HANDLE + secrets.token_urlsafe(32)
 
 
-def store(carried: CarriedRequest, handle: str, client: Client, *, now: datetime) -> None:
+def store(received: ReceivedRequest, handle: str, client: Client, *, now: datetime) -> None:
     """Stores the request behind the handle, of which only the digest is stored."""
     row = PushedRequest(
         digest=sha256_hex(handle),
         client_id=client.relying_party.client_id,
         nonce_digest=client.nonce_digest,
         request_hash=client.request_hash,
-        signed=carried.signed,
+        signed=received.signed,
         expires_at=now + LIFETIME,
     )
-    row.set_parameters(carried.parameters)
+    row.set_parameters(received.parameters)
     row.save(force_insert=True)
 
 
 def load(
     handle: str, *, client_id: str, browser: str, session_digest: str, now: datetime
-) -> tuple[CarriedRequest, RequestRows]:
+) -> tuple[ReceivedRequest, RequestRows]:
     """The request behind a handle of this client, and all rows that it needs.
 
     browser, session_digest: as for `read_request_rows`. Raises `UntrustedRequestError` if the handle
@@ -83,8 +83,8 @@ def load(
         except SealError:
             log.exception("request_not_evaluated")
             problem = ServerError()
-    carried = CarriedRequest(Parameters(values), party, signed=row.signed, pushed=True, problem=problem)
-    return with_handle(carried, handle), rows
+    received = ReceivedRequest(Parameters(values), party, signed=row.signed, pushed=True, problem=problem)
+    return with_handle(received, handle), rows
 
 
 def use_up(digest: str, *, now: datetime) -> bool:
@@ -93,7 +93,7 @@ def use_up(digest: str, *, now: datetime) -> bool:
     return unused.update(used_at=now, parameters={}, sealed_transaction_data=None) == 1
 
 
-def with_handle(carried: CarriedRequest, handle: str) -> CarriedRequest:
+def with_handle(received: ReceivedRequest, handle: str) -> ReceivedRequest:
     """The request with the digest of its handle, by which the answer marks the handle as used."""
-    values = {**carried.parameters.values, "request_uri": sha256_hex(handle)}
-    return replace(carried, parameters=replace(carried.parameters, values=values))
+    values = {**received.parameters.values, "request_uri": sha256_hex(handle)}
+    return replace(received, parameters=replace(received.parameters, values=values))

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from keys.jws import audiences_in
-from presentation.parameters import CARRIERS, CODE, LIMITS, OF_OPENID_CONNECT, Parameters
+from presentation.parameters import CODE, LIMITS, OF_OPENID_CONNECT, REQUEST_OBJECT_PARAMETERS, Parameters
 from presentation.relying_parties.authentication.signed_jwt import (
     ClientJwtError,
     FindKeys,
@@ -84,7 +84,7 @@ def _check_meant_for(claims: dict[str, Any], audiences: Set[str], client_id: str
         raise ClientJwtError("has another audience: aud must be the issuer, or an array with it")
     if claims.get("sub") == client_id:
         raise ClientJwtError("could be taken for a client assertion: it must not have this sub")
-    if CARRIERS & claims.keys():
+    if REQUEST_OBJECT_PARAMETERS & claims.keys():
         raise ClientJwtError("must not have another request in it (request, request_uri)")
 
 
@@ -100,7 +100,9 @@ def _parameters(claims: dict[str, Any]) -> tuple[Parameters, str | None]:
 
     A parameter of the wrong type gets no value, so that the others still say where to return the error.
     """
-    unknown = CARRIERS if claims.get("response_type") == CODE else CARRIERS | OF_OPENID_CONNECT
+    unknown = REQUEST_OBJECT_PARAMETERS
+    if claims.get("response_type") != CODE:
+        unknown = unknown | OF_OPENID_CONNECT
     names = [name for name in LIMITS if name not in unknown and claims.get(name) is not None]
     texts = {name: _text(name, claims[name]) for name in names}
     mistyped = next((name for name in names if texts[name] is None), None)

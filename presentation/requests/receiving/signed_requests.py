@@ -25,7 +25,7 @@ from presentation.relying_parties.authentication.authentication import keys_of
 from presentation.relying_parties.authentication.signed_jwt import ClientJwtError
 from presentation.relying_parties.metadata import certificates, request_uris
 from presentation.relying_parties.metadata.public_keys import ClientKeys
-from presentation.requests.client import CarriedRequest, mistaken
+from presentation.requests.client import ReceivedRequest, mistaken
 from presentation.requests.receiving import request_object
 from presentation.requests.receiving.request_object import RequestObjectError
 from presentation.scopes import catalogue
@@ -45,7 +45,7 @@ def published_at(
     post: bool,
     network_address: str | None,
     now: datetime,
-) -> CarriedRequest:
+) -> ReceivedRequest:
     """The request in the object that the relying party returns at `uri`.
 
     post: post a nonce there instead of a plain GET. network_address: that limits count by. Raises
@@ -99,7 +99,7 @@ def sent_along(
     *,
     now: datetime,
     wallet_nonce: str | None = None,
-) -> CarriedRequest:
+) -> ReceivedRequest:
     """The request in the object `text`, signed by this active relying party.
 
     proof: set if a certificate proves who it is. wallet_nonce: the nonce that the object must repeat, if one
@@ -117,7 +117,7 @@ def sent_along(
         needs_end=party.requires_signed_requests and not party.may_omit_exp,
         wallet_nonce=wallet_nonce,
     )
-    return CarriedRequest(parameters, party, signed=True)
+    return ReceivedRequest(parameters, party, signed=True)
 
 
 def _certified_key(text: str, proof: CertifiedClientID, now: datetime, kid: str | None) -> ClientKeys:

@@ -1,4 +1,4 @@
-"""Authorization requests: who asks, what they may ask, and how the request was carried here."""
+"""Authorization requests: who asks, what they may ask, and how the request was passed."""
 
 from tools.mutants.mutant import mutant
 
@@ -28,14 +28,14 @@ MUTANTS = (
     mutant(
         "nonce: used again in the address",
         f"{_PACKAGE}/interactions.py",
-        "    if client.nonce_used:\n        raise nonce_used(carried.parameters)\n",
+        "    if client.nonce_used:\n        raise nonce_used(received.parameters)\n",
         "",
         f"{_TESTS}/test_flow.py::test_a_nonce_that_gave_a_token_is_refused_in_another_browser_and_for_another_request",
     ),
     mutant(
         "nonce: used again in a pushed request",
         _PUSHING,
-        "    interactions.validated_request(carried, context.client, scopes, requires_pushed=False)\n",
+        "    interactions.validated_request(received, context.client, scopes, requires_pushed=False)\n",
         "",
         f"{_TESTS}/test_pushed_requests.py::test_a_nonce_that_gave_a_token_cannot_be_pushed",
     ),
@@ -229,14 +229,14 @@ MUTANTS = (
         f"{_TESTS}/test_request_objects.py::test_nothing_is_fetched_but_what_is_below_the_registered_address",
     ),
     mutant(
-        "carrier: a client that must sign asks without a signature",
+        "received request: a client that must sign asks without a signature",
         _CLIENT,
         "        if requires_signed and not self.signed:\n",
         "        if requires_signed and not self.signed and not self.parameters:\n",
         f"{_TESTS}/test_request_objects.py::test_a_relying_party_that_must_sign_cannot_ask_otherwise",
     ),
     mutant(
-        "carrier: a client that must push asks in the address",
+        "received request: a client that must push asks in the address",
         _CLIENT,
         "        if requires_pushed and not self.pushed:\n",
         "        if requires_pushed and not self.pushed and not self.parameters:\n",
