@@ -6,12 +6,13 @@ import re
 import zlib
 from email.utils import parsedate_to_datetime
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from django.utils.http import http_date
 
 from tests.recorded import pages
 from tests.recorded.clock import clock
-from tests.recorded.formatting import FORM, Formatter
+from tests.recorded.formatting import APART, FORM, Formatter, folded
 from tests.recorded.masks import Masks
 from tools.fuzz.gateway import Reply, Wire
 
@@ -34,11 +35,27 @@ _COUNTED = re.compile(
 )
 _ID = re.compile("[0-9a-f]{32}")
 _NEVER = "max-age=0, no-cache, no-store, must-revalidate, private"
+# The first words of an answer, and the headers that they stand for.
+_SHORT = {
+    ("Content-Type", "text/html; charset=utf-8"): "page",
+    ("Content-Type", "application/json"): "JSON",
+    ("Content-Language", "en-gb"): "English",
+    ("Content-Language", "es"): "Spanish",
+    ("Cache-Control", "no-store"): "no-store",
+    ("Vary", "Cookie"): "Vary: Cookie",
+}
 LEGEND = (
+    "> a request. < status and headers of its answer. | the body. + what the service sends because of it.",
+    "Several requests before one answer: each is answered like this.",
     f"The Content-Type of a request with a body is {FORM} where it is not named.",
     "Content-Length is that of the body where it is not named.",
     "Every answer of Django has an X-Request-ID of 32 characters.",
-    f"(never cached) is Cache-Control: {_NEVER}, and Expires of this moment.",
+    "An answer has the usual headers where it does not say otherwise.",
+    f"“never cached” is Cache-Control: {_NEVER}, and Expires of this moment.",
+    *(f"“{word}” is {name}: {value}" for (name, value), word in _SHORT.items() if ":" not in word),
+    "A «name» stands before a body that comes again: the same, or with other lines. Its title is line 1.",
+    "‹now+600› in JSON is the time 600 seconds after the answer.",
+    "“‹this address›” is the path and query of the request.",
 )
 
 
@@ -49,12 +66,12 @@ def request_lines(
     masks = formatter.masks
     path, _, query = wire.target.partition("?")
     content_type = next((value for name, value in wire.headers if name == "Content-Type"), "")
-    said = [f"> {wire.method} {masks.text(path)}"]
-    said += formatter.pairs(query, "?") if query else []
-    said += [f"  Cookie: {', '.join(sorted(plain(name) for name in cookies))}"] if cookies else []
-    said += [f"  Content-Type: {content_type}"] if content_type not in ("", FORM) else []
-    said += [f"  {name}: {_sent_header(name, value, masks)}" for name, value in own if name not in OF_FORMS]
-    return said + (formatter.sent(wire.body, content_type) if wire.body else [])
+    said = [f"{wire.method} {masks.text(path)}"]
+    said += [f"Cookie: {', '.join(sorted(plain(name) for name in cookies))}"] if cookies else []
+    said += [f"Content-Type: {content_type}"] if content_type not in ("", FORM) else []
+    said += [f"{name}: {_sent_header(name, value, masks)}" for name, value in own if name not in OF_FORMS]
+    lines = [f"> {APART.join(said)}", *(formatter.pairs(query, "?") if query else [])]
+    return lines + (formatter.sent(wire.body, content_type) if wire.body else [])
 
 
 def _sent_header(name: str, value: str, masks: Masks) -> str:
@@ -77,37 +94,34 @@ class Answer:
 
     def lines(self) -> list[str]:
         """Status, headers, body."""
-        reply, recorder = self._reply, self._recorder
+        reply = self._reply
         if reply.refused:
             return ["< refused by gunicorn"]
         if reply.escaped is not None:
             return [f"< {type(reply.escaped).__name__} escaped"]
         body = [] if self._wire.method == "HEAD" else self._body()  # gunicorn sends none
-        if len(body) > 5 and body == recorder.last_body:
-            body = ["  (the same body as before)"]
-        elif body:
-            recorder.last_body = body
-        return [f"< {reply.status}", *self._headers(), *body]
+        return [*self._head(), *(f"| {line}".rstrip() for line in body)]
 
-    def _headers(self) -> list[str]:
+    def _head(self) -> list[str]:
         headers = sorted(self._reply.headers, key=lambda header: header[0].lower())
         headers = [pair for pair in headers if pair[0] != "X-Request-ID" or not _ID.fullmatch(pair[1])]
+        short = [(word, pair) for pair, word in _SHORT.items() if pair in headers]
+        said = [word for word, _ in short]
+        headers = [pair for pair in headers if pair not in _SHORT]
         values = dict(headers)
-        usual = {name for name, value in self._recorder.usual.items() if values.get(name) == value}
-        said = []
         if values.get("Cache-Control") == _NEVER and values.get("Expires") == http_date(clock.seconds()):
-            said.append("  (never cached)")
+            said.append("never cached")
             headers = [pair for pair in headers if pair[0] not in ("Cache-Control", "Expires")]
+        usual = {name for name, value in self._recorder.usual.items() if values.get(name) == value}
         if len(usual) >= 3:
             left_out = [name for name in self._recorder.usual if name not in values]
-            without = f", without {', '.join(left_out)}" if left_out else ""
-            said.append(f"  (the usual headers{without})")
+            said += [f"without {', '.join(left_out)}"] if left_out else []
         else:
             usual = set()
-        for name, value in headers:
-            if name not in usual:
-                said += self._header(name, value)
-        return said
+            said.append("no usual headers")
+        said += [part for name, value in headers if name not in usual for part in self._header(name, value)]
+        first, *rest = folded(said, 2) or [""]
+        return [f"< {self._reply.status} {first.strip()}", *rest]
 
     def _header(self, name: str, value: str) -> list[str]:
         if name == "Content-Length":
@@ -122,7 +136,7 @@ class Answer:
             value = self._cookie(value)
         elif name in ("Location", "Content-Location"):
             return self._location(name, value)
-        return [f"  {name}: {self._masks.text(value)}"]
+        return [f"{name}: {self._masks.text(value)}"]
 
     def _cookie(self, header: str) -> str:
         """Name and value, with the attributes if they differ from those in the head of the file."""
@@ -145,9 +159,13 @@ class Answer:
     def _location(self, name: str, value: str) -> list[str]:
         address, sharp, fragment = value.partition("#")
         path, mark, query = address.partition("?")
-        said = [f"  {name}: {self._masks.text(path)}{mark}{sharp}"]
-        said += self._written.pairs(query, "?") if query else []
-        return said + (self._written.pairs(fragment, "#") if fragment else [])
+        said = [f"{name}: {self._masks.text(path)}{mark}{sharp}"]
+        said += self._pairs(query, "?") if query else []
+        return ["\n".join([*said, *(self._pairs(fragment, "#") if fragment else [])])]
+
+    def _pairs(self, text: str, mark: str) -> list[str]:
+        own = f"next={quote(self._wire.target)}"
+        return [f"  {mark}next = ‹this address›"] if text == own else self._written.pairs(text, mark)
 
     def _body(self) -> list[str]:
         body, media_type = self._reply.body, (self._reply.header("Content-Type") or "").partition(";")[0]
@@ -155,24 +173,26 @@ class Answer:
             return []
         if self._reply.header("Content-Encoding") == "gzip":
             body = zlib.decompress(body, 31)
-        if media_type.startswith("image/") or (self._static and media_type != "text/html"):
-            return [f"  {len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"]
+        if media_type.startswith(("image/", "text/javascript")) or (
+            self._static and media_type != "text/html"
+        ):
+            return [f"{len(body)} bytes, SHA-256 {hashlib.sha256(body).hexdigest()}"]
         if media_type == "application/pkix-cert":
-            return [f"  {self._masks.certificate(body)}"]
+            return [self._masks.certificate(body)]
         text = body.decode("utf-8", "replace")
         if media_type.endswith("json"):
             value = json.loads(text)
             self._keep_whole(json.dumps(Masks().json(value), indent=1))
             return self._written.json_body(value)
         if media_type in ("application/jwt", "application/statuslist+jwt"):
-            return self._written.json(self._masks.token(text), 2)
+            return self._written.json(self._masks.token(text), 0)
         return self._text(self._masks.text(_COUNTED.sub("", text)), media_type)
 
     def _text(self, masked: str, media_type: str) -> list[str]:
         self._keep_whole(masked)
         if media_type == "text/html":
-            return [f"  {line}" for line in pages.lines(masked, self._recorder.frames)]
-        return self._written.shortened(masked, 2)
+            return pages.lines(masked, self._recorder.frames)
+        return self._written.shortened(masked, 0)
 
     def _keep_whole(self, text: str) -> None:
         place = f"{self._wire.method} {self._masks.text(self._wire.target)[:100]}"

@@ -8,6 +8,8 @@ from tests.recorded.masks import Masks
 
 FORM, JSON = "application/x-www-form-urlencoded", "application/json"
 LONGEST = 20_000  # characters of a body that are kept as they are
+WIDTH = 118  # of a line with several short parts
+APART = " · "
 
 
 class Formatter:
@@ -31,38 +33,38 @@ class Formatter:
         return self.shortened(self.masks.text(text), 2)
 
     def pairs(self, text: str, mark: str) -> list[str]:
-        """A query, a fragment or a form, one line for each parameter."""
+        """A query, a fragment or a form: short parameters share a line."""
         found = self.masks.pairs(text)
         if found is None:
             return self.shortened(mark + self.masks.text(text), 2)
         always = [name for name, value in found if self._always.get(name) == value]
         always = always if len(always) > 2 and len(set(always)) == len(always) else []
-        said = [f"  {mark}{', '.join(always)} as always"] if always else []
+        said = [f"{mark}{', '.join(always)} as always"] if always else []
         for name, value in found:
             if name in always:
                 continue
             if isinstance(value, str):
-                said += self.shortened(f"{mark}{name} = {visible(value)}", 2)
+                said += self.shortened(f"{mark}{name} = {visible(value)}", 0)
             else:
-                said += [f"  {mark}{name} =", *self.json(value, 4)]
-        return said
+                first, *rest = self.json(value, 0)
+                said.append("\n".join([f"{mark}{name} = {first}", *rest]))
+        return folded(said, 2)
 
     def json(self, value: Any, indent: int) -> list[str]:
-        """A masked JSON value."""
-        text = json.dumps(value, indent=1, ensure_ascii=False)
-        return [" " * indent + visible(line) for line in text.splitlines()]
+        """A masked JSON value. What fits into a line is on one."""
+        return [" " * indent + line for line in _json_lines(value, WIDTH - indent)]
 
     def json_body(self, value: Any) -> list[str]:
         """The body of an answer. A very long one becomes a hash of each part, which a diff then names."""
         said = self.masks.json(value)
         if len(json.dumps(said)) <= LONGEST:
-            return self.json(said, 2)
+            return self.json(said, 0)
         lines = []
         for name, part in said.items():
             parts = part.items() if isinstance(part, dict) and len(json.dumps(part)) > 2000 else [("", part)]
             for inner, each in parts:
                 text = json.dumps(each, sort_keys=True)
-                lines.append(f"  {name} {inner}".rstrip() + f": {hashed(text)}")
+                lines.append(f"{name} {inner}".rstrip() + f": {hashed(text)}")
         return lines
 
     def shortened(self, text: str, indent: int) -> list[str]:
@@ -94,6 +96,43 @@ class Formatter:
             said.append(f"+ the service sends an e-mail to {to}: {subject}")
             said += self.shortened(self.masks.text(message.body), 2)
         return said
+
+
+def folded(parts: list[str], indent: int) -> list[str]:
+    """Lines of as many parts as there is room for; a part of several lines has these to itself."""
+    lines: list[str] = []
+    shared = ""
+    for part in parts:
+        if "\n" not in part and shared and indent + len(shared + APART + part) <= WIDTH:
+            shared += APART + part
+            continue
+        lines += [shared] if shared else []
+        lines += part.split("\n") if "\n" in part else []
+        shared = "" if "\n" in part else part
+    lines += [shared] if shared else []
+    return [" " * indent + line for line in lines]
+
+
+def _json_lines(value: Any, width: int) -> list[str]:
+    line = visible(json.dumps(value, ensure_ascii=False))
+    if len(line) <= width or not value or not isinstance(value, dict | list):
+        return [line]
+    if isinstance(value, dict):
+        parts = [(f"{visible(json.dumps(name, ensure_ascii=False))}: ", each) for name, each in value.items()]
+    else:
+        parts = [("", each) for each in value]
+    lines = ["{" if isinstance(value, dict) else "["]
+    shared = False  # whether the next part may stand on the last line
+    for number, (name, each) in enumerate(parts, 1):
+        first, *rest = _json_lines(each, width - 2 - len(name))
+        said = [f"{name}{first}", *rest]
+        said[-1] += "," if number < len(parts) else ""
+        if shared and not rest and len(f"{lines[-1]} {said[0]}") <= width:
+            lines[-1] += f" {said[0]}"
+        else:
+            lines += [f" {line}" for line in said]
+        shared = not rest
+    return [*lines, "}" if isinstance(value, dict) else "]"]
 
 
 def visible(text: str) -> str:

@@ -101,7 +101,9 @@ class Installation:
         self.https = self.base_url.startswith("https:")
         self.csrf_cookie = settings.CSRF_COOKIE_NAME
         self.holder_cookie = settings.HOLDER_COOKIE_NAME
-        self.as_always = AS_ALWAYS
+        bank = {"client_id": "‹client ID of Harbour Bank›"}
+        bank["redirect_uri"] = "https://harbour-bank.example/callback"
+        self.as_always = bank | AS_ALWAYS
         self.number_of_group = 0
         self.party_server = PartyServer()
         self.parties: dict[str, Party] = {}

@@ -15,6 +15,7 @@ from joserfc import jwe
 from joserfc.jwk import ECKey
 
 from tests.recorded import random_values
+from tests.recorded.clock import clock
 
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _CSRF = re.compile(r"(?<![A-Za-z0-9_-])[A-Za-z0-9]{64}(?![A-Za-z0-9_-])")
@@ -33,6 +34,9 @@ _RESET_CODE = re.compile(r"(?<=<pre>)[a-z2-7]{4}(?:-[a-z2-7]{4}){3}(?=</pre>)")
 _DATABASE_SIZE = re.compile(r"(?<=\ndatabase_bytes )[0-9.e+]+")
 _QR_CODE = re.compile(r'(?<=<path stroke="#000" d=")[^"]+')
 _STARRED = re.compile(r"(?<![\w./+=-])[\w./+=-]{0,80}\*{4,}")  # what Django shows of a password
+# Members of JSON with a time: one near the moment becomes the seconds from it.
+_TIMES = ("iat", "nbf", "exp")
+_YEAR = 366 * 24 * 60 * 60  # seconds
 # Members of JSON whose value follows from something random, and what stands in its place.
 _FOLLOWS = {"sd_hash": "‹digest›", "at_hash": "‹digest›", "...": "‹digest›", "idx": "‹index›"}
 
@@ -72,6 +76,8 @@ class Masks:
         """A JSON value with its texts masked and its tokens decoded."""
         if name in _FOLLOWS:
             return _FOLLOWS[name]
+        if name in _TIMES and type(value) in (int, float) and _is_near(value):
+            return f"‹now{value - int(clock.seconds()):+}›"
         if isinstance(value, dict):
             key = value.get("kty") == "EC"
             return {
@@ -178,6 +184,10 @@ class Masks:
 
 def _decoded(segment: str) -> Any:
     return json.loads(base64.urlsafe_b64decode(segment + "=" * (-len(segment) % 4)))
+
+
+def _is_near(seconds: float) -> bool:
+    return clock.seconds() - _YEAR < seconds < clock.seconds() + _YEAR  # of a huge one no difference exists
 
 
 def _status_list(text: str) -> str:

@@ -1,11 +1,13 @@
-"""Formats pages: the main part line by line, and the frame around it once for each file."""
+"""Formats pages: the outline of the main part, and that of the frame around it once for each file."""
 
 import hashlib
 import re
 from html import unescape
 
-LONGEST = 5_000  # characters of a main part; of a longer one only hashes are recorded
-LONGEST_TEXT = 700  # the same for the text of a page of the admin
+from tests.recorded.formatting import folded
+from tests.recorded.outline import outline
+
+LONGEST = 500  # lines of a page: of the API reference, which is longer, each section is a hash
 _TITLE = re.compile(r"<title>(.*?)</title>", re.DOTALL)
 _MAIN = re.compile(r"<main\b.*?</main>", re.DOTALL)
 _ADMIN = re.compile(r'<div id="content".*?(?=<footer id="footer"|</body>)', re.DOTALL)
@@ -15,10 +17,6 @@ _SAME_PAGE = re.compile(r'(name="next" value=")[^"]*')  # where the choice of a 
 _PLACE = re.compile(r"((?:older|newer)=)[^\"&]+")  # in a list of receipts: a time and a random ID
 _SECTION = re.compile(r"(?=<h2\b)")
 _HEADING = re.compile(r"<h[12]\b[^>]*>(.*?)</h[12]>", re.DOTALL)
-_ERROR = re.compile(
-    r'<(p|ul|div)[^>]*class="[^"]*(?:errornote|errorlist|field-error|error-summary)[^"]*"[^>]*>(.*?)</\1>',
-    re.DOTALL,
-)
 _TAG = re.compile(r"<!--.*?-->|<(?:script|style)\b.*?</(?:script|style)>|<[^>]*>", re.DOTALL)
 
 
@@ -36,14 +34,14 @@ class Frames:
             self._known[frame] = f"{title} ({others + 1})" if others else title
         return self._known[frame]
 
-    def lines(self) -> list[str]:
+    def blocks(self) -> list[str]:
         """The frames for the end of the file. Those of the admin come from Django, so they are hashes."""
         said = []
         for frame, name in self._known.items():
             if 'id="user-tools"' in frame or 'id="site-name"' in frame:
-                said += ["", f"## Frame of {name}: {_hash(frame)}"]
+                said.append(f"## Frame of {name}: {_hash(frame)}")
             else:
-                said += ["", f"## Frame of {name}", "", *_indented(frame)]
+                said += [f"## Frame of {name}", "\n".join(f"| {line}" for line in outline(frame))]
         return said
 
 
@@ -51,12 +49,12 @@ def lines(html: str, frames: Frames) -> list[str]:
     """A masked page."""
     html = _clean(html)
     found = _TITLE.search(html)
-    title = _text(found[1]) if found else ""
+    title = " ".join(_words(found[1])) if found else ""
     said = [f"title: {title}"]
     admin = _ADMIN.search(html)
     main = admin or _MAIN.search(html)
     if main is None:
-        return [*said, *_indented(html)]
+        return [*said, *outline(html)]
     frame = _TITLE.sub("<title>…</title>", html[: main.start()] + "…\n" + html[main.end() :])
     if account := _ACCOUNT.search(frame):
         frame = frame[: account.start(1)] + "…" + frame[account.end(1) :]
@@ -65,27 +63,22 @@ def lines(html: str, frames: Frames) -> list[str]:
     said += [f"frame: of {name}"] if name != title else []
     if admin:
         return said + _of_admin(main[0])
-    return said + (_indented(main[0]) if len(main[0]) <= LONGEST else _in_sections(main[0]))
+    whole = outline(main[0])
+    return said + (whole if len(whole) <= LONGEST else _in_sections(main[0]))
 
 
 def _in_sections(main: str) -> list[str]:
     said = []
     for section in _SECTION.split(main):
         heading = _HEADING.search(section)
-        name = _text(heading[1]) if heading else "(before the first heading)"
+        name = " ".join(_words(heading[1])) if heading else "(before the first heading)"
         said.append(f"section {name!r}: {_hash(section)}")
-        said += [f"    {text}" for _, error in _ERROR.findall(section) if (text := _text(error))]
     return said
 
 
 def _of_admin(content: str) -> list[str]:
-    """The hash of the content, and its text; of a long text the beginning and the errors."""
-    text = _text(content, apart=" | ")
-    said = [f"content: {_hash(content)}"]
-    if len(text) <= LONGEST_TEXT:
-        return [*said, f"    {text}"]
-    errors = [f"    {error}" for _, found in _ERROR.findall(content) if (error := _text(found))]
-    return [*said, f"    {text[:200]} …", *errors]
+    """The hash of the content, and its words. The markup comes from Django."""
+    return [f"content: {_hash(content)}", *folded(_words(content), 2)]
 
 
 def _clean(html: str) -> str:
@@ -93,13 +86,9 @@ def _clean(html: str) -> str:
     return "\n".join(line for line in stripped if line)
 
 
-def _text(html: str, apart: str = " ") -> str:
+def _words(html: str) -> list[str]:
     words = (line.strip() for line in unescape(_TAG.sub("\n", html)).splitlines())
-    return apart.join(line for line in words if line)
-
-
-def _indented(text: str) -> list[str]:
-    return [f"    {line}" for line in text.splitlines()]
+    return [line for line in words if line]
 
 
 def _hash(text: str) -> str:

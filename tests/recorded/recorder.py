@@ -26,20 +26,19 @@ class Recorder:
 
     def __init__(self, service: "Installation", *, usual: dict[str, str], reached: Counter[str]) -> None:
         self.service, self.usual, self.reached = service, usual, reached
-        self.lines: list[str] = []
+        self.blocks: list[str] = []
         self.cookies: dict[str, str] = {}  # what is usual about each
         self.frames = pages.Frames()
         self.formatter = Formatter(Masks(), service.as_always)
-        self.last_body: list[str] = []
         self.whole: list[tuple[str, str]] = []  # for people: every long answer, masked
         self._browsers = 0
 
     @contextmanager
     def scenario(self, title: str) -> Iterator["Browser"]:
         """A section of the file, with a new browser."""
-        self.formatter, self.last_body = Formatter(Masks(), self.service.as_always), []
+        self.formatter = Formatter(Masks(), self.service.as_always)
         clock.next(minutes=30)
-        self.lines += ["", f"## {title}", ""]
+        self.blocks.append(f"## {title}")
         yield self.browser()
         self.service.party_server.taken()
 
@@ -50,28 +49,26 @@ class Recorder:
 
     def calls(self) -> None:
         """Record what the service has sent to relying parties without a request."""
-        self.lines += [
-            *self.formatter.calls(self.service.party_server.taken()),
-            "(that is all that is sent)",
-            "",
-        ]
+        calls = self.formatter.calls(self.service.party_server.taken())
+        self.blocks.append("\n".join([*calls, "(that is all that is sent)"]))
 
     def exchange(self, wire: Wire, reply: Reply, cookies: list[str], own: list[tuple[str, str]]) -> None:
         """Record a request, its answer, and the calls and e-mails it caused. `own`: its special headers."""
         messages, formatter = self.service.messages(), self.formatter
         self.reached[self.service.route(wire, reply)] += 1
-        self.lines += request_lines(wire, cookies, own, formatter)
-        self.lines += Answer(self, wire, reply, formatter).lines()
-        self.lines += [*formatter.calls(self.service.party_server.taken()), *formatter.messages(messages), ""]
+        lines = request_lines(wire, cookies, own, formatter)
+        lines += Answer(self, wire, reply, formatter).lines()
+        lines += [*formatter.calls(self.service.party_server.taken()), *formatter.messages(messages)]
+        self.blocks.append("\n".join(lines))
 
     def text(self) -> str:
         """The whole file."""
         usual = [f"    {name}: {value}" for name, value in self.usual.items()]
         always = [f"    {name} = {value}" for name, value in self.service.as_always.items()]
-        head = ["The usual headers are:", *usual, "", "As always:", *always]
         cookies = [f"    {name}: {usual}" for name, usual in sorted(self.cookies.items())]
-        head += ["", "Cookies are usually:", *cookies, "", *LEGEND]
-        return "\n".join([*head, *self.lines, *self.frames.lines(), ""])
+        head = [["## How to read this"], LEGEND, ["The usual headers:", *usual], ["As always:", *always]]
+        head += [["## Cookies"], ["Usually:", *cookies]]
+        return "\n\n".join(["\n".join(lines) for lines in head] + self.blocks + self.frames.blocks()) + "\n"
 
 
 class Browser:

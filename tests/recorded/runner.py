@@ -1,6 +1,6 @@
 """Runs the whole table in this process, in the environment and on the empty database that it is given.
 
-Writes one file for each group, and `addresses.txt` with how often each address was called.
+Writes one file for each group.
 """
 
 import argparse
@@ -30,7 +30,6 @@ def main() -> None:
     reached: Counter[str] = Counter()
     for number, (name, group) in enumerate(_groups(service.sandbox)):
         _run(service, number, name, group, reached, asked)
-    _addresses(reached, asked.into)
     from tests.recorded.installation import routes
 
     found = sorted({key.split(" ")[0] for key in reached})
@@ -58,15 +57,6 @@ def _run(service: Any, number: int, name: str, group: Any, reached: Counter[str]
         asked.whole.mkdir(parents=True, exist_ok=True)
         parts = (f"\n\n==== {place}\n\n{text}" for place, text in recorder.whole)
         (asked.whole / f"{name}.txt").write_text("".join(parts))
-
-
-def _addresses(reached: Counter[str], folder: Path) -> None:
-    rows: dict[str, list[str]] = {}
-    for key, count in sorted(reached.items()):
-        route, method, status = key.rsplit(" ", 2)
-        rows.setdefault(route, []).append(f"{method} {status} x {count}")
-    lines = [f"{route}\n    {', '.join(said)}" for route, said in sorted(rows.items())]
-    (folder / "addresses.txt").write_text("\n".join(lines) + "\n")
 
 
 if __name__ == "__main__":

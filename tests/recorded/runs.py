@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -15,10 +14,10 @@ from tempfile import TemporaryDirectory
 from tests.deployment_check import production_environment
 from tests.own_databases import own_database
 from tests.pgcluster import Cluster, binaries
+from tests.recorded.compaction import compacted, expanded
 
 ROOT = Path(__file__).resolve().parents[2]
 TEXTS = Path(__file__).parent / "texts"
-LF, SAME = "\n", " (as in the sandbox)"
 ENVIRONMENTS = ("sandbox", "production")
 # Fixed, so that values derived from them are the same in every run. They protect nothing.
 _SECRETS = {
@@ -64,44 +63,23 @@ def run(environment: str, *, whole: Path | None = None) -> Run:
 
 
 def recorded(environment: str) -> dict[str, str]:
-    """The recorded texts; those of production with the parts that are stored for the sandbox only."""
-    kept = {path.name: path.read_text() for path in sorted((TEXTS / environment).glob("*.txt"))}
-    if environment == "sandbox":
-        return kept
-    sandbox = recorded("sandbox")
-    return {name: _expanded(text, sandbox.get(name, "")) for name, text in kept.items()}
+    """The whole texts of the record."""
+    records = {path.name: path.read_text() for path in sorted((TEXTS / environment).glob("*.txt"))}
+    return expanded(records, recorded("sandbox") if environment != "sandbox" else None)
 
 
 def write(environment: str, run: Run) -> None:
     """Replace the recorded texts by these."""
     folder = TEXTS / environment
     folder.mkdir(parents=True, exist_ok=True)
+    sandbox = recorded("sandbox") if environment != "sandbox" else None
+    records = compacted(run.texts, sandbox)
+    if expanded(records, sandbox) != run.texts:
+        raise ValueError("The record does not say the same as the texts of the run.")
     for path in folder.glob("*.txt"):
         path.unlink()
-    sandbox = recorded("sandbox") if environment != "sandbox" else {}
-    for name, text in run.texts.items():
-        (folder / name).write_text(_collapsed(text, sandbox.get(name, "")))
-
-
-def _sections(text: str) -> list[str]:
-    return re.split(r"^(?=## )", text, flags=re.MULTILINE)
-
-
-def _collapsed(text: str, sandbox: str) -> str:
-    """A text of production in which scenarios that equal the sandbox's are only named."""
-    there = set(_sections(sandbox))
-    return "".join(
-        f"{part.partition(LF)[0]}{SAME}\n" if part.startswith("## ") and part in there else part
-        for part in _sections(text)
-    )
-
-
-def _expanded(text: str, sandbox: str) -> str:
-    there = {part.partition(LF)[0]: part for part in _sections(sandbox)}
-    return "".join(
-        there.get(part.partition(LF)[0].removesuffix(SAME), part) if SAME in part.partition(LF)[0] else part
-        for part in _sections(text)
-    )
+    for name, text in records.items():
+        (folder / name).write_text(text)
 
 
 def differences(before: dict[str, str], after: dict[str, str]) -> str:

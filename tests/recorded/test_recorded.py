@@ -12,7 +12,7 @@ from tests.recorded.installation import AS_ALWAYS, PASSWORD
 pytestmark = pytest.mark.postgresql  # production runs on nothing else
 HINT = (
     "\n\nIf this change is meant, record it with `python -m tests.recorded --write` and read the diff; "
-    "`--whole FOLDER` writes whole pages, where the record has only a hash."
+    "`--whole FOLDER` writes the HTML of pages, to see what stands behind an outline or a hash."
 )
 ID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")  # one in 65,536 contains “d-4711”
 # Places in status lists, and the values of metrics: one may have the digits of a code.
