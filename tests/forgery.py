@@ -348,7 +348,7 @@ TAMPERINGS: dict[str, Tampering] = {
         ["vct"], issue=partial(_payload, vct="https://wallet.example/other")
     ),
     "no credential type": Tampering(["vct"], issue=partial(_payload, vct=None)),
-    "an ended token": Tampering(["exp"], issue=partial(_payload, exp=NOW - 60)),
+    "an ended token": Tampering(["exp"], issue=partial(_payload, exp=NOW - 3600)),
     "a token without an end": Tampering(["exp"], issue=partial(_payload, exp=None)),
     "a token whose end is a text": Tampering(["exp"], issue=partial(_payload, exp="never")),
     "a token of tomorrow": Tampering(["exp"], issue=partial(_payload, nbf=NOW + 3600)),
@@ -473,7 +473,7 @@ TAMPERINGS: dict[str, Tampering] = {
         ["status"], listed=partial(_kb_payload, sub=f"{BASE_URL}/status-lists/8")
     ),
     "a list without a name": Tampering(["status"], listed=partial(_kb_payload, sub=None)),
-    "a list that has ended": Tampering(["status"], listed=partial(_kb_payload, exp=NOW - 1)),
+    "a list that has ended": Tampering(["status"], listed=partial(_kb_payload, exp=NOW - 3600)),
     "a list without an end": Tampering(["status"], listed=partial(_kb_payload, exp=None)),
     "a list of tomorrow": Tampering(["status"], listed=partial(_kb_payload, iat=NOW + 3600)),
     "a list without a time": Tampering(["status"], listed=partial(_kb_payload, iat=None)),

@@ -3,12 +3,12 @@ import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
 import { issuerKey, readRoots } from "./certificates.js";
 import { cached, parsed, send } from "./documents.js";
 import { attempt, decrypt, demand, Denied, hash, newKey, offered, publicKey, readJson } from "./jose.js";
-import { readPresentation, verify } from "./verification.js";
+import { readPresentation, TOLERANCE, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
 export { verifyArchive } from "./verification.js";
 
-const PRESENTATION = "/verifiable-credentials/v1/presentation", TOLERANCE = 300; // seconds since a webhook was sent
+const PRESENTATION = "/verifiable-credentials/v1/presentation";
 const SCOPE = "urn:service:params:scope:verifiable-credentials:";
 // The claims of the scopes with which every service begins. A person may leave off one with a question mark.
 const SCOPES = {
@@ -95,7 +95,7 @@ export class Wallet {
     const encrypted = (fields.response ?? undefined) !== undefined, age = clock() - begun;
     const answer = encrypted ? decrypt(fields.response, key) : fields;
     demand(typeof answer.state === "string" && same(answer.state, state), "state", "it is for another session");
-    demand(age >= -60 && age <= lifetime, "state", "the request is too old");
+    demand(age >= -TOLERANCE && age <= lifetime, "state", "the request is too old");
     demand(pending.issuer === issuer && (answer.iss ?? issuer) === issuer, "iss", `it is not from ${issuer}`);
     if ((answer.error ?? undefined) !== undefined) throw new Denied(answer.error, answer.error_description);
     demand(encrypted || !key, "encryption", "the answer is not encrypted");

@@ -5,7 +5,7 @@ import { issuerKey, readRoots } from "./certificates.js";
 import * as jose from "./jose.js";
 import { attempt, decode, demand, digest, isObject, readJson, readJwt, Rejected, verifySignature } from "./jose.js";
 
-const CLOCK_SKEW = 30, FRESH = 300; // seconds; what the holder signed is fresh
+export const TOLERANCE = 300; // seconds by which any time may differ, so that all of them fail at the same clock
 // Characters of a presentation, strings of a part of an archive, and bytes of an unpacked list.
 const LONGEST = 65_536, MOST = 100, LONGEST_LIST = 2 ** 22;
 // Never disclosed selectively (SD-JWT VC §2.2.2.3). They describe the token and not the person.
@@ -34,7 +34,7 @@ export async function verify(given, request, keyOf, now, listAt) {
   demand(iss === request.issuer, "iss", `its issuer is not ${request.issuer}, your baseUrl`);
   verifySignature(given.jwt, await keyOf(given.jwt), "dc+sd-jwt", "issuer-signature", "typ", "alg");
   demand(vct === `${iss}/credential-types/identity/v1`, "vct", "it is a credential of another type");
-  const current = isWhole(exp) && now < exp + CLOCK_SKEW && isWhole(nbf) && nbf <= now + CLOCK_SKEW;
+  const current = isWhole(exp) && now < exp + TOLERANCE && isWhole(nbf) && nbf <= now + TOLERANCE;
   demand(current, "exp", "it has expired, or is not valid yet");
   demand(algorithm === "sha-256", "sd-alg", "_sd_alg is not sha-256");
   const claims = disclosed(given);
@@ -86,7 +86,7 @@ function checkBinding({ jwt, binding, bound }, { clientId, nonce, transactionDat
   const { iat, aud, nonce: said, sd_hash, transaction_data_hashes: hashes, ...others } = binding.payload;
   const key = jose.publicKey(jwt.payload.cnf?.jwk, "kb-signature");
   verifySignature(binding, key, "kb+jwt", "kb-signature", "kb-typ", "kb-typ");
-  demand(isWhole(iat) && Math.abs(now - iat) <= FRESH, "kb-iat", "it was not made just now");
+  demand(isWhole(iat) && Math.abs(now - iat) <= TOLERANCE, "kb-iat", "it was not made just now");
   const own = !Object.hasOwn(jwt.payload, "aud") || jose.isFor(jwt.payload, clientId);
   demand(aud === clientId && own, "kb-aud", "it was made for another client"); // a text (RFC 9901 §4.3)
   demand(nonce && said === nonce, "kb-nonce", "it has another nonce");
@@ -103,7 +103,7 @@ async function checkStatus({ iss, status }, keyOf, now, listAt) {
   const token = await listAt(uri), list = readJwt(token), { sub, iat, exp, status_list: content } = list.payload;
   try { verifySignature(list, await keyOf(list), "statuslist+jwt", check); }
   catch (error) { throw error instanceof Rejected ? new Rejected(check, `the list: ${error.message}`) : error; }
-  const current = isWhole(iat) && iat <= now + CLOCK_SKEW && isWhole(exp) && now < exp;
+  const current = isWhole(iat) && iat <= now + TOLERANCE && isWhole(exp) && now < exp + TOLERANCE;
   demand(sub === uri && current, check, "the list is another, has expired, or is from the future");
   const { bits, lst } = content ?? {}, unpack = () => inflateSync(decode(lst), { maxOutputLength: LONGEST_LIST });
   const octets = attempt(unpack, new Rejected(check, "the list cannot be unpacked"));

@@ -134,6 +134,31 @@ def extended() -> dict[str, dict[str, Any]]:
     return found
 
 
+def at_the_edges() -> dict[str, dict[str, Any]]:
+    """Times just within and just beyond the tolerance, which is the same for all of them."""
+
+    def with_times(failing: list[str], part: str, **times: int) -> dict[str, Any]:
+        def change(*parts: Any) -> None:
+            parts[1].update(times)
+
+        return case(Forger(), Tampering([], **{part: change}), failing)  # type: ignore[arg-type]
+
+    return {
+        "a token that ended just now": with_times([], "issue", exp=NOW - 299),
+        "a token that ended": with_times(["exp"], "issue", exp=NOW - 300),
+        "a token that begins soon": with_times([], "issue", nbf=NOW + 300),
+        "a token that begins later": with_times(["exp"], "issue", nbf=NOW + 301),
+        "a binding of before": with_times([], "bind", iat=NOW - 300),
+        "a binding of long before": with_times(["kb-iat"], "bind", iat=NOW - 301),
+        "a binding of a fast clock": with_times([], "bind", iat=NOW + 300),
+        "a binding of a clock that is too fast": with_times(["kb-iat"], "bind", iat=NOW + 301),
+        "a list that ended just now": with_times([], "listed", exp=NOW - 299),
+        "a list that ended": with_times(["status"], "listed", exp=NOW - 300),
+        "a list of a fast clock": with_times([], "listed", iat=NOW + 300),
+        "a list of a clock that is too fast": with_times(["status"], "listed", iat=NOW + 301),
+    }
+
+
 def _header(header: dict[str, Any], *_others: Any, members: dict[str, Any]) -> None:
     header.update(members)
 
@@ -160,7 +185,7 @@ def vectors() -> dict[str, dict[str, Any]]:
         "nested": issued(["disclosures-form", "claims"], deep=nested(40)),
         "nested deeply": issued(["disclosures-form", "claims"], deep=nested(400)),
     }
-    return found | others | extended() | around(found["as asked"])
+    return found | others | extended() | around(found["as asked"]) | at_the_edges()
 
 
 def write(file: Path) -> None:

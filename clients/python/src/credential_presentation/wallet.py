@@ -15,7 +15,7 @@ from urllib.parse import quote, urlencode
 from credential_presentation import documents, jose
 from credential_presentation.certificates import PEM, Roots
 from credential_presentation.errors import Denied, demand
-from credential_presentation.verification import Pending, Presentation, verify
+from credential_presentation.verification import TOLERANCE, Pending, Presentation, verify
 
 Claims: TypeAlias = Sequence[str] | None
 Objects: TypeAlias = Sequence[Mapping[str, Any]]
@@ -29,7 +29,6 @@ SCOPES = {
     "identity": ["birth_date", "nationalities?"],
     "contact": ["email"],
 }
-TOLERANCE = 300  # seconds since a webhook was sent
 
 
 @dataclass(frozen=True)
@@ -120,7 +119,7 @@ class Wallet:
         answer: Any = jose.decrypt(fields["response"], key) if encrypted and key else fields
         state = str(answer.get("state")).encode(errors="replace")
         demand(hmac.compare_digest(state, pending.state.encode()), "state", "it is for another session")
-        demand(-60 <= self.clock() - pending.begun <= self.lifetime, "state", "the request is too old")
+        demand(-TOLERANCE <= self.clock() - pending.begun <= self.lifetime, "state", "the request is too old")
         ours = pending.issuer == self.base_url == answer.get("iss", self.base_url)
         demand(ours, "iss", f"it is not from {self.base_url}")
         if answer.get("error") is not None:
