@@ -1,23 +1,20 @@
 // `Wallet` sends requests for verified claims and verifies the answers.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import * as authorization from "./authorization.js";
+import { need, onlyKnown, SCOPE } from "./authorization.js";
 import { issuerKey, readRoots } from "./certificates.js";
-import { cached, parsed, send } from "./documents.js";
-import { attempt, decrypt, demand, Denied, hash, newKey, offered, publicKey, readJson } from "./jose.js";
+import { cached, call, parsed } from "./documents.js";
+import { decrypt, demand, Denied, hash, newKey, offered, publicKey, readFields, readJson } from "./jose.js";
 import { readPresentation, TOLERANCE, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
 export { verifyArchive } from "./verification.js";
 
 const PRESENTATION = "/verifiable-credentials/v1/presentation";
-const SCOPE = "urn:service:params:scope:verifiable-credentials:";
-// The claims of the scopes with which every service begins. A person may leave off one with a question mark.
-const SCOPES = {
-  "basic": ["given_name", "family_name", "age_equal_or_over.18"], "age-over-18": ["age_equal_or_over.18"],
-  "identity": ["birth_date", "nationalities?"], "contact": ["email"],
-};
+const ADDRESS = /^https?:\/\/[^\s/?#@]+[^\s?#]*$/;
+const ASKED = ["scope", "claims", "transactionData", "login_hint", "response_mode", "dcql_query", "ui_locales"];
 /** The folder of callback.html and callback.js. */
 export const CALLBACK = `${import.meta.dirname}/callback`;
-const asText = (value) => (typeof value === "string" ? value : JSON.stringify(value));
 const fresh = () => randomBytes(24).toString("base64url");
 const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in constant time
 
@@ -50,47 +47,58 @@ export class Wallet {
    * @param {Options} options
    */
   constructor(baseUrl, clientId, redirectUri, { root, ...options }) {
+    onlyKnown(options, ["secret", "lifetime", "clock", "fetch"]);
     if (!clientId || ("secret" in options && !options.secret)) throw new TypeError("clientId or secret is empty");
-    const own = { issuer: baseUrl.replace(/\/+$/, ""), clientId, redirectUri, roots: readRoots(root) };
-    this.#own = { lifetime: 7200, clock: () => Date.now() / 1000, ...options, ...own, read: cached(options.fetch) };
+    const issuer = baseUrl.replace(/\/+$/, ""), { lifetime = 7200, clock = () => Date.now() / 1000 } = options;
+    need(ADDRESS.test(issuer), "baseUrl is no address such as https://wallet.example");
+    need(redirectUri && !redirectUri.includes("#"), "redirectUri is empty, or has a fragment");
+    need(lifetime > 0, "lifetime is no time, so that every answer would be too old");
+    const own = { issuer, clientId, redirectUri, roots: readRoots(root), lifetime, clock };
+    this.#own = { ...options, ...own, read: cached(options.fetch) };
   }
 
   /**
    * The address to which you redirect the browser, and what `finish` needs. `scope` is one of the four with which every
    * service begins, or several with spaces between them. For others, or with a `dcql_query`, name the `claims` that you
-   * expect, such as `age_equal_or_over.21`, or `nationalities?` for one that may be missing. Further parameters are
-   * sent as they are, such as `login_hint`; objects and lists as JSON. Throws `Denied` or `Unavailable` if the request
-   * is pushed.
-   * @param {{ scope?: string, claims?: readonly string[], transactionData?: readonly object[], login_hint?: string,
-   *   response_mode?: string, dcql_query?: string | object, [parameter: string]: unknown }} [asking]
+   * expect, such as `age_equal_or_over.21`, or `nationalities?` for one that may be missing. `transactionData` is an
+   * array of what is to be approved, or one such object. Throws `TypeError` if `finish` would reject every answer. If
+   * the request is pushed, throws `Denied` or `Unavailable` too.
+   * @param {{ scope?: string, claims?: readonly string[], transactionData?: object | readonly object[],
+   *   login_hint?: string, response_mode?: "fragment" | "direct_post" | "direct_post.jwt",
+   *   dcql_query?: string | object, ui_locales?: string }} [asking]
    * @returns {Promise<{ url: string, pending: Pending }>}
    */
-  async request({ scope = "basic", claims, transactionData: objects = [], ...parameters } = {}) {
+  async request(asking = {}) {
+    onlyKnown(asking, ASKED);
+    const { scope = "basic", claims, transactionData: objects = [], response_mode: mode } = asking;
     const { issuer, clientId, redirectUri, secret, clock } = this.#own, nonce = fresh(), state = fresh();
-    const names = parameters.dcql_query ? ["dcql_query"] : scope.split(" ").map((name) => name.replace(SCOPE, ""));
-    const transactionData = objects.map((each) => Buffer.from(asText(each)).toString("base64url"));
-    const mode = parameters.response_mode ?? "", decryptionKey = mode === "direct_post.jwt" ? newKey(state) : undefined;
-    const unknown = new TypeError(`the claims of ${names} are not known: name them (known: ${Object.keys(SCOPES)})`);
-    const asked = claims ?? attempt(() => names.flatMap((name) => [...SCOPES[name]]), unknown), begun = clock();
-    const pending = { issuer, clientId, nonce, state, transactionData, claims: asked, begun, decryptionKey };
-    const filled = Object.entries({
-      response_type: "vp_token", client_id: clientId, nonce, state,
-      scope: parameters.dcql_query ? "" : names.map((name) => (name.includes(":") ? name : SCOPE + name)).join(" "),
-      [mode.startsWith("direct_post") ? "response_uri" : "redirect_uri"]: redirectUri,
-      transaction_data: transactionData.join(" "), client_metadata: decryptionKey && offered(decryptionKey),
-      ...parameters,
-    }).filter(([, value]) => value).map(([name, value]) => [name, asText(value)]);
-    const sent = secret ? await this.#pushed(new URLSearchParams([...filled, ["client_secret", secret]])) : filled;
+    const query = authorization.readQuery(asking.dcql_query), names = authorization.scopeNames(scope);
+    const expected = authorization.expectedClaims(names, claims, query);
+    authorization.checkMode(mode);
+    const transactionData = authorization.asList(objects)
+      .map((each) => Buffer.from(authorization.asJson(each, "transactionData")).toString("base64url"));
+    const decryptionKey = mode === "direct_post.jwt" ? newKey(state) : undefined, begun = clock();
+    const pending = { issuer, clientId, nonce, state, transactionData, claims: expected, begun, decryptionKey };
+    const parameters = Object.entries({
+      response_type: "vp_token", response_mode: mode, client_id: clientId, nonce, state,
+      [mode?.startsWith("direct_post") ? "response_uri" : "redirect_uri"]: redirectUri,
+      scope: query ? "" : names.map((name) => (name.includes(":") ? name : SCOPE + name)).join(" "),
+      dcql_query: query && authorization.asJson(query, "dcql_query"), transaction_data: transactionData.join(" "),
+      client_metadata: decryptionKey && offered(decryptionKey),
+      login_hint: asking.login_hint, ui_locales: asking.ui_locales,
+    }).filter(([, value]) => value);
+    const sent = secret ? await this.#pushed(new URLSearchParams([...parameters, ["client_secret", secret]])) : parameters;
     return { url: `${issuer}${PRESENTATION}/authorize?${new URLSearchParams(sent)}`, pending };
   }
 
   /**
    * Verifies the fields that were posted to you. Throws `Denied`, `Rejected` or `Unavailable`. Remove `pending` from
    * the session first, so that it is used once.
-   * @param {Pending} pending @param {Readonly<Record<string, unknown>>} fields
+   * @param {Pending} pending @param {import("./jose.js").Fields} posted
    * @returns {Promise<Result>}
    */
-  async finish(pending, fields) {
+  async finish(pending, posted) {
+    const fields = readFields(posted);
     const { issuer, clock, lifetime } = this.#own, { state, begun, decryptionKey: key } = pending;
     const encrypted = (fields.response ?? undefined) !== undefined, age = clock() - begun;
     const answer = encrypted ? decrypt(fields.response, key) : fields;
@@ -121,7 +129,10 @@ export class Wallet {
   // The issuer's key for a token: published under its `kid`, and certified up to the root.
   async #keyOf(jwt, now) {
     const { issuer, roots, read } = this.#own, address = `${issuer}/openid-connect/jwks`, { kid } = jwt.header;
-    const find = async (anew) => parsed(address, await read(address, anew)).keys?.find?.((key) => key?.kid === kid);
+    const find = async (anew) => {
+      const text = await read(address, anew);
+      return text ? parsed(address, text).keys?.find?.((key) => key?.kid === kid) : undefined;
+    };
     const published = (await find(false)) ?? (await find(true)); // it may be newer than the cached key set
     const certified = issuerKey(jwt, issuer, roots, now);
     demand(certified.equals(publicKey(published, "kid")), "certificate-key", "it is for another key");
@@ -131,8 +142,8 @@ export class Wallet {
   // Pushes a request (RFC 9126) and returns the parameters that refer to it.
   async #pushed(body) {
     const { issuer, clientId, fetch } = this.#own, address = `${issuer}${PRESENTATION}/par`;
-    const { status, text, headers } = await send(address, { method: "POST", body }, fetch);
-    const { error, error_description: description, request_uri } = parsed(address, text, status);
+    const { status, text, headers } = await call(address, { method: "POST", body }, fetch);
+    const { error, error_description: description, request_uri } = parsed(address, text);
     if (status !== 201) throw new Denied(error, description, headers.get("x-request-id"));
     return { client_id: clientId, request_uri };
   }
@@ -145,18 +156,20 @@ export const nonceSha256 = ({ nonce }) => hash(nonce).toString("hex");
 /**
  * The content of a webhook. Throws `Rejected` if it is forged or old, `TypeError` if a secret is missing or too short.
  * It may arrive twice, with the same `webhook-id`.
- * @param {Readonly<Record<string, unknown>>} headers with names in lower case, as Node has them
- * @param {Uint8Array} body as it arrived
+ * @param {Readonly<Record<string, unknown>> | Headers} headers with names in lower case, as Node has them
+ * @param {Uint8Array | ArrayBuffer} body as it arrived
  * @param {...string} secrets your secret (`whsec_…`), or the old and the new one while you change them
  * @returns {{ type: string, timestamp: string, data: Record<string, unknown> }}
  */
 export function readWebhook(headers, body, ...secrets) {
   const fits = secrets.every((secret) => /^whsec_[A-Za-z0-9+/]{43}=$/.test(secret));
   if (!fits) throw new TypeError("a webhook secret is missing or incomplete: it is whsec_ and 44 characters");
-  const [id, moment, signatures] = ["id", "timestamp", "signature"].map((name) => `${headers[`webhook-${name}`]}`);
-  const sign = (key) => createHmac("sha256", key).update(`${id}.${moment}.`).update(body).digest("base64");
+  const read = headers instanceof Headers ? (name) => headers.get(name) : (name) => headers[name];
+  const [id, moment, signatures] = ["id", "timestamp", "signature"].map((name) => `${read(`webhook-${name}`)}`);
+  const octets = body instanceof ArrayBuffer ? new Uint8Array(body) : body;
+  const sign = (key) => createHmac("sha256", key).update(`${id}.${moment}.`).update(octets).digest("base64");
   const own = secrets.map((secret) => `v1,${sign(Buffer.from(secret.replace(/^whsec_/, ""), "base64"))}`);
   demand(own.some((mac) => signatures.split(" ").some((each) => same(each, mac))), "webhook", "no secret signed it");
   demand(Math.abs(Date.now() / 1000 - Number(moment)) <= TOLERANCE, "webhook", "it was not sent just now");
-  return readJson(body);
+  return readJson(octets);
 }

@@ -5,6 +5,8 @@ import * as crypto from "node:crypto";
 const LONGEST = 131_072, DEEPEST = 500; // characters of an encrypted answer, and levels of objects and arrays in JSON
 // What the Concat KDF hashes beside the shared secret (RFC 7518 §4.6.2).
 const COUNTER = Buffer.from("\0\0\0\x01"), CONTEXT = Buffer.from("\0\0\0\x07A256GCM\0\0\0\0\0\0\0\0\0\0\x01\0");
+/** Posted fields as your framework has them.
+ * @typedef {Readonly<Record<string, unknown>> | FormData | URLSearchParams} Fields */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 /** The person or the service said no, so nobody is verified. */
@@ -18,7 +20,7 @@ export class Denied extends Error {
     /** Explains it to a developer; only the characters of RFC 6749 §4.1.2.1. */
     this.description = String(description).replace(/[^\x20-\x7e]/g, "").slice(0, 600);
     /** Of a request that was refused when it was pushed, to be found by the operator and, in the sandbox, by you. */
-    this.reference = String(requestId).replace(/[^0-9a-f]/g, "").slice(0, 8).toUpperCase();
+    this.reference = referenceOf(requestId);
   }
 }
 
@@ -34,7 +36,20 @@ export class Rejected extends Error {
 }
 
 /** The service cannot be reached. Try again: an answer stays valid for five minutes. */
-export class Unavailable extends Error { name = "Unavailable"; }
+export class Unavailable extends Error {
+  name = "Unavailable";
+  /** @param {string} reason @param {{ cause?: unknown, retryAfter?: number, requestId?: string | null }} [facts] */
+  constructor(reason, { cause, retryAfter = 0, requestId } = {}) {
+    super(reason, { cause });
+    /** After how many seconds, if the service said so. */
+    this.retryAfter = retryAfter;
+    /** Of the failed call, for the service's operator; "" if there was no response. */
+    this.reference = referenceOf(requestId);
+  }
+}
+
+/** The reference by which the operator finds a call, from its `X-Request-ID`. */
+const referenceOf = (requestId) => String(requestId ?? "").replace(/[^0-9a-f]/g, "").slice(0, 8).toUpperCase();
 
 /** Throws `Rejected` unless the condition holds.
  * @param {unknown} condition @param {string} check @param {string} reason */
@@ -135,9 +150,21 @@ export function jweHeader(compact) {
   return readJson(decode(compact.split(".")[0]));
 }
 
+const FIELDS = ["vp_token", "state", "error", "error_description", "iss", "response"];
+
+/** The fields of an answer: an object of them, or `FormData` or `URLSearchParams`, in which none may be there twice.
+ * @param {any} fields @returns {Record<string, unknown>} */
+export function readFields(fields) {
+  if (typeof fields?.getAll !== "function") return Object(fields);
+  const found = FIELDS.map((name) => [name, fields.getAll(name)]).filter(([, values]) => values.length > 0);
+  demand(found.every(([, values]) => values.length === 1), "structure", "a field is there twice");
+  return Object.fromEntries(found.map(([name, values]) => [name, values[0]]));
+}
+
 /** The `state` of an answer at your response URI (`direct_post`), by which you find its `Pending`.
- * @param {Readonly<Record<string, unknown>>} fields @returns {string} */
-export function stateOf({ state, response }) {
+ * @param {Fields} fields @returns {string} */
+export function stateOf(fields) {
+  const { state, response } = readFields(fields);
   const found = response === undefined || response === null ? state : jweHeader(response).kid;
   demand(typeof found === "string" && found.length <= 100, "state", "the posted fields have no state");
   return found;

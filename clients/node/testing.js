@@ -1,7 +1,7 @@
 // For tests of your application: the sandbox's holder answers a request in place of a person.
 import { setTimeout } from "node:timers/promises";
 import { parsed, send } from "./documents.js";
-import { Denied } from "./jose.js";
+import { Denied, Unavailable } from "./jose.js";
 
 /**
  * The address to which the browser would be redirected. Throws `Denied` where a person would stay on a page, as with a
@@ -19,7 +19,8 @@ export async function holder(url, choices) {
   for (let tries = 1; sent.status === 503 && tries < 100; tries++) { // other calls for this person are being answered
     sent = await setTimeout(200).then(() => send(address, request));
   }
-  const { redirect_to: target, page = {}, error = "no_redirect", ...said } = parsed(address, sent.text, sent.status);
+  if (sent.status === 429 || sent.status >= 500) throw new Unavailable(`${address} answered with ${sent.status}`);
+  const { redirect_to: target, page = {}, error = "no_redirect", ...said } = parsed(address, sent.text);
   if (target) return target; // otherwise the page has status, heading and text
   throw new Denied(error, said.error_description ?? Object.values(page).join(": ").replaceAll("’", "'"));
 }

@@ -14,10 +14,10 @@ class Driver:
     wallet: library.Wallet
 
     def open(self, documents: dict[str, str] | None = None, now: float | None = None, **facts: Any) -> str:
-        def fetch(address: str) -> tuple[str, float]:
-            if address not in (documents or {}):
-                raise library.Unavailable(address)
-            return documents[address], 0
+        def fetch(request: library.Request) -> library.Response:
+            if request.url not in (documents or {}):
+                return library.Response(404, b"")
+            return library.Response(200, documents[request.url].encode(), {"cache-control": "max-age=0"})
 
         if documents is not None:
             facts |= {"fetch": fetch, "clock": lambda: now}

@@ -15,7 +15,7 @@ class Denied(Exception):
         # Only the characters of RFC 6749 §4.1.2.1, so that nobody can forge a line of a log.
         self.code = re.sub(r"[^a-z_]", "", str(code))[:64]
         self.description = re.sub(r"[^\x20-\x7e]", "", str(description or ""))[:600]
-        self.reference = re.sub("[^0-9a-f]", "", request_id)[:8].upper()
+        self.reference = reference_of(request_id)
         super().__init__(f"{self.code}: {self.description}")
 
 
@@ -28,7 +28,20 @@ class Rejected(Exception):
 
 
 class Unavailable(Exception):
-    """The service cannot be reached. Try again: an answer stays valid for five minutes."""
+    """The service cannot be reached. Try again: an answer stays valid for five minutes.
+
+    `retry_after` is after how many seconds, if the service said so, and otherwise 0. `reference` is that of
+    the failed call, for its operator; it is empty if there was no response.
+    """
+
+    def __init__(self, reason: str, retry_after: float = 0, request_id: str = "") -> None:
+        super().__init__(reason)
+        self.retry_after, self.reference = retry_after, reference_of(request_id)
+
+
+def reference_of(request_id: str) -> str:
+    """The reference by which the operator finds a call, from its `X-Request-ID`."""
+    return re.sub("[^0-9a-f]", "", request_id)[:8].upper()
 
 
 def demand(condition: object, check: str, reason: str) -> None:

@@ -4,8 +4,9 @@ import json
 import time
 from urllib.parse import parse_qsl, urlsplit
 
-from credential_presentation.documents import parsed, send
-from credential_presentation.errors import Denied
+from credential_presentation.documents import parsed
+from credential_presentation.errors import Denied, Unavailable
+from credential_presentation.transport import Request, Transport
 
 
 def holder(url: str, **choices: object) -> str:
@@ -19,12 +20,15 @@ def holder(url: str, **choices: object) -> str:
     """
     address = f"{url.partition('/verifiable-credentials/')[0]}/sandbox/holder"
     body = json.dumps({"authorize_url": url, **choices}).encode()
+    call, request = Transport(), Request(address, body, {"Content-Type": "application/json"})
     for _ in range(100):
-        status, text, _ = send(address, body, **{"Content-Type": "application/json"})
-        if status != 503:  # 503: other calls for this person are being answered
+        response = call(request)
+        if response.status != 503:  # 503: other calls for this person are being answered
             break
         time.sleep(0.2)
-    answer = parsed(address, text, status)
+    if response.status == 429 or response.status >= 500:
+        raise Unavailable(f"{address} answered with status {response.status}: {response.text[:300]!r}")
+    answer = parsed(address, response.text)
     if target := answer.get("redirect_to"):
         return str(target)
     page = ": ".join(map(str, answer.get("page", {}).values())).replace("’", "'")  # status, heading and text

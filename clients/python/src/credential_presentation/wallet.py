@@ -3,32 +3,37 @@
 import base64
 import hmac
 import json
+import logging
 import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, field
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 from urllib.parse import quote, urlencode
 
 from credential_presentation import documents, jose
+from credential_presentation.authorization import (
+    MODES,
+    SCOPE,
+    Claims,
+    Objects,
+    as_json,
+    as_list,
+    expected_claims,
+    read_query,
+    scope_names,
+)
 from credential_presentation.certificates import PEM, Roots
 from credential_presentation.errors import Denied, demand
+from credential_presentation.transport import Fetch, Request, Transport
 from credential_presentation.verification import TOLERANCE, Pending, Presentation, verify
 
-Claims: TypeAlias = Sequence[str] | None
-Objects: TypeAlias = Sequence[Mapping[str, Any]]
 CALLBACK = str(Path(__file__).parent / "callback")  # the folder of callback.html and callback.js
 PRESENTATION = "/verifiable-credentials/v1/presentation"
-SCOPE = "urn:service:params:scope:verifiable-credentials:"
-# The claims of the scopes with which every service begins. A person may leave off one with a question mark.
-SCOPES = {
-    "basic": ["given_name", "family_name", "age_equal_or_over.18"],
-    "age-over-18": ["age_equal_or_over.18"],
-    "identity": ["birth_date", "nationalities?"],
-    "contact": ["email"],
-}
+ADDRESS = re.compile(r"https?://[^\s/?#@]+[^\s?#]*")
+log = logging.getLogger("credential_presentation")
 
 
 @dataclass(frozen=True)
@@ -55,6 +60,9 @@ class Wallet:
     certificate (PEM) that the operator gave you; never fetch it from the service. While the service changes
     its root, it is a text with both certificates, or a list: each counts. With `secret`, your client secret,
     requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person may take.
+    `fetch` makes all calls of the service: see `Transport`.
+
+    Raises `ValueError` if one of them cannot be right.
     """
 
     base_url: str
@@ -64,50 +72,70 @@ class Wallet:
     root: PEM | Sequence[PEM]
     secret: str | None = None
     lifetime: float = 7200
-    fetch: documents.Fetch = documents.fetch
+    fetch: Fetch = field(default_factory=Transport)
     clock: Callable[[], float] = time.time
 
     def __post_init__(self) -> None:
         if not self.client_id or self.secret == "":
             raise ValueError("client_id or secret is empty")
-        self.base_url, self._roots = self.base_url.rstrip("/"), Roots(self.root)
+        self.base_url = self.base_url.rstrip("/")
+        if not ADDRESS.fullmatch(self.base_url):
+            raise ValueError("base_url is no address such as https://wallet.example")
+        if not self.redirect_uri or "#" in self.redirect_uri:
+            raise ValueError("redirect_uri is empty, or has a fragment")
+        if not self.lifetime > 0:
+            raise ValueError("lifetime is no time, so that every answer would be too old")
+        self._roots = Roots(self.root)
         self._documents = documents.Documents(self.fetch)
 
     def request(
-        self, scope: str = "basic", claims: Claims = None, transaction_data: Objects = (), **parameters: Any
+        self,
+        scope: str = "basic",
+        claims: Claims = None,
+        transaction_data: Objects = (),
+        *,
+        login_hint: str | None = None,
+        response_mode: str | None = None,
+        dcql_query: str | Mapping[str, Any] | None = None,
+        ui_locales: str | None = None,
     ) -> tuple[str, Pending]:
         """The address to which you redirect the browser, and what `finish` needs.
 
         `scope` is one of `SCOPES`, or several with spaces between them. For others, or with a `dcql_query`,
         name the `claims` that you expect, such as `age_equal_or_over.21`, or `nationalities?` if it may be
-        missing. Further parameters are sent as they are, such as `login_hint`; objects and lists as JSON.
-        Raises `Denied` or `Unavailable` if the request is pushed.
+        missing. `transaction_data` is a list of what is to be approved, or one such object.
+
+        Raises `TypeError` or `ValueError` if `finish` would reject every answer. If the request is pushed,
+        raises `Denied` or `Unavailable` too.
         """
-        requested = "dcql_query" if (by_query := "dcql_query" in parameters) else scope
-        names, known_scopes = [name.removeprefix(SCOPE) for name in requested.split()], ", ".join(SCOPES)
-        if isinstance(claims, str) or (claims is None and not SCOPES.keys() >= set(names)):
-            raise ValueError(f"the claims of {requested} are not known: list them (known: {known_scopes})")
-        expected = [claim for name in names for claim in SCOPES[name]] if claims is None else list(claims)
-        data = [jose.encode(_text(item).encode()) for item in transaction_data]
+        query, names = read_query(dcql_query), scope_names(scope)
+        expected = expected_claims(names, claims, query)
+        if response_mode not in MODES:
+            raise ValueError(f"response_mode is none of {', '.join(map(str, MODES[1:]))}")
+        data = [jose.encode(as_json(one, "transaction_data").encode()) for one in as_list(transaction_data)]
         nonce, state = secrets.token_urlsafe(24), secrets.token_urlsafe(24)
-        mode = parameters.get("response_mode", "")
-        key = jose.new_key(kid=state) if mode == "direct_post.jwt" else None
+        posted = str(response_mode).startswith("direct_post")
+        key = jose.new_key(kid=state) if response_mode == "direct_post.jwt" else None
+        full_scope = " ".join(name if ":" in name else SCOPE + name for name in names)
         sent = {
             "response_type": "vp_token",
+            "response_mode": response_mode,
             "client_id": self.client_id,
-            "response_uri" if mode.startswith("direct_post") else "redirect_uri": self.redirect_uri,
+            "response_uri" if posted else "redirect_uri": self.redirect_uri,
             "nonce": nonce,
             "state": state,
+            "scope": full_scope if query is None else None,
+            "dcql_query": as_json(query, "dcql_query") if query is not None else None,
             "transaction_data": " ".join(data),
-            "client_metadata": _offered(key) if key else "",
-            "scope": "" if by_query else " ".join(name if ":" in name else SCOPE + name for name in names),
-            **parameters,
+            "client_metadata": as_json(_offered(key), "client_metadata") if key else None,
+            "login_hint": login_hint,
+            "ui_locales": ui_locales,
         }
-        sent = {name: _text(value) for name, value in sent.items() if value}
+        parameters = {name: value for name, value in sent.items() if value}
         if self.secret:
-            sent = self._push(sent | {"client_secret": self.secret})
+            parameters = self._push(parameters | {"client_secret": self.secret})
         pending = Pending(self.base_url, self.client_id, nonce, expected, data, state, self.clock(), key)
-        return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(sent, quote_via=quote)}", pending
+        return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(parameters, quote_via=quote)}", pending
 
     def finish(self, pending: Pending, fields: Mapping[str, str]) -> Result:
         """Verifies the fields that were posted to you. Raises `Denied`, `Rejected` or `Unavailable`.
@@ -152,7 +180,8 @@ class Wallet:
         address, kid = f"{self.base_url}/openid-connect/jwks", jwt.header.get("kid")
 
         def find(anew: bool) -> object:
-            keys = documents.parsed(address, self._documents.text(address, anew)).get("keys")
+            text = self._documents.text(address, anew)
+            keys = documents.parsed(address, text).get("keys") if text else None
             listed = keys if isinstance(keys, list) else []
             return next((key for key in listed if jose.at(key, "kid") == kid), None)
 
@@ -164,11 +193,14 @@ class Wallet:
     def _push(self, parameters: Mapping[str, str]) -> dict[str, str]:
         """Pushes a request (RFC 9126) and returns the parameters that refer to it."""
         address = f"{self.base_url}{PRESENTATION}/par"
-        status, text, headers = documents.send(address, urlencode(parameters).encode())
-        answer = documents.parsed(address, text, status)
-        if status != 201:
-            request_id = str(headers.get("X-Request-ID", ""))
-            raise Denied(answer.get("error"), answer.get("error_description"), request_id)
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        response = documents.call(self.fetch, Request(address, urlencode(parameters).encode(), form))
+        answer = documents.parsed(address, response.text)
+        if response.status != 201:
+            request_id = response.header("x-request-id")
+            denied = Denied(answer.get("error"), answer.get("error_description"), request_id)
+            log.warning("the pushed request was refused: %s, reference %s", denied, denied.reference)
+            raise denied
         return {"client_id": self.client_id, "request_uri": str(answer.get("request_uri"))}
 
 
@@ -202,11 +234,6 @@ def read_webhook(headers: Mapping[str, str], body: bytes, *secrets: str) -> dict
     demand(any(matches), "webhook", "no signature is by one of the secrets")
     demand(abs(time.time() - int(moment)) <= TOLERANCE, "webhook", "it was not sent just now")
     return jose.read_json(body, dict)
-
-
-def _text(value: object) -> str:
-    """A text as it is, anything else as JSON, in which a Decimal is a number."""
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=float)
 
 
 def _offered(key: Mapping[str, str]) -> dict[str, Any]:
