@@ -1,13 +1,15 @@
 // `Wallet` sends requests for verified claims and verifies the answers.
 import { createHmac, randomBytes, timingSafeEqual } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import * as authorization from "./authorization.js";
 import { need, onlyKnown, SCOPE } from "./authorization.js";
 import { issuerKey, readRoots } from "./certificates.js";
 import { cached, call, parsed } from "./documents.js";
-import { decrypt, demand, Denied, hash, newKey, offered, publicKey, readFields, readJson } from "./jose.js";
+import { decrypt, demand, Denied, digest, hash, newKey, offered, publicKey, readFields, readJson } from "./jose.js";
 import { readPresentation, TOLERANCE, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
+export { openPending, sealPending } from "./sealing.js";
 export { verifyArchive } from "./verification.js";
 
 const PRESENTATION = "/verifiable-credentials/v1/presentation";
@@ -19,14 +21,18 @@ const fresh = () => randomBytes(24).toString("base64url");
 const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in constant time
 
 /**
- * A request that waits for its answer. Keep it in the person's session on your server; use it once.
+ * A request that waits for its answer. Keep it in the person's session on your server, or `sealPending` it for a cookie; use
+ * it once. The hashes are in the place of the transaction data once it was in a cookie.
  * @typedef {{ issuer: string, clientId: string, nonce: string, claims?: readonly string[],
- *   transactionData: readonly string[], state: string, begun: number, decryptionKey?: object }} Pending
+ *   transactionData: readonly string[], transactionDataHashes?: readonly string[], state: string, begun: number,
+ *   decryptionKey?: object }} Pending
  */
 /**
  * A verified presentation. `archive` returns its evidence as a JSON document, which `verifyArchive` checks years later.
- * It is the `evidence` of the service's verification, but without the service's signed statement.
- * @typedef {{ claims: Record<string, any>, vpToken: string, archive: () => string }} Result
+ * It is the `evidence` of the service's verification, but without the service's signed statement. After a cookie give
+ * it the `transactionData` of the first `Pending`, because the cookie had hashes alone.
+ * @typedef {{ claims: Record<string, any>, vpToken: string,
+ *   archive: (transactionData?: readonly string[]) => string }} Result
  */
 /**
  * `root` is the root certificate (PEM) that the operator gave you; never fetch it from the service. While the service
@@ -107,7 +113,7 @@ export class Wallet {
     demand(pending.issuer === issuer && (answer.iss ?? issuer) === issuer, "iss", `it is not from ${issuer}`);
     if ((answer.error ?? undefined) !== undefined) throw new Denied(answer.error, answer.error_description);
     demand(encrypted || !key, "encryption", "the answer is not encrypted");
-    return this.verify(answer.vp_token, pending);
+    return this.#verified(answer.vp_token, pending);
   }
 
   /**
@@ -118,12 +124,22 @@ export class Wallet {
    * @param {{ nonce: string, claims?: readonly string[], transactionData?: readonly string[] }} expected
    * @returns {Promise<Result>}
    */
-  async verify(vpToken, { nonce, claims: asked, transactionData = [] }) {
+  async verify(vpToken, expected) {
+    onlyKnown(expected, ["nonce", "claims", "transactionData"]);
+    return this.#verified(vpToken, expected);
+  }
+
+  async #verified(vpToken, /** @type {any} */ { nonce, claims: asked, transactionData = [], transactionDataHashes }) {
     const { issuer, clientId, clock, read } = this.#own, now = clock(), given = readPresentation(vpToken);
-    const request = { issuer, clientId, nonce, claims: asked, transactionData }, { x5c } = given.jwt.header;
+    const hashes = transactionData.length > 0 ? transactionData.map(digest) : transactionDataHashes ?? [];
+    const request = { issuer, clientId, nonce, claims: asked, hashes }, { x5c } = given.jwt.header;
     const { claims, statusList } = await verify(given, request, (jwt) => this.#keyOf(jwt, now), now, read);
-    const parts = { presentations: [given.token], transaction_data: transactionData, certificates: x5c };
-    return { claims, vpToken: given.token, archive: () => JSON.stringify({ ...parts, status_lists: [statusList] }) };
+    const parts = { presentations: [given.token], certificates: x5c, status_lists: [statusList] };
+    const archive = (data = transactionData) => {
+      need(isDeepStrictEqual(data.map(digest), [...hashes]), "give the transactionData of the request: its cookie had hashes alone");
+      return JSON.stringify({ ...parts, transaction_data: data });
+    };
+    return { claims, vpToken: given.token, archive };
   }
 
   // The issuer's key for a token: published under its `kid`, and certified up to the root.

@@ -82,8 +82,8 @@ function checkClaims(claims, requested) {
 }
 
 // The Key Binding JWT (RFC 9901 §7.3 step 5) and its transaction data (OpenID4VP 1.0 B.3.3).
-function checkBinding({ jwt, binding, bound }, { clientId, nonce, transactionData }, now) {
-  const { iat, aud, nonce: said, sd_hash, transaction_data_hashes: hashes, ...others } = binding.payload;
+function checkBinding({ jwt, binding, bound }, { clientId, nonce, hashes }, now) {
+  const { iat, aud, nonce: said, sd_hash, transaction_data_hashes: given, ...others } = binding.payload;
   const key = jose.publicKey(jwt.payload.cnf?.jwk, "kb-signature");
   verifySignature(binding, key, "kb+jwt", "kb-signature", "kb-typ", "kb-typ");
   demand(isWhole(iat) && Math.abs(now - iat) <= TOLERANCE, "kb-iat", "it was not made just now");
@@ -91,9 +91,9 @@ function checkBinding({ jwt, binding, bound }, { clientId, nonce, transactionDat
   demand(aud === clientId && own, "kb-aud", "it was made for another client"); // a text (RFC 9901 §4.3)
   demand(nonce && said === nonce, "kb-nonce", "it has another nonce");
   demand(sd_hash === digest(bound), "kb-sd-hash", "it is bound to other disclosures");
-  const wanted = transactionData.length > 0 ? transactionData.map(digest) : undefined;
+  const wanted = hashes.length > 0 ? hashes : undefined;
   const sha256 = (others.transaction_data_hashes_alg ?? "sha-256") === "sha-256";
-  demand(sha256 && isDeepStrictEqual(hashes, wanted), "transaction-data", "it is not that of the request");
+  demand(sha256 && isDeepStrictEqual(given, wanted), "transaction-data", "it is not that of the request");
 }
 
 // The status list, if it says that the presentation was neither revoked nor suspended (Token Status List §8.3).
@@ -149,7 +149,7 @@ export async function verifyArchive(document, root) {
   const listAt = (uri) => statusLists[lists.findIndex(({ payload }) => payload.sub === uri)];
   const dataOf = ({ binding }) => data.filter((it) => binding.payload.transaction_data_hashes?.includes?.(digest(it)));
   const verified = await Promise.all(given.map((each) =>
-    verify(each, { issuer, clientId, nonce, transactionData: dataOf(each) }, keyOf, time, listAt)));
+    verify(each, { issuer, clientId, nonce, hashes: dataOf(each).map(digest) }, keyOf, time, listAt)));
   const bound = given.flatMap((each, at) => [...dataOf(each), ...each.jwt.header.x5c, verified[at].statusList]);
   // A list that nobody verified could move `time`.
   demand(texts.slice(1).flat().every((text) => bound.includes(text)), "transaction-data", "a part is not bound");

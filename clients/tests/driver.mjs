@@ -5,7 +5,10 @@ import { isDeepStrictEqual } from "node:util";
 import * as library from "credential-presentation";
 import { fieldsOf, holder } from "credential-presentation/testing";
 
-const NAMES = { client_id: "clientId", transaction_data: "transactionData", decryption_key: "decryptionKey" };
+const NAMES = {
+  client_id: "clientId", transaction_data: "transactionData", decryption_key: "decryptionKey",
+  transaction_data_hashes: "transactionDataHashes",
+};
 const renamed = (object, names) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [names[name] ?? name, value]));
 const camel = (object) => renamed(object, NAMES);
@@ -30,6 +33,15 @@ const commands = {
     return { url, pending: snake(pending), nonce_sha256: library.nonceSha256(pending) };
   },
   finish: async ({ pending, fields }) => told(await wallet.finish(camel(pending), fields)),
+  through_a_cookie({ pending, key, keys }) {
+    const text = library.sealPending(camel(pending), key);
+    return { text, pending: snake(library.openPending(text, ...keys)) };
+  },
+  opened: ({ text, keys }) => snake(library.openPending(text, ...keys)),
+  async archived({ pending, fields, data }) {
+    const result = await wallet.finish(camel(pending), fields);
+    return data.length > 0 ? result.archive(data) : result.archive();
+  },
   verify: async ({ vp_token, ...expected }) => told(await wallet.verify(vp_token, camel(expected))),
   // What each case of the file is refused for; "" where the answer and its archive are accepted.
   async vectors({ file }) {
@@ -68,7 +80,7 @@ for await (const line of createInterface({ input: process.stdin })) {
   try {
     answer = { answer: await commands[name](command) };
   } catch (error) {
-    if (!["Denied", "Rejected", "Unavailable"].includes(error.name)) throw error;
+    if (!["Denied", "Rejected", "Unavailable", "TypeError"].includes(error.name)) throw error;
     answer = { error: error.name, code: error.code ?? error.check ?? "", text: `${error} ${error.reference ?? ""}` };
   }
   console.log(JSON.stringify(answer));

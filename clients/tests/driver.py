@@ -31,6 +31,17 @@ class Driver:
     def finish(self, pending: dict[str, Any], fields: dict[str, str]) -> dict[str, Any]:
         return self.told(self.wallet.finish(library.Pending.from_json(json.dumps(pending)), fields))
 
+    def through_a_cookie(self, pending: dict[str, Any], key: str, keys: list[str]) -> dict[str, Any]:
+        text = library.Pending.from_json(json.dumps(pending)).sealed(key)
+        return {"text": text, "pending": json.loads(library.Pending.opened(text, *keys).to_json())}
+
+    def opened(self, text: str, keys: list[str]) -> dict[str, Any]:
+        return dict(json.loads(library.Pending.opened(text, *keys).to_json()))
+
+    def archived(self, pending: dict[str, Any], fields: dict[str, str], data: list[str]) -> str:
+        result = self.wallet.finish(library.Pending.from_json(json.dumps(pending)), fields)
+        return result.archive(data) if data else result.archive()
+
     def verify(self, vp_token: Any, **expected: Any) -> dict[str, Any]:
         return self.told(self.wallet.verify(vp_token, **expected))
 
@@ -83,7 +94,7 @@ for line in sys.stdin:
     command = json.loads(line)
     try:
         answer = {"answer": getattr(driver, command.pop("do"))(**command)}
-    except (library.Denied, library.Rejected, library.Unavailable) as error:
+    except (library.Denied, library.Rejected, library.Unavailable, ValueError) as error:
         kind, text = type(error).__name__, f"{error} {getattr(error, 'reference', '')}"
         answer = {"error": kind, "code": getattr(error, "code", getattr(error, "check", "")), "text": text}
     print(json.dumps(answer), flush=True)

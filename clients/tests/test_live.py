@@ -67,6 +67,31 @@ def test_a_payment_is_agreed_to_and_archived(opened: Any, root: str, service: An
     assert library("milliseconds", pending=answer["pending"], fields=answer["fields"]) < 100
 
 
+KEY, OTHER_KEY = "k" * 32, "o" * 32
+
+
+def test_a_payment_is_finished_from_a_cookie(opened: Any, root: str) -> None:
+    library = opened(shop())
+    answer = asked(library, transaction_data=[PAYMENT, PAYMENT])
+    kept = library("through_a_cookie", pending=answer["pending"], key=KEY, keys=[OTHER_KEY, KEY])
+    assert len(kept["text"]) <= 1500
+    assert re.fullmatch("[A-Za-z0-9_-]+", kept["text"])
+    assert kept["pending"]["transaction_data"] == []
+    assert len(kept["pending"]["transaction_data_hashes"]) == 2
+
+    answered = {"pending": kept["pending"], "fields": answer["fields"]}
+    data = answer["pending"]["transaction_data"]
+    document = library("archived", **answered, data=data)
+
+    assert library("archive", document=document, root=root)["claims"][0]["given_name"] == "Alice"
+    for wrong in ([], data[:1], ["e30"]):
+        said = refusal(library, "archived", **answered, data=wrong)
+        assert said[0] in ("ValueError", "TypeError"), wrong
+    others = kept["pending"]["transaction_data_hashes"][:1]
+    changed = {"pending": kept["pending"] | {"transaction_data_hashes": others}, "fields": answer["fields"]}
+    assert refusal(library, "finish", **changed) == ("Rejected", "transaction-data")
+
+
 def test_an_answer_is_for_one_request(opened: Any) -> None:
     library = opened(shop())
     first, second = asked(library), asked(library)

@@ -127,6 +127,33 @@ def test_no_part_of_an_archive_can_be_changed(library: Library) -> None:
     assert refusal(library, "archive", document=json.dumps(kept), root=foreign)[0] == "Rejected"
 
 
+# --- Cookies ----------------------------------------------------------------------------------------------
+
+
+def test_what_was_sealed_is_opened_with_its_key_and_unchanged_only(library: Library) -> None:
+    key, drawn = "k" * 32, random.Random(NOW)
+    pending = vectors()["with two transactions"]["pending"] | {"transaction_data_hashes": []}
+    kept = library("through_a_cookie", pending=pending, key=key, keys=[key])
+    again = library("through_a_cookie", pending=kept["pending"], key=key, keys=[key])
+    assert again["pending"] == kept["pending"]
+    assert kept["text"] != again["text"]
+    assert pending["nonce"] not in kept["text"]
+    for wrong in (["o" * 32], [], ["o" * 32, "p" * 32]):
+        assert refusal(library, "opened", text=kept["text"], keys=wrong) == ("Rejected", "state")
+    for _ in range(100):
+        place = drawn.randrange(len(kept["text"]))
+        text = kept["text"][:place] + drawn.choice([*"Ab0_-", "", "AA"]) + kept["text"][place + 1 :]
+        if text != kept["text"]:
+            assert refusal(library, "opened", text=text, keys=[key])[0] == "Rejected"
+    for text in ("", "A", "AAAA", "é", "A" * 9999, kept["text"][:43], kept["text"][:64], None):
+        assert refusal(library, "opened", text=text, keys=[key])[0] == "Rejected", text
+    assert refusal(library, "through_a_cookie", pending=pending, key="k" * 31, keys=[])[0] in MISTAKES
+    many = pending | {"claims": [f"claim_{number}" for number in range(300)]}
+    assert refusal(library, "through_a_cookie", pending=many, key=key, keys=[])[0] in MISTAKES
+
+
+MISTAKES = ("ValueError", "TypeError")
+
 # --- Webhooks ---------------------------------------------------------------------------------------------
 
 OLD, NEW = bytes(range(32)), bytes(range(32, 64))

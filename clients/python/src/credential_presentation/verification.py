@@ -7,13 +7,14 @@ from dataclasses import asdict, dataclass, field
 from hashlib import sha256
 from typing import Any
 
-from credential_presentation import jose
+from credential_presentation import jose, sealing
 from credential_presentation.errors import Rejected, demand
 from credential_presentation.jose import Jwt, at, decode, digest, read_json, whole_number
 
 TOLERANCE = 300  # seconds by which any time may differ, so that all of them fail at the same clock
 LONGEST = 65_536  # characters of a presentation
 DEEPEST = 16  # objects and arrays inside each other
+LONGEST_SEALED = 3500  # characters of a request in a cookie, which browsers take with 4,096
 LONGEST_LIST = 2**22  # bytes of an unpacked status list
 # Never disclosed selectively (SD-JWT VC §2.2.2.3). They describe the token and not the person.
 OF_EVERY_JWT = {"iss", "aud", "iat", "nbf", "exp", "cnf"}
@@ -25,7 +26,10 @@ ListAt = Callable[[str], str]  # the status list at an address
 
 @dataclass(frozen=True)
 class Pending:
-    """A request that waits for its answer. Keep it in the person's session on your server; use it once."""
+    """A request that waits for its answer. Use it once.
+
+    Keep it in the person's session on your server as `to_json()`, or in a cookie as `sealed(key)`.
+    """
 
     issuer: str
     client_id: str
@@ -35,6 +39,7 @@ class Pending:
     state: str = field(default="", repr=False)
     begun: float = 0
     decryption_key: Mapping[str, str] | None = field(default=None, repr=False)
+    transaction_data_hashes: Sequence[str] = ()  # in place of the data, once it was in a cookie
 
     def to_json(self) -> str:
         return json.dumps(asdict(self))
@@ -42,6 +47,32 @@ class Pending:
     @classmethod
     def from_json(cls, text: str) -> "Pending":
         return cls(**json.loads(text))
+
+    def sealed(self, key: str | bytes) -> str:
+        """Encrypted and authenticated, in at most 3,500 characters, for a cookie; payments are hashes there.
+
+        `key` is a secret of your server with at least 32 characters. The text says nothing to the browser,
+        which can keep it, however, and send it again: remember `nonce` where an answer may count only once.
+        Raises `ValueError` if the key is too short, or there are too many claims.
+        """
+        facts = asdict(self) | {"transaction_data": (), "transaction_data_hashes": self.hashes}
+        text = sealing.seal(json.dumps(facts, separators=(",", ":")).encode(), key)
+        if len(text) > LONGEST_SEALED:
+            raise ValueError("the request has too many claims for a cookie: keep it on your server")
+        return text
+
+    @classmethod
+    def opened(cls, text: str, *keys: str | bytes) -> "Pending":
+        """What was `sealed` with one of the keys: your key, or the new and the old one while you change it.
+
+        Raises `Rejected` if it was not, or was changed.
+        """
+        return cls(**json.loads(sealing.open_sealed(text, *keys)))
+
+    @property
+    def hashes(self) -> list[str]:
+        """Those of the transaction data, in order (OpenID4VP 1.0 B.3.3)."""
+        return [digest(value) for value in self.transaction_data] or list(self.transaction_data_hashes)
 
     @property
     def nonce_sha256(self) -> str:
@@ -161,7 +192,7 @@ def _check_binding(given: Presentation, request: Pending, now: float) -> None:
     demand(said.get("aud") == request.client_id and own, "kb-aud", "it was made for another client")
     demand(request.nonce and said.get("nonce") == request.nonce, "kb-nonce", "it has another nonce")
     demand(said.get("sd_hash") == digest(given.bound), "kb-sd-hash", "it is bound to other disclosures")
-    wanted = [digest(value) for value in request.transaction_data] or None
+    wanted = request.hashes or None
     hashed = (said.get("transaction_data_hashes_alg", "sha-256"), said.get("transaction_data_hashes"))
     demand(hashed == ("sha-256", wanted), "transaction-data", "it is not that of the request")
 

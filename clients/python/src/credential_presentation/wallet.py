@@ -43,13 +43,19 @@ class Result:
     claims: dict[str, Any] = field(repr=False)
     vp_token: str = field(repr=False)
     evidence: dict[str, list[str]] = field(repr=False)
+    transaction_data_hashes: list[str] = field(default_factory=list)
 
-    def archive(self) -> str:
+    def archive(self, transaction_data: Sequence[str] = ()) -> str:
         """The evidence as a JSON document that `verify_archive` checks years later, without a network.
 
-        It is the `evidence` of the service's verification, but without the service's signed statement.
+        It is the `evidence` of the service's verification, but without the service's signed statement. After
+        a cookie give the `transaction_data` of the first `Pending`, because the cookie had hashes alone.
+        Raises `ValueError` if they are not those.
         """
-        return json.dumps(self.evidence)
+        data = list(transaction_data) or self.evidence["transaction_data"]
+        if list(map(jose.digest, data)) != self.transaction_data_hashes:
+            raise ValueError("give the transaction_data of the request: its cookie had hashes alone")
+        return json.dumps(self.evidence | {"transaction_data": data})
 
 
 @dataclass(repr=False, eq=False)
@@ -153,8 +159,7 @@ class Wallet:
         if answer.get("error") is not None:
             raise Denied(answer["error"], answer.get("error_description"))
         demand(encrypted or not key, "encryption", "the answer is not encrypted")
-        claims, data = pending.claims, pending.transaction_data
-        return self.verify(answer.get("vp_token"), nonce=pending.nonce, claims=claims, transaction_data=data)
+        return self._verified(answer.get("vp_token"), pending)
 
     def verify(
         self, vp_token: object, *, nonce: str, claims: Claims = None, transaction_data: Sequence[str] = ()
@@ -164,16 +169,20 @@ class Wallet:
         Call it within five minutes. `nonce` is the `vp_nonce` of that response. `transaction_data` are the
         strings that you sent. Without `claims` any are accepted.
         """
-        request = Pending(self.base_url, self.client_id, nonce, claims, transaction_data)
+        return self._verified(
+            vp_token, Pending(self.base_url, self.client_id, nonce, claims, transaction_data)
+        )
+
+    def _verified(self, vp_token: object, request: Pending) -> Result:
         given, now = Presentation(vp_token), self.clock()
         disclosed, status_list = verify(given, request, self._key_of, now, self._documents.text)
         evidence = {
             "presentations": [given.token],
-            "transaction_data": list(transaction_data),
+            "transaction_data": list(request.transaction_data),
             "certificates": list(given.jwt.header["x5c"]),
             "status_lists": [status_list],
         }
-        return Result(disclosed, given.token, evidence)
+        return Result(disclosed, given.token, evidence, request.hashes)
 
     def _key_of(self, jwt: jose.Jwt) -> jose.PublicKey:
         """The issuer's key for a token: published under its `kid`, and certified up to the root."""
