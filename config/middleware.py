@@ -18,6 +18,7 @@ from django.utils.cache import patch_vary_headers
 from django.utils.translation import activate, deactivate, get_language
 from whitenoise.middleware import WhiteNoiseMiddleware
 
+from config import opener_policy
 from infra import content_policy, languages, log_context
 from infra.counts.counting import Histogram
 from infra.database import refused_writes
@@ -103,6 +104,7 @@ class EveryRequest:
     def _add_headers(self, request: HttpRequest, response: HttpResponse) -> None:
         """Sets what the view has not set."""
         add_missing(response, self.headers)
+        response.headers.setdefault("Cross-Origin-Opener-Policy", opener_policy.of(request.path_info))
         if self.hsts and request.is_secure():
             add_missing(response, self.hsts)
 
@@ -170,7 +172,6 @@ def _constant_headers() -> dict[str, str]:
         content_policy.HEADER: content_policy.written(settings.SECURE_CSP),
         "X-Content-Type-Options": "nosniff",
         "Referrer-Policy": settings.SECURE_REFERRER_POLICY,
-        "Cross-Origin-Opener-Policy": settings.SECURE_CROSS_ORIGIN_OPENER_POLICY,
     }
 
 

@@ -35,6 +35,7 @@ class Application:
 
     requests: list[str] = field(default_factory=list)
     onwards: str = ""  # path of this application → where it redirects
+    script: str = ""  # in every page
 
     def __post_init__(self) -> None:
         application = self
@@ -50,7 +51,7 @@ class Application:
                     self.send_header("Location", application.onwards)
                     self.end_headers()
                     return
-                body = f"<!doctype html><title>App</title><h1>{SHOWN_WORDS}</h1>".encode()
+                body = f"<!doctype html><title>App</title><h1>{SHOWN_WORDS}</h1>{application.script}".encode()
                 self.send_response(200)
                 self.send_header("Content-Type", "text/html; charset=utf-8")
                 self.send_header("Content-Length", str(len(body)))

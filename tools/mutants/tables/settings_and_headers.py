@@ -6,6 +6,20 @@ _SETTINGS, _LIMITS = "config/settings.py", "infra/limits.py"
 
 MUTANTS = (
     mutant(
+        "windows: the front door keeps its opener, which sees whether somebody is signed in",
+        "config/opener_policy.py",
+        'r"|/wallet/errands/"',
+        'r"|/wallet/(?:errands|sign-in)/"',
+        "config/test_opener_policy.py::test_exactly_the_pages_on_the_way_of_a_request_keep_their_opener",
+    ),
+    mutant(
+        "windows: an opener sees whether a browser had its identity checked",
+        "wallet/identity/views/messages.py",
+        '    response.headers["Cross-Origin-Opener-Policy"] = "same-origin"\n',
+        "",
+        "journeys/test_windows.py::test_an_opener_does_not_see_whether_a_browser_has_had_its_identity_checked",
+    ),
+    mutant(
         "environment: a missing one means sandbox",
         _SETTINGS,
         '_environment = os.environ.get("ENVIRONMENT", "")',

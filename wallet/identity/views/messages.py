@@ -55,14 +55,17 @@ def returned(request: HttpRequest, name: str) -> HttpResponse:
 def _to_its_redirect_task(request: HttpRequest, name: str) -> HttpResponse:
     """Redirects to this browser's latest attempt with the provider, for a reloaded page or a late return.
 
-    What the browser brought is not believed, only its own cookie.
+    What the browser brought is not believed, only its own cookie. Any site can open this address in a window,
+    and where it leads depends on the browser: the window is cut off either way, so that nobody can tell.
     """
     mine = RedirectTask.objects.filter(browser=browser.digest(request) or "")
     rows = IdentityVerification.objects.filter(provider=name, redirect_task__in=mine)
     redirect_task_id = rows.order_by("-changed_at").values_list("redirect_task_id", flat=True).first()
-    return (
+    response = (
         see_other("wallet_identity", redirect_task_id) if redirect_task_id else see_other("wallet_front_door")
     )
+    response.headers["Cross-Origin-Opener-Policy"] = "same-origin"
+    return response
 
 
 @csrf_exempt
