@@ -1,0 +1,1 @@
+"""Trials of the limits: for each one what is counted, until the limit answers."""
