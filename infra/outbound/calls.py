@@ -9,6 +9,7 @@ import ssl
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cache
 from http import HTTPStatus
 from http.client import HTTPException, HTTPResponse
 from io import BufferedReader, RawIOBase
@@ -55,6 +56,12 @@ def resolve(host: str, port: int) -> list[str]:
     return [str(entry[4][0]) for entry in socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)]
 
 
+@cache
+def _of_the_system() -> ssl.SSLContext:
+    """The authorities that the system trusts. Reading them takes longer than most calls, so they are kept."""
+    return ssl.create_default_context()
+
+
 class Outbound:
     """Calls registered addresses. Tests can replace the resolver, the networks and the authorities."""
 
@@ -70,12 +77,12 @@ class Outbound:
         """Takes what differs in tests and on a developer's machine.
 
         resolve: gives the addresses of a host; it may block. allowed: decides about an address.
-        tls: has the trusted authorities. loopback: http on this machine may be called, too. longest: bytes
-        of a response's body.
+        tls: has the trusted authorities, by default those of the system. loopback: http on this machine may
+        be called, too. longest: bytes of a response's body.
         """
         self._resolve, self._allowed, self._loopback = resolve, allowed, loopback
         self._longest = longest
-        self._tls = tls or ssl.create_default_context()
+        self._tls = tls
 
     def get(self, url: str, *, accept: str, headers: Mapping[str, str] | None = None) -> Response:
         """Sends a GET request; raises OutboundError."""
@@ -119,7 +126,9 @@ class Outbound:
         plain = socket.create_connection((address, target.port), timeout=_left(deadline))
         try:
             plain.settimeout(_left(deadline))
-            return self._tls.wrap_socket(plain, server_hostname=target.host) if target.tls else plain
+            if not target.tls:
+                return plain
+            return (self._tls or _of_the_system()).wrap_socket(plain, server_hostname=target.host)
         except BaseException:
             plain.close()
             raise

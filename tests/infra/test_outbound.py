@@ -440,6 +440,17 @@ def test_a_certificate_of_an_unknown_authority_is_refused() -> None:
         assert not far.requests
 
 
+def test_the_authorities_of_the_system_are_read_once_for_all_calls(monkeypatch: pytest.MonkeyPatch) -> None:
+    read, times = ssl.create_default_context, []
+    monkeypatch.setattr(ssl, "create_default_context", lambda **given: times.append(given) or read(**given))
+    with far_end(answers(b"{}")) as far:
+        for _ in range(3):
+            caller = Outbound(resolve=lambda host, port: [far.address], allowed=lambda address: True)
+            assert "TLS failed" in refused(caller, far.url())
+
+    assert len([given for given in times if not given]) <= 1  # none, if an earlier test has read them
+
+
 def test_a_certificate_of_another_name_is_not_believed() -> None:
     with far_end(answers(b"{}"), name="other.example") as far:
         assert "TLS failed" in refused(far.outbound(), far.url())
