@@ -127,8 +127,8 @@ drill: $(VENV)/development ## break one part of a running installation after the
 fuzz: $(VENV)/development ## send malformed requests to every address (COUNT=200000; SEED= repeats a run)
 	$(PY) -m tools.fuzz $(if $(COUNT),--count $(COUNT)) $(if $(SEED),--seed $(SEED))
 
-mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti or PROMISES="P1 P2" tries some)
-	$(PY) -m tools.mutants $(NAME) $(if $(PROMISES),--promises $(PROMISES))
+mutants: $(VENV)/development ## break each security check in a copy; a test must fail (needs PostgreSQL; NAME=jti or PROMISES="P1 P2" tries some, RANDOM=20 draws some that no table has, SEED= the same again)
+	$(PY) -m tools.mutants $(NAME) $(if $(PROMISES),--promises $(PROMISES)) $(if $(RANDOM),--random $(RANDOM)) $(if $(SEED),--seed $(SEED))
 
 attacks: $(VENV)/development ## attack the service behind nginx; everything must be refused (PROMISES="P1 P2" chooses)
 	$(PY) -m tools.attacks $(if $(PROMISES),--promises $(PROMISES))

@@ -1,14 +1,22 @@
-"""`python -m tools.mutants [--jobs 2] [--promises P1 …] [words of a name …]`: try every mutant."""
+"""`python -m tools.mutants [--jobs 2] [--promises P1 …] [words of a name …]`: try every mutant.
+
+`--random 20 [--seed …]` draws mutants of modules that no table names. They meet the quick tests near their
+module; those that survive meet all quick tests of their layer.
+"""
 
 import argparse
+import secrets
 import sys
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from functools import partial
 from queue import SimpleQueue
 from time import monotonic
 
 from tests.project_copy import ROOT
 from tools.mutants.copies import Outcome, ProjectCopy, Verdict, copies, database_server
+from tools.mutants.drawn import diff, drawn, whole_folder
 from tools.mutants.mutant import Mutant, problems
 from tools.mutants.tables import MUTANTS
 from tools.promises import NUMBERS, numbered
@@ -19,15 +27,21 @@ Row = tuple[Mutant, Outcome, float]  # with the duration in seconds
 def main() -> int:
     """Prints the table; 0 when every mutant was killed."""
     arguments = _arguments()
-    chosen = _chosen(arguments.words, arguments.promises)
+    if arguments.random:
+        print(f"seed {arguments.seed}", flush=True)
+        chosen = drawn(arguments.random, arguments.seed)
+    else:
+        chosen = _chosen(arguments.words, arguments.promises)
     if stale := [problem for mutant in chosen for problem in problems(mutant, ROOT)]:
         print("\n".join(stale), file=sys.stderr)
         return 1
     begun = monotonic()
     with database_server() as cluster, copies(arguments.jobs, cluster) as made:
-        if not pass_as_they_are(made, chosen):
+        if not pass_as_they_are(made, chosen, quick=bool(arguments.random)):
             return 1
-        rows = list(tried(chosen, made))
+        rows = list(tried(chosen, made, quick=bool(arguments.random)))
+        if arguments.random:
+            rows = _tried_again(rows, made)
     return _report(rows, monotonic() - begun)
 
 
@@ -53,24 +67,28 @@ def _arguments() -> argparse.Namespace:
         metavar="P1",
         help="only mutants that break these",
     )
+    parser.add_argument("--random", type=int, default=0, metavar="20", help="draw this many mutants")
+    parser.add_argument(
+        "--seed", default=secrets.token_hex(4), help="printed, so that a draw can be repeated"
+    )
     parser.add_argument("words", nargs="*", help="only mutants whose name contains one of these")
     return parser.parse_args()
 
 
-def pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant]) -> bool:
+def pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant], *, quick: bool = False) -> bool:
     """Checks that the tests pass without a mutant; otherwise they would seem to detect every mutant."""
     tests = sorted({test for mutant in chosen for test in mutant.tests})
     shares = [tests[index :: len(made)] for index in range(len(made))]
     with ThreadPoolExecutor(len(made)) as threads:
-        outcomes = list(threads.map(ProjectCopy.run, made, shares))
+        outcomes = list(threads.map(partial(ProjectCopy.run, quick=quick), made, shares))
     for before in outcomes:
         if before.verdict is not Verdict.SURVIVED:
             print(f"The tests do not pass as they are:\n{before.about}", file=sys.stderr)
     return all(before.verdict is Verdict.SURVIVED for before in outcomes)
 
 
-def tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
-    """Tries each mutant in the next free copy."""
+def tried(chosen: Iterable[Mutant], made: list[ProjectCopy], *, quick: bool = False) -> Iterable[Row]:
+    """Tries each mutant in the next free copy, with its tests or those of them that `make quick` runs."""
     free: SimpleQueue[ProjectCopy] = SimpleQueue()
     for copy in made:
         free.put(copy)
@@ -78,7 +96,7 @@ def tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
     def try_out(mutant: Mutant) -> Row:
         copy, begun = free.get(), monotonic()
         try:
-            return mutant, copy.try_out(mutant), monotonic() - begun
+            return mutant, copy.try_out(mutant, quick=quick), monotonic() - begun
         finally:
             free.put(copy)
 
@@ -87,6 +105,17 @@ def tried(chosen: Iterable[Mutant], made: list[ProjectCopy]) -> Iterable[Row]:
             print(".", end="", file=sys.stderr, flush=True)
             yield row
     print(file=sys.stderr)
+
+
+def _tried_again(rows: list[Row], made: list[ProjectCopy]) -> list[Row]:
+    """The same, where each mutant that survived met the quick tests of its whole layer."""
+    survivors = [mutant for mutant, outcome, _ in rows if outcome.verdict is Verdict.SURVIVED]
+    wider = [replace(mutant, tests=whole_folder(mutant)) for mutant in survivors]
+    again = {
+        mutant.name: (mutant, replace(outcome, about=outcome.about or diff(mutant)), seconds)
+        for mutant, outcome, seconds in tried(wider, made, quick=True)
+    }
+    return [again.get(row[0].name, row) for row in rows]
 
 
 def _report(rows: list[Row], seconds: float) -> int:

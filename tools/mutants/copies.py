@@ -17,6 +17,7 @@ from tests.project_copy import copy_project
 from tools.mutants.mutant import Mutant, applied
 
 LONGEST = 600  # seconds for the tests of one mutant
+_NO_TESTS = 5  # pytest's status, if the quick tests have none of those that were named
 _MIGRATED = "migrated"  # the database that the others are copies of
 _MIGRATE = """
 import django
@@ -50,7 +51,7 @@ def outcome(returncode: int, output: str) -> Outcome:
     failed = [line for line in output.splitlines() if line.startswith("FAILED ")]
     if returncode == 1 and failed:
         return Outcome(Verdict.KILLED, failed[0].removeprefix("FAILED ").partition(" - ")[0])
-    if returncode == 0:
+    if returncode in (0, _NO_TESTS):
         return Outcome(Verdict.SURVIVED, "")
     return Outcome(Verdict.UNCLEAR, output[-3000:])
 
@@ -79,13 +80,13 @@ class ProjectCopy:
         """Create the migrated database that every run copies, because migrating takes seconds."""
         self._run([sys.executable, "-c", _MIGRATE], _MIGRATED, check=True)
 
-    def try_out(self, mutant: Mutant) -> Outcome:
+    def try_out(self, mutant: Mutant, *, quick: bool = False) -> Outcome:
         """Runs the mutant's tests with the mutant applied. Raises MutantError."""
         with applied(mutant, self.root):
-            return self.run(mutant.tests)
+            return self.run(mutant.tests, quick=quick)
 
-    def run(self, tests: Collection[str]) -> Outcome:
-        """Runs these tests. No tests count as passed."""
+    def run(self, tests: Collection[str], *, quick: bool = False) -> Outcome:
+        """Runs these tests, or those of them that `make quick` runs. No tests count as passed."""
         if not tests:
             return Outcome(Verdict.SURVIVED, "")
         with psycopg.connect(self._cluster.url, autocommit=True) as connection:
@@ -93,13 +94,13 @@ class ProjectCopy:
             connection.execute(f'CREATE DATABASE "test_{self._name}" TEMPLATE "test_{_MIGRATED}"')
         options = ["-x", "-rfE", "--tb=short", "--reuse-db", "-p", "no:cacheprovider"]
         try:
-            ran = self._run([sys.executable, "-m", "pytest", *options, *tests], self._name)
+            ran = self._run([sys.executable, "-m", "pytest", *options, *tests], self._name, quick=quick)
         except subprocess.TimeoutExpired:
             return Outcome(Verdict.UNCLEAR, f"the tests did not end within {LONGEST} seconds")
         return outcome(ran.returncode, ran.stdout)
 
     def _run(
-        self, command: Sequence[str], database: str, *, check: bool = False
+        self, command: Sequence[str], database: str, *, check: bool = False, quick: bool = False
     ) -> subprocess.CompletedProcess[str]:
         environment = {
             **os.environ,
@@ -107,7 +108,8 @@ class ProjectCopy:
             "DJANGO_SETTINGS_MODULE": "config.settings",
             "ENVIRONMENT": "sandbox",
             "PYTHONDONTWRITEBYTECODE": "",  # compiling the tests takes longer than running most of them
-            **dict.fromkeys(("QUICK", "REQUIRE_EVERYTHING"), ""),
+            "QUICK": "1" if quick else "",
+            "REQUIRE_EVERYTHING": "",
         }
         return subprocess.run(
             command,

@@ -20,7 +20,7 @@ class Mutant:
     file: str
     text: str  # occurs exactly once in the file
     replacement: str
-    tests: tuple[str, ...]  # pytest's node ids, without parameters
+    tests: tuple[str, ...]  # pytest's node ids, without parameters; of a drawn mutant files or folders
 
 
 def mutant(name: str, file: str, text: str, replacement: str, *tests: str) -> Mutant:
@@ -39,8 +39,10 @@ def problems(mutant: Mutant, root: Path) -> Iterator[str]:
     for test in mutant.tests:
         file, _, function = test.partition("::")
         source = (root / file).read_text() if (root / file).is_file() else ""
-        if not re.search(rf"^def {re.escape(function)}\(", source, re.MULTILINE):
+        if function and not re.search(rf"^def {re.escape(function)}\(", source, re.MULTILINE):
             yield f"{mutant.name}: there is no test {test}"
+        if not (root / file).exists():
+            yield f"{mutant.name}: there is no {file}"
 
 
 @contextmanager

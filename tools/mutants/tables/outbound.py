@@ -72,7 +72,8 @@ MUTANTS = (
         "outbound: a certificate of another name",
         _CALLS,
         "return (self._tls or _of_the_system()).wrap_socket",
-        "tls = self._tls or _of_the_system()\n            tls.check_hostname = False\n            return tls.wrap_socket",
+        "tls = self._tls or _of_the_system()\n            tls.check_hostname = False\n"
+        "            return tls.wrap_socket",
         f"{_TESTS}::test_a_certificate_of_another_name_is_not_believed",
     ),
     mutant(
