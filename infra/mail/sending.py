@@ -30,6 +30,8 @@ log = structlog.get_logger(__name__)
 
 Clock = Callable[[], datetime]
 LOGO = "cid:operator-logo"  # the address of the operator's logo in an e-mail (RFC 2392)
+# Mail programs then send no notice of absence, and no other automatic answer (RFC 3834 §5).
+AUTOMATIC = {"Auto-Submitted": "auto-generated"}
 MOST_OVER_ONE_CONNECTION = 50  # many servers end a connection after some hundred
 
 
@@ -48,6 +50,12 @@ def send_one(email: uuid.UUID, *, clock: Clock) -> None:
     if claimed := queue.claim_one(email, now=clock()):
         with closing(_Connection()) as connection:
             _send(claimed, connection, clock)
+
+
+def send_at_once(message: EmailMessage, backend: BaseEmailBackend) -> None:
+    """Sends the e-mail over this backend, with what all e-mails of the service carry; raises OSError."""
+    message.extra_headers |= AUTOMATIC
+    backend.send_messages([message])
 
 
 def new_backend(name: str = "") -> BaseEmailBackend:
@@ -71,7 +79,7 @@ class _Connection:
         self._used += 1
         try:
             self._backend.open()
-            self._backend.send_messages([message])
+            send_at_once(message, self._backend)
         except BaseException:
             self.close()
             raise

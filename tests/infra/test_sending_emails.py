@@ -1,5 +1,6 @@
 """Sends e-mails of the outbox to real mail servers: to one that refuses, is silent, or is slow."""
 
+import re
 import socket
 import ssl
 import subprocess
@@ -12,6 +13,7 @@ from typing import Any, NamedTuple
 
 import pytest
 import structlog
+from django.conf import settings
 from django.core.management import CommandError, call_command
 from django.utils import timezone
 from hypothesis import given
@@ -79,6 +81,7 @@ def test_an_email_arrives_with_text_and_html_and_is_then_erased(server: MailServ
     arrived = server.newest()
     assert (arrived["To"], arrived["Subject"]) == (NORA, "Grüße")
     assert arrived["Message-ID"] == f"<{email.id}@localhost>"
+    assert arrived.get_all("Auto-Submitted") == ["auto-generated"]
     for form in ("plain", "html"):
         body = arrived.get_body((form,))
         assert body is not None
@@ -195,6 +198,7 @@ def test_the_test_email_of_operators_is_sent_at_once(server: MailServer) -> None
     [envelope] = server.envelopes
     assert envelope.rcpt_tos == ["one@example.org", "two@example.org"]
     assert server.newest()["Subject"].startswith("Test e-mail from ")
+    assert server.newest().get_all("Auto-Submitted") == ["auto-generated"]
 
 
 def test_the_operators_read_why_their_test_email_was_not_sent(server: MailServer) -> None:
@@ -365,3 +369,16 @@ def test_what_is_being_sent_is_not_sent_at_once_as_well(server: MailServer) -> N
     assert queue.claim(urgent=False, now=timezone.now()) is not None
     sending.send_one(email.id, clock=timezone.now)
     assert server.envelopes == []
+
+
+def test_nothing_else_sends_emails() -> None:
+    """`send_at_once` sets the headers that all e-mails carry; the backends are what it calls."""
+    places = ("config", "operators", "sandbox", "presentation", "consent", "wallet", "keys", "infra")
+    sends = re.compile(r"\.send_messages\(|send_mail\(|send_mass_mail\(|mail_admins\(|mail_managers\(")
+    found = {
+        str(path.relative_to(settings.BASE_DIR)): len(sends.findall(path.read_text()))
+        for place in places
+        for path in Path(settings.BASE_DIR, place).rglob("*.py")
+    }
+    # Here and in the backend of MAIL_SERVER, which passes the call on with a time limit.
+    assert {path: count for path, count in found.items() if count} == {"infra/mail/sending.py": 1}

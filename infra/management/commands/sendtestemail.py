@@ -25,6 +25,6 @@ class Command(BaseCommand):
         )
         try:
             with sending.new_backend() as backend:
-                backend.send_messages([message])
+                sending.send_at_once(message, backend)
         except OSError as error:
             raise CommandError(f"Not sent: {failures.read(error).reason} ({error!r}).") from error
