@@ -14,8 +14,9 @@ from typing import Any
 from urllib.parse import quote, unquote
 
 import pytest
+from django.contrib.auth.models import User
 from django.http import HttpRequest, HttpResponse
-from django.test import RequestFactory
+from django.test import Client, RequestFactory
 from django.utils import timezone
 from pytest_django.live_server_helper import LiveServer
 
@@ -288,6 +289,22 @@ def test_going_back_after_a_sign_out_loads_the_page_anew(
     engine.back()
 
     served_anew(logged, "wallet/security/", 303)
+
+
+def test_going_back_after_an_operator_signs_out_loads_the_page_anew(
+    engine: Engine, site: str, logged: list[dict[str, Any]]
+) -> None:
+    client = Client()
+    client.force_login(User.objects.create_superuser("olga"))
+    engine.begin(site, {name: morsel.value for name, morsel in client.cookies.items()})
+    engine.open(f"{site}/admin/wallet/wallet/")
+    engine.press("#logout-form button")
+    engine.until("return location.pathname !== '/admin/wallet/wallet/'")
+    engine.sees("Log in again")
+
+    engine.back()
+
+    served_anew(logged, "admin/wallet/wallet/", 302)
 
 
 def served_anew(logged: list[dict[str, Any]], route: str, status: int) -> None:
