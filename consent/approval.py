@@ -78,9 +78,9 @@ def in_html(text: str, words: dict[str, str]) -> SafeString:
 
     The style sheet gives an amount, which must not break, the size at which that many characters fit.
     """
-    amount = '<bdi class="unbroken" data-length="{1}">{0}</bdi>'
+    amount = '<bdi class="unbroken" translate="no" data-length="{1}">{0}</bdi>'
     isolated = {
-        name: format_html(amount if name == "amount" else "<bdi>{0}</bdi>", word, len(word))
+        name: format_html(amount if name == "amount" else '<bdi translate="no">{0}</bdi>', word, len(word))
         for name, word in words.items()
     }
     return mark_safe(filled(escape(text), isolated))  # noqa: S308 - every part is escaped
