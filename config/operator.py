@@ -84,7 +84,7 @@ def style(colour: str) -> str:
     return (
         f":root {{ --accent: {_written(light)}; --accent-strong: {_written(_mixed(light, _BLACK, 0.25))}; "
         "--on-accent: #ffffff; }\n"
-        f"@media (prefers-color-scheme: dark) {{ :root {{ --accent: {_written(dark)}; "
+        f"@media screen and (prefers-color-scheme: dark) {{ :root {{ --accent: {_written(dark)}; "
         f"--accent-strong: {_written(_mixed(dark, _WHITE, 0.3))}; --on-accent: #0e1412; }} }}\n"
     )
 
