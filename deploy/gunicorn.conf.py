@@ -35,6 +35,9 @@ def when_ready(_arbiter: Any) -> None:
 
 # gunicorn's maximum, because an authorization request can be longer than its default of 4094 bytes.
 limit_request_line = 8190
+# All that nginx accepts (`large_client_header_buffers` in deploy/nginx.conf.template, 4 of 16 kB): nginx
+# refuses more cookies with a page, and gunicorn would in bare English.
+limit_request_field_size = 65536
 # No `max_requests`, because a new worker has no published documents in memory and cannot build them while the
 # database is away. Memory does not grow (docs/speed.md).
 graceful_timeout = 30

@@ -63,9 +63,12 @@ def proxy(
 
     instances: the ports of one instance or two. plain: the port without TLS.
     """
+    plain = plain or free_port()
     here = {
         "listen 443 ssl http2": f"listen 127.0.0.1:{port} ssl http2",
-        "listen 80": f"listen 127.0.0.1:{plain or free_port()}",
+        "listen [::]:443 ssl http2": f"listen [::1]:{port} ssl http2",
+        "listen 80": f"listen 127.0.0.1:{plain}",
+        "listen [::]:80": f"listen [::1]:{plain}",
         "server 127.0.0.1:8001": f"server 127.0.0.1:{instances[0]}",
         "server 127.0.0.1:8002": f"server 127.0.0.1:{instances[-1]}",
         "/var/log/nginx": str(folder),

@@ -221,6 +221,8 @@ def test_behind_a_balancer_each_client_counts_by_its_own_address(
     text = PATIENT.replace("upstream presentation {", f"{trusted}\nupstream presentation {{", 1)
     here = {
         "listen 443 ssl http2;": f"listen 127.0.0.1:{direct} ssl; listen 127.0.0.1:{port} ssl{listening};",
+        "listen [::]:443 ssl http2;": "",
+        "listen [::]:80;": "",
         "listen 80": f"listen 127.0.0.1:{free_port()}",
         "server 127.0.0.1:8001": f"server 127.0.0.1:{to}",
         "server 127.0.0.1:8002": f"server 127.0.0.1:{to}",

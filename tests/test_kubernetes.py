@@ -374,11 +374,13 @@ def test_what_differs_from_the_configuration_of_one_machine(conf: str) -> None:
         "server web:8000 max_fails=0;",
         "server web:8000 max_fails=0;",
         "listen 8443 ssl http2;",
+        "listen [::]:8443 ssl http2;",
         "server_name _;",
         "access_log /dev/stdout without_query;",
         "error_log /dev/stderr crit;",
         "include /etc/nginx/front/operators.conf;",
         "listen 8080;",
+        "listen [::]:8080;",
         "server_name _;",
         "access_log /dev/stdout without_query;",
         "error_log /dev/stderr crit;",
@@ -434,7 +436,9 @@ def front(conf: str, tmp_path: Path) -> Iterator[tuple[int, int, Server]]:
         Thread(target=server.serve_forever, args=[0.01], daemon=True).start()
         here = {
             "listen 8443": f"listen 127.0.0.1:{port}",
+            "listen [::]:8443": f"listen [::1]:{port}",
             "listen 8080": f"listen 127.0.0.1:{plain}",
+            "listen [::]:8080": f"listen [::1]:{plain}",
             "server web:8000": f"server 127.0.0.1:{server.server_address[1]}",
             "/etc/nginx/front": f"{tmp_path}/front",
             "/dev/stdout": f"{tmp_path}/log",

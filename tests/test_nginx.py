@@ -3,6 +3,7 @@
 import ipaddress
 import json
 import re
+import runpy
 from base64 import b64encode
 from collections import Counter
 from collections.abc import Iterator
@@ -16,7 +17,7 @@ from urllib.parse import urlencode
 import pytest
 
 from tests.nginx_in_front import HOST, ID, SHIPPED, TOKEN, Server, Visitor, proxy
-from tests.own_databases import manage, own_database, production
+from tests.own_databases import ROOT, manage, own_database, production
 from tests.ports import free_port
 from tools.benchmarks.sites import Site
 from tools.fuzz.routes import routes as every_route
@@ -294,6 +295,61 @@ def six_answers(folder: Path, method: str, path: str, *instances: Server) -> lis
     for server in instances:
         server.shutdown()
     return statuses
+
+
+@pytest.mark.parametrize(
+    ("path", "headers", "status"),
+    [
+        ("/wallet/", {"Cookie": "a=" + "x" * 17_000}, 431),
+        ("/wallet/", {"Cookie": "; ".join(f"c{n}=" + "x" * 4000 for n in range(180))}, 431),
+        ("/wallet/?q=" + "x" * 8200, {}, 414),
+        ("/wallet/?q=" + "x" * 20_000, {}, 414),
+    ],
+)
+def test_more_cookies_or_a_longer_address_than_the_service_reads_get_a_page_that_says_what_to_do(
+    alone: int, path: str, headers: dict[str, str], status: int
+) -> None:
+    answer, page = Visitor(alone, HOST).ask("GET", path, Accept="text/html", **headers)
+
+    assert (answer.status, answer.headers["Content-Type"]) == (status, "text/html")
+    assert answer.headers["Cache-Control"] == "no-store"
+    assert "Delete the cookies of this website" in page
+    assert "Borre las cookies de este sitio web" in page
+
+    answer, text = Visitor(alone, HOST).ask("GET", "/wallet/?q=" + "x" * 8200, Accept="application/json")
+    assert (answer.status, answer.headers["Content-Type"]) == (414, "application/json")
+    assert json.loads(text) == {
+        "error": "invalid_request",
+        "error_description": "The address or the headers of the request are too long.",
+    }
+
+
+def test_what_nginx_accepts_the_service_reads(port: int) -> None:
+    """15 kB of cookies, and an address of 8 kB: more than gunicorn takes by default."""
+    cookies = "; ".join(f"c{number}=" + "x" * 3000 for number in range(5))
+    for path in ("/wallet/sign-in/", "/wallet/sign-in/?q=" + "x" * 8100):
+        answer, _page = Visitor(port, HOST).ask("GET", path, Cookie=cookies)
+        assert answer.status == 200, path
+
+
+def test_the_limits_of_nginx_and_gunicorn_fit_together() -> None:
+    """Everything that nginx passes on must be within gunicorn's limits, which has no pages for people."""
+    gunicorn = runpy.run_path(str(ROOT / "deploy" / "gunicorn.conf.py"))
+    for text in (SHIPPED, (ROOT / "deploy" / "nginx.conf.template").read_text()):
+        [(number, kilobytes)] = re.findall(r"large_client_header_buffers (\d+) (\d+)k;", text)
+        assert int(number) * int(kilobytes) * 1024 <= gunicorn["limit_request_field_size"]
+        [longest] = re.findall(r'"~\^0\.\{(\d+)\}" 1;', text)
+        around = len("DELETE ") + len(" HTTP/1.1") + len("\r\n")
+        assert int(longest) + around <= gunicorn["limit_request_line"]
+
+
+def test_nginx_listens_on_ipv6_wherever_it_listens_on_ipv4() -> None:
+    listens = re.findall(r"^\s*listen (.*?);", SHIPPED, re.MULTILINE)
+
+    assert sorted(words for words in listens if words.startswith("[::]:")) == sorted(
+        f"[::]:{words}" for words in listens if not words.startswith("[")
+    )
+    assert len(listens) == 4
 
 
 def test_the_calm_page_has_the_styles_that_its_policy_allows_and_loads_nothing(alone: int) -> None:

@@ -8,7 +8,9 @@ s/{{SECOND_INSTANCE}}/web:8000/
 
 # A process without rights cannot listen below 1024. The Service `front` has the usual ports.
 s/listen {{PORT}} ssl http2;.*/listen 8443 ssl http2;/
+s/listen \[::\]:{{PORT}} ssl http2;.*/listen [::]:8443 ssl http2;/
 s/listen 80;/listen 8080;/
+s/listen \[::\]:80;/listen [::]:8080;/
 s/{{HOST}}/_/
 
 # The files of the ConfigMap `front`, which an overlay may replace. Where nginx sees the address of a node or of a balancer,
