@@ -45,7 +45,7 @@ hypothesis_settings.register_profile(
     "budget",
     hypothesis_settings.default,
     deadline=None,
-    max_examples=int(os.environ.get("EXAMPLES", "10" if QUICK else "30")),
+    max_examples=int(os.environ.get("EXAMPLES", "6" if QUICK else "30")),
     suppress_health_check=[HealthCheck.too_slow],
 )
 hypothesis_settings.load_profile("budget")

@@ -42,6 +42,8 @@ from wallet.identity.attempts import ATTEMPTS
 from wallet.models import Credential, IdentityVerification, RedirectTask, Wallet
 from wallet.sign_in import known_browsers
 
+pytestmark = pytest.mark.slow  # attacks one part of the service after the other
+
 SignIn = Callable[..., Any]
 
 

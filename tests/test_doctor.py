@@ -380,6 +380,7 @@ def test_a_mail_server_that_is_away_is_found(settings: Any) -> None:
     assert found("mail").seen == "This check fails: ConnectionRefusedError."
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(("refused", "sent", "state"), [(20, 0, OK), (21, 100, SOON), (21, 450, OK)])
 def test_refused_emails_are_found_if_they_are_many_and_a_large_part(
     now: datetime, refused: int, sent: int, state: State

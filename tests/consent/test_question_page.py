@@ -148,6 +148,7 @@ def empty_cache() -> None:
 LANGUAGES = [code for code, _ in django_settings.LANGUAGES]
 
 
+@pytest.mark.slow
 @given(questions(), st.sampled_from(LANGUAGES), st.emails(), st.booleans())
 def test_the_page_is_the_same_with_cached_fragments_and_without(
     question: Question, language: str, email: str, asks_passkey: bool
@@ -489,6 +490,7 @@ def test_nothing_of_a_person_is_cached(
     assert not re.search("<time|csrf|<form|<input|/consent/[0-9a-f]|/back/|[0-9a-f]{32}", texts)
 
 
+@pytest.mark.slow
 def test_only_so_many_fragments_are_cached(cached: dict[str, str]) -> None:
     most = django_settings.CACHES["template_fragments"]["OPTIONS"]["MAX_ENTRIES"]
     for number in range(most // 3):

@@ -163,6 +163,7 @@ def test_a_statement_too_long_for_a_code_is_only_saved() -> None:
     assert statements.qr_code("x" * 3000) == ""
 
 
+@pytest.mark.slow
 @pytest.mark.django_db(transaction=True)
 def test_the_code_on_paper_leads_to_the_answer_and_the_statement_leaves_the_address_bar(
     as_alice: Any, alice: Wallet, live_server: Any, browser: Any, statement_key: StatementKey, settings: Any

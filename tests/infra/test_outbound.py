@@ -21,6 +21,8 @@ from infra.outbound.targets import Target, TargetError, is_public, parse
 from tests.presentation.far_ends import NAME, Behaviour, FarEnd, answers, far_end, says
 from tests.presentation.webhooks import receiving
 
+pytestmark = pytest.mark.slow  # servers with TLS of their own
+
 SOON = 30.0  # seconds; much more than the allowed time, because the machine may be busy
 
 

@@ -37,6 +37,7 @@ from wallet.credential import revocation
 from wallet.credential.claims import NAMES
 from wallet.models import Wallet
 
+pytestmark = pytest.mark.slow  # the checks of formats build a parser for each rule of RFC 3987
 JSON = "application/json"
 VERIFY = "/verifiable-credentials/v1/presentation/verify"
 PAR = "/verifiable-credentials/v1/presentation/par"

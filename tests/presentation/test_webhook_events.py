@@ -248,6 +248,7 @@ def test_expired_credentials_cause_no_event(holder: Client, alice: Wallet, acme_
     assert revocations.collect(now=timezone.now() + timedelta(days=1)) == 0
 
 
+@pytest.mark.slow
 def test_revocations_are_reported_in_batches_to_their_relying_parties_only(
     holder: Client, alice: Wallet, acme_bank: RelyingParty, corner_shop: RelyingParty
 ) -> None:

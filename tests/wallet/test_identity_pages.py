@@ -472,6 +472,7 @@ def test_a_provider_that_is_down_later_keeps_the_person_waiting(holder, redirect
     assert IdentityVerification.objects.get().state == "processing"
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("windows_just_begun")
 def test_nobody_makes_this_service_call_a_provider_without_end(holder, redirect_task):
     begin(holder, redirect_task)

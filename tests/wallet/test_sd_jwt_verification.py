@@ -374,6 +374,7 @@ def test_an_audience_set_by_the_issuer_is_kept(own: Any, good: bool):
 GOOD = presented(issuance.select(issued(), [("given_name",), ("age_equal_or_over", "18")]))
 
 
+@pytest.mark.slow
 def test_no_single_bit_can_change():
     assert taken(GOOD)
     data = GOOD.encode()

@@ -32,6 +32,7 @@ def test_a_list_of_the_draft_has_the_drafts_bytes(vector: dict[str, Any]) -> Non
     assert zlib.decompress(base64url.decode(compress(packed))) == packed
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("vector", VECTORS, ids=lambda vector: vector["name"])
 def test_the_reader_of_these_tests_reads_the_drafts_lists(vector: dict[str, Any]) -> None:
     said = entries(vector)

@@ -30,7 +30,7 @@ from tests.relying_party import read_jwt
 from wallet.models import HolderSession, RedirectTask, Wallet
 from wallet.sign_in import known_browsers, sessions
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("signing_key")]
 MINUTES_AGO = timedelta(minutes=10)
 BROWSER = "b" * 43
 ESSENTIAL = {"id_token": {"auth_time": {"essential": True}}}

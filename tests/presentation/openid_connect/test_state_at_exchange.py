@@ -28,7 +28,7 @@ from wallet.operations import suspension
 from wallet.sign_in import sessions
 from wallet.status_lists import changes
 
-pytestmark = pytest.mark.usefixtures("signing_key")
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("signing_key")]
 HISTORY = "/wallet/history/"
 Change = Callable[[Wallet], Any]
 
