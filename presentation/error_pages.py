@@ -14,7 +14,7 @@ from infra.again import again_after
 from infra.served import noting
 from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
-from presentation.requests.client import Client, is_registered
+from presentation.requests.client import CarriedAnswer, Client, is_registered
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
 from presentation.requests.wire_formats.registered import wire_format_of
@@ -61,21 +61,21 @@ def too_many(
     """
     context = {"relying_party": client.relying_party.name, "way_back": _with_error(client, error)}
     response = render(request, "presentation/too_many.html", context, status=429)
-    return again_after(retry_after, _kept_nowhere(response))
+    return again_after(retry_after, _kept_nowhere(_lets_back(response)))
 
 
 def our_fault(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
     """503: nobody can evaluate the request for this person. The link carries the error."""
     context = {"relying_party": client.relying_party.name, "way_back": _with_error(client, error)}
-    return _kept_nowhere(render(request, "presentation/our_fault.html", context, status=503))
+    return _kept_nowhere(_lets_back(render(request, "presentation/our_fault.html", context, status=503)))
 
 
-def _with_error(client: Client, error: AuthorizationError) -> str:
-    """The link that carries the error; to the front page of a relying party whose answers are posted."""
+def _with_error(client: Client, error: AuthorizationError) -> CarriedAnswer | None:
+    """The link or form that carries the error; to the front page of a party whose answers are posted."""
     party, address = client.relying_party, client.return_address
     if address.posted:  # a response URI is for machines
         return _front_page(party)
-    return address.with_answer(wire_format_of(party).error(error))
+    return address.carried(wire_format_of(party).error(error))
 
 
 def unavailable(request: HttpRequest, opened: OpenInteraction) -> HttpResponse:
@@ -100,7 +100,7 @@ def gone(request: HttpRequest, gone: InteractionGoneError) -> HttpResponse:
         }
         if gone.own:
             context |= {"own": True} | _answered(gone.interaction)
-    return _kept_nowhere(render(request, "presentation/gone.html", context, status=410))
+    return _kept_nowhere(_lets_back(render(request, "presentation/gone.html", context, status=410)))
 
 
 def _answered(interaction: Interaction) -> dict[str, object]:
@@ -141,15 +141,20 @@ def _last_try(kept: Delivery) -> str:
     return "unconfirmed" if kept.left_here else "unreached"
 
 
+def _lets_back(response: HttpResponse) -> HttpResponse:
+    """The page, whose form may lead to the relying party."""
+    return content_policy.give(response, REVIEW_CSP)
+
+
 def _kept_nowhere(response: HttpResponse) -> HttpResponse:
     response.headers["Cache-Control"] = "no-store"
     return response
 
 
-def way_back(interaction: Interaction, *, own: bool) -> str:
-    """The link to the relying party on the page about a closed interaction; empty if there is none.
+def way_back(interaction: Interaction, *, own: bool) -> CarriedAnswer | None:
+    """The link or form to the relying party on the page about a closed interaction; None if there is none.
 
-    own: the browser began the interaction. Then, if nothing was answered, the link carries the refusal with
+    own: the browser began the interaction. Then, if nothing was answered, it carries the refusal with
     `state`. Otherwise it leads to the front page, without any data of the request. There is no link if the
     relying party is suspended or the address is no longer registered.
     """
@@ -158,20 +163,21 @@ def way_back(interaction: Interaction, *, own: bool) -> str:
         return _front_page(party)
     registered = party.redirect_uris.values_list("uri", flat=True)
     if party.state != RelyingParty.State.ACTIVE or not is_registered(interaction.redirect_uri, registered):
-        return ""
+        return None
     if own and not interaction.outcome:
         refusal = wire_format_of(party).error(AccessDeniedError())
-        return return_address_of(interaction).with_answer(refusal)
-    return _front_page_of(interaction.redirect_uri)
+        return return_address_of(interaction).carried(refusal)
+    return CarriedAnswer(_front_page_of(interaction.redirect_uri))
 
 
-def _front_page(party: RelyingParty) -> str:
-    """The front page of a relying party whose answer is posted; empty if unknown or suspended.
+def _front_page(party: RelyingParty) -> CarriedAnswer | None:
+    """The front page of a relying party whose answer is posted; None if unknown or suspended.
 
     A response URI is for machines, so the page is derived from the first redirect URI.
     """
     uri = party.redirect_uris.values_list("uri", flat=True).first()
-    return _front_page_of(uri) if uri and party.state == RelyingParty.State.ACTIVE else ""
+    known = uri and party.state == RelyingParty.State.ACTIVE
+    return CarriedAnswer(_front_page_of(uri)) if uri and known else None
 
 
 def _front_page_of(uri: str) -> str:

@@ -14,7 +14,7 @@ from presentation.dcql.queries import ALGORITHMS, FORMAT
 from presentation.issuer import AUTHORIZE_PATH, JWKS_PATH, PUSH_PATH, TOKEN_PATH, USERINFO_PATH
 from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION
 from presentation.openid_connect.translation import OPENID
-from presentation.parameters import CODE, QUERY, RESPONSE_MODES
+from presentation.parameters import CODE, FORM_POST, QUERY, RESPONSE_MODES, VP_TOKEN
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.scopes import catalogue
@@ -41,8 +41,8 @@ def discovery_document(scopes: Scopes | None = None) -> bytes:
             "request_uri_parameter_supported": True,
             "require_request_uri_registration": True,
             "request_object_signing_alg_values_supported": ["ES256"],
-            "response_types_supported": ["vp_token", CODE],
-            "response_modes_supported": [*RESPONSE_MODES, QUERY],
+            "response_types_supported": [VP_TOKEN, CODE],
+            "response_modes_supported": [*RESPONSE_MODES, QUERY, FORM_POST],
             **_of_openid_connect(),
             # RFC 9207 §3. README, "Where we differ", names the answers without `iss`.
             "authorization_response_iss_parameter_supported": True,

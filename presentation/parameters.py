@@ -16,7 +16,8 @@ LONGEST_QUERY = 8192
 FRAGMENT, DIRECT_POST, DIRECT_POST_JWT = "fragment", "direct_post", "direct_post.jwt"
 RESPONSE_MODES = (FRAGMENT, DIRECT_POST, DIRECT_POST_JWT)
 POSTED = (DIRECT_POST, DIRECT_POST_JWT)
-CODE, QUERY = "code", "query"  # the response type and mode of OpenID Connect
+VP_TOKEN, CODE = "vp_token", "code"  # the response types; the second is that of OpenID Connect
+QUERY, FORM_POST = "query", "form_post"  # the response modes of OpenID Connect
 # In a request with another response type they are unknown.
 OF_OPENID_CONNECT = frozenset({"claims", "code_challenge", "code_challenge_method", "max_age", "prompt"})
 

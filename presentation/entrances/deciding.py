@@ -7,7 +7,7 @@ from consent.views.question import MORE_TIME, SHARE, CodeWantedError, on_to
 from infra import browser
 from infra.paths import path_with_id
 from presentation.entrances.context import ResumeContext
-from presentation.entrances.sending import redirect_to
+from presentation.entrances.sending import send
 from presentation.requests import answers, interactions, more_time
 from presentation.requests.fast_path.reading import read_interaction_rows
 from presentation.requests.interactions import InteractionGoneError
@@ -75,7 +75,7 @@ def answer_at_once(context: ResumeContext) -> HttpResponse | None:
     answer = answers.answer_at_once(
         context.opened, session, context.rows.free_index, switched_on=choice.switched_on, now=context.now
     )
-    return None if answer is None else redirect_to(context.opened.return_address.with_answer(answer))
+    return None if answer is None else send(context.opened, answer)
 
 
 def store_choice(context: ResumeContext) -> HttpResponse | None:

@@ -13,7 +13,7 @@ from infra.waiting import NoThreadFreeError
 from presentation import error_pages
 from presentation.entrances.context import AuthorizeContext, Context, ResumeContext
 from presentation.entrances.deciding import sign_out_late
-from presentation.entrances.sending import after_delivery, follow_redirect_uri, redirect_to, refuse
+from presentation.entrances.sending import after_delivery, carry, follow_redirect_uri, refuse
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
@@ -107,8 +107,8 @@ def straight_back(refusal: InteractionGoneError) -> HttpResponse | None:
     """Takes the refusal of an expired interaction home, for a person who asked to leave; None for others."""
     if not refusal.own or refusal.interaction is None or refusal.interaction.outcome:
         return None
-    address = error_pages.way_back(refusal.interaction, own=True)
-    return redirect_to(address) if address else None
+    way_back = error_pages.way_back(refusal.interaction, own=True)
+    return carry(way_back, refusal.interaction.relying_party) if way_back else None
 
 
 def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationError) -> HttpResponse:
@@ -118,7 +118,7 @@ def _refuse_at_once(request: HttpRequest, client: Client, error: AuthorizationEr
     counters.count_error(party.client_id, error.error)
     answer = wire_format_of(party).error(error)
     if not address.posted:
-        return redirect_to(address.with_answer(answer))
+        return carry(address.carried(answer), party)
     accepted, redirect_uri = True, None
     try:
         redirect_uri = posting.report(

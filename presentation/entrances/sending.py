@@ -4,15 +4,28 @@ from datetime import datetime
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils import timezone
 
 from consent.views.question import on_to
+from infra import content_policy
 from presentation.errors import AuthorizationError
-from presentation.models import Interaction
+from presentation.models import Interaction, RelyingParty
 from presentation.requests import answers
+from presentation.requests.client import CarriedAnswer
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import OpenInteraction
+
+# The page has nothing but its script and style.
+FORM_POST_CSP = {
+    "default-src": ["'none'"],
+    "script-src": ["'self'"],
+    "style-src": ["'self'"],
+    "img-src": ["'self'"],
+    "base-uri": ["'none'"],
+    "frame-ancestors": ["'none'"],
+}
 
 
 def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime) -> HttpResponse:
@@ -23,7 +36,7 @@ def refuse(opened: OpenInteraction, error: AuthorizationError, *, now: datetime)
 def send(opened: OpenInteraction, answer: dict[str, str]) -> HttpResponse:
     """Sends the answer with which the interaction was closed just now, so that its address is checked."""
     if not opened.return_address.posted:
-        return redirect_to(opened.return_address.with_answer(answer))
+        return carry(opened.return_address.carried(answer), opened.relying_party)
     deliveries.deliver(opened.row, checked=True, now=timezone.now())
     return after_delivery(opened.row)
 
@@ -44,6 +57,22 @@ def follow_redirect_uri(redirect_uri: str) -> HttpResponse:
     may have chosen (RFC 9700 §4.1.3).
     """
     return redirect_to(redirect_uri if "#" in redirect_uri else f"{redirect_uri}#")
+
+
+def carry(answer: CarriedAnswer, party: RelyingParty) -> HttpResponse:
+    """Lets the browser carry the answer: by a redirect, or by a form that its page sends at once.
+
+    Without JavaScript, a button sends it. The page says who we are as its origin, because some frameworks
+    refuse a form from nowhere. It has no `form-action`, which browsers apply to redirects after the form too.
+    """
+    if answer.fields is None:
+        return redirect_to(answer.address)
+    context = {"answer": answer, "relying_party": party.name}
+    response = HttpResponse(
+        render_to_string("presentation/form_post.html", context),
+        headers={"Cache-Control": "no-store", "Referrer-Policy": "strict-origin"},
+    )
+    return content_policy.give(response, FORM_POST_CSP)
 
 
 def redirect_to(address: str) -> HttpResponse:

@@ -67,13 +67,23 @@ def nonce_digest(nonce: str) -> str:
     return hashlib.sha256(nonce.encode(errors="replace")).hexdigest()
 
 
-def check_response(values: Mapping[str, str], response_type: str, modes: Collection[str]) -> None:
-    """Raises AuthorizationError for another response type or mode than the client's wire format has."""
+def by_web(uri: str) -> bool:
+    """Whether a form of a page can be posted to this address; not to the scheme of an app."""
+    return uri.startswith(("https://", "http://"))
+
+
+def check_response(
+    values: Mapping[str, str], response_type: str, modes: Collection[str], *, otherwise: str
+) -> None:
+    """Raises AuthorizationError for another response type or mode than the client's wire format has.
+
+    otherwise: why another response type cannot be, for its developer.
+    """
     sent = values.get("response_type")
     if sent is None:
         raise InvalidRequestError("response_type is missing")
     if sent != response_type:
-        raise UnsupportedResponseTypeError(f"response_type must be {response_type}")
+        raise UnsupportedResponseTypeError(f"response_type must be {response_type}: {otherwise}")
     response_mode = values.get("response_mode")
     if response_mode not in (None, *modes):
         raise InvalidRequestError(f"response_mode must be {' or '.join(modes)}, or left out")

@@ -17,21 +17,35 @@ from django.utils.translation import gettext as _
 from presentation.errors import AuthorizationError, InvalidRequestError, UntrustedRequestError
 from presentation.models import RedirectURI, RelyingParty, ResponseURI
 from presentation.parameters import (
+    CODE,
     DIRECT_POST,
+    FORM_POST,
     FRAGMENT,
     POSTED,
     QUERY,
     RESPONSE_MODES,
+    VP_TOKEN,
     Parameters,
 )
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
-from presentation.requests.authorization_request import nonce_digest, parameters_hash
+from presentation.requests.authorization_request import by_web, nonce_digest, parameters_hash
 from presentation.requests.fast_path.reading import RequestRows, read_request_rows
 from presentation.requests.wire_formats.registered import wire_format_of
+
+# What response types consist of, supported or not (OAuth 2.0 Multiple Response Types §3, §5).
+_RESPONSE_TYPES = frozenset({CODE, VP_TOKEN, "token", "id_token"})
 
 # Native applications listen on a port that they cannot know in advance (RFC 8252 §7.3). For these two literal
 # hosts, and for no others, the port may differ from the registered one.
 _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([1-9][0-9]{0,4}))?((?:[/?].*)?)", re.DOTALL)
+
+
+@dataclass(frozen=True, repr=False)  # no repr: it would show the answer in logs
+class CarriedAnswer:
+    """An answer that the browser carries: in the address, or in the fields of a form that is posted there."""
+
+    address: str
+    fields: Mapping[str, str] | None = None
 
 
 @dataclass(frozen=True)
@@ -78,6 +92,17 @@ class ReturnAddress:
         parts = urlsplit(self.uri)
         return parts.hostname or "" if parts.scheme in ("https", "http") else parts.scheme
 
+    @property
+    def by_form(self) -> bool:
+        """Whether the browser carries the answer in a form; an error for an app's scheme goes another way."""
+        return self.response_mode == FORM_POST and by_web(self.uri)
+
+    def carried(self, answer: Mapping[str, str]) -> CarriedAnswer:
+        """The answer on its way through the browser (OAuth 2.0 Form Post Response Mode, or `with_answer`)."""
+        if self.by_form:
+            return CarriedAnswer(self.uri, parameters_of(answer, self.state))
+        return CarriedAnswer(self.with_answer(answer))
+
     def with_answer(self, answer: Mapping[str, str]) -> str:
         """`<registered uri>#<answer>[&state=…]`; the URI's own query stays as it is.
 
@@ -86,7 +111,7 @@ class ReturnAddress:
         with an empty fragment in place of that of the address that the browser requested (RFC 9700 §4.1.3).
         """
         encoded = urlencode(parameters_of(answer, self.state), quote_via=quote, safe="")
-        if self.response_mode == QUERY:
+        if self.response_mode in (QUERY, FORM_POST):
             return f"{self.uri}{'&' if '?' in self.uri else '?'}{encoded}#"
         return f"{self.uri}#{encoded}"
 
@@ -170,8 +195,8 @@ def identify(received: ReceivedRequest, rows: RequestRows) -> Client:
     """
     parameters, party = received.parameters, rows.relying_party
     usable(parameters, "client_id")
-    response_mode = _response_mode(parameters)
-    posted = response_mode in POSTED
+    posting_mode = _posting_mode(parameters)
+    posted = posting_mode is not None
     where = "response_uri" if posted else "redirect_uri"
     uri = usable(parameters, where)
     registered = rows.response_uris if posted else rows.redirect_uris
@@ -179,7 +204,7 @@ def identify(received: ReceivedRequest, rows: RequestRows) -> Client:
         raise not_active(
             f"client_id must name an active relying party with a {where.replace('_uri', ' URI')}"
         )
-    response_mode = wire_format_of(party).response_mode(response_mode)
+    response_mode = posting_mode or carrying_mode(parameters.values, party)
     state = parameters.values.get("state")
     return Client(
         party,
@@ -244,19 +269,40 @@ def mistaken(hint: str) -> UntrustedRequestError:
     return UntrustedRequestError(_("The application that sent you here made a mistake in its request."), hint)
 
 
-def _response_mode(parameters: Parameters) -> str:
-    """The response mode; if it contradicts the address in the request, a mode that fits the address.
+def response_mode_of(values: Mapping[str, str], party: RelyingParty) -> str:
+    """The response mode of a valid request."""
+    requested = values.get("response_mode", "")
+    return requested if requested in POSTED else carrying_mode(values, party)
 
+
+def carrying_mode(values: Mapping[str, str], party: RelyingParty) -> str:
+    """How the browser carries the answer to a request, valid or not (Multiple Response Types §2.1, §5).
+
+    The request decides, so that even an error stands where this client reads; the registration does where the
+    request says nothing that is known.
+    """
+    requested, types = values.get("response_mode"), set(values.get("response_type", "").split(" "))
+    if requested == FORM_POST:
+        return FORM_POST
+    if types == {CODE}:
+        return FRAGMENT if requested == FRAGMENT else QUERY
+    return FRAGMENT if types <= _RESPONSE_TYPES else wire_format_of(party).redirect_mode
+
+
+def _posting_mode(parameters: Parameters) -> str | None:
+    """The response mode in which this service posts the answer; None if the browser carries it.
+
+    If the mode contradicts the address in the request, a mode that fits the address:
     `authorization_request` refuses such a request in any case. This only decides how the error is returned.
     """
     sent = parameters.values
     mode = sent.get("response_mode") or FRAGMENT
-    if mode in POSTED and "redirect_uri" in sent and "response_uri" not in sent:
-        return FRAGMENT
+    if mode in POSTED:
+        return None if "redirect_uri" in sent and "response_uri" not in sent else mode
     if "response_uri" in sent and "redirect_uri" not in sent:
         wrong = mode not in RESPONSE_MODES or "response_mode" in parameters.problems
-        return DIRECT_POST if wrong else mode
-    return mode
+        return DIRECT_POST if wrong else None
+    return None
 
 
 def _same_but_for_port(uri: str, registered: str) -> bool:

@@ -28,7 +28,13 @@ from presentation.errors import (
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
 from presentation.requests.authorization_request import AuthorizationRequest
-from presentation.requests.client import Client, ReceivedRequest, ReturnAddress, check_return_address
+from presentation.requests.client import (
+    Client,
+    ReceivedRequest,
+    ReturnAddress,
+    check_return_address,
+    response_mode_of,
+)
 from presentation.requests.wire_formats.registered import wire_format_of
 from presentation.scopes import catalogue, records
 from presentation.scopes.records import ScopeError, Scopes
@@ -227,7 +233,7 @@ def answered(interaction_id: uuid.UUID, *, browser: str | None) -> Interaction:
 
 def return_address_of(row: Interaction) -> ReturnAddress:
     """The return address, whose URI was registered when the interaction began."""
-    mode = wire_format_of(row.relying_party).response_mode(row.parameters.get("response_mode", ""))
+    mode = response_mode_of(row.parameters, row.relying_party)
     return ReturnAddress(row.response_uri or row.redirect_uri, row.parameters.get("state"), mode)
 
 

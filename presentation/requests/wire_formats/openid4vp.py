@@ -18,7 +18,7 @@ from presentation.errors import (
 )
 from presentation.issuer import issuer
 from presentation.models import RelyingParty
-from presentation.parameters import DIRECT_POST_JWT, FRAGMENT, RESPONSE_MODES, Parameters
+from presentation.parameters import DIRECT_POST_JWT, FRAGMENT, RESPONSE_MODES, VP_TOKEN, Parameters
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
@@ -35,7 +35,7 @@ from presentation.requests.wire_formats.wire_format import Answer, Presented, Wi
 from presentation.scopes.records import ScopeRecord, Scopes
 from wallet.credential import claims
 
-RESPONSE_TYPE = "vp_token"
+REGISTERED_FOR = "this client is not registered for OpenID Connect (format of the answer)"
 
 
 class OpenID4VP(WireFormat):
@@ -49,7 +49,7 @@ class OpenID4VP(WireFormat):
     ) -> AuthorizationRequest:
         """The request, whose query is given by `scope` or `dcql_query`."""
         values = parameters.values
-        check_response(values, RESPONSE_TYPE, RESPONSE_MODES)
+        check_response(values, VP_TOKEN, RESPONSE_MODES, otherwise=REGISTERED_FOR)
         query = _query(values, party, scopes, one_presentation=self.one_presentation)
         check_formats(values.get("client_metadata"))
         return AuthorizationRequest(

@@ -9,9 +9,10 @@ from presentation.errors import InvalidRequestError, ServerError
 from presentation.issuer import issuer
 from presentation.models import RelyingParty
 from presentation.openid_connect import translation
-from presentation.parameters import CODE, QUERY, Parameters
+from presentation.parameters import CODE, FORM_POST, QUERY, Parameters
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
+    by_web,
     check_countries,
     check_questions,
     check_response,
@@ -22,6 +23,8 @@ from presentation.requests.authorization_request import (
 from presentation.requests.wire_formats import codes
 from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat
 from presentation.scopes.records import Scopes
+
+REGISTERED_FOR = "this client is registered for OpenID Connect (format of the answer)"
 
 
 class OpenIDConnect(WireFormat):
@@ -36,7 +39,9 @@ class OpenIDConnect(WireFormat):
     ) -> AuthorizationRequest:
         """The request, translated into the query that every request has."""
         values = parameters.values
-        check_response(values, CODE, (QUERY,))
+        check_response(values, CODE, (QUERY, FORM_POST), otherwise=REGISTERED_FOR)
+        if values.get("response_mode") == FORM_POST and not by_web(values.get("redirect_uri", "")):
+            raise InvalidRequestError("response_mode form_post needs a redirect_uri of https or http")
         openid, query = translation.read(
             values,
             known_scopes=scopes,

@@ -9,7 +9,7 @@ from presentation.dcql.evaluation import Selection
 from presentation.errors import AuthorizationError, InvalidRequestError
 from presentation.issuer import issuer
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
-from presentation.parameters import POSTED, Parameters
+from presentation.parameters import Parameters
 from presentation.requests.authorization_request import AuthorizationRequest
 from presentation.scopes.records import Scopes
 from wallet.models import HolderSession
@@ -50,8 +50,9 @@ class Answer:
 class WireFormat(ABC):
     """How requests and answers of a registration look.
 
-    redirect_mode: the response mode of an answer that the browser carries. collected: whether the relying
-    party collects the presentation later, with a code. takes_posts: whether a browser may post a request.
+    redirect_mode: how the browser carries an answer where the request does not say it. collected: whether
+    the relying party collects the presentation later, with a code. takes_posts: whether a browser may post a
+    request.
     """
 
     redirect_mode: str
@@ -76,10 +77,6 @@ class WireFormat(ABC):
         self, parameters: Parameters, party: RelyingParty, scopes: Scopes
     ) -> AuthorizationRequest:
         """As `parse_request`, for parameters that can all be used."""
-
-    def response_mode(self, requested_mode: str) -> str:
-        """Where the answer goes, for the response mode that a request asks for."""
-        return requested_mode if requested_mode in POSTED else self.redirect_mode
 
     @abstractmethod
     def answer(self, presented: Presented, *, now: datetime) -> Answer:

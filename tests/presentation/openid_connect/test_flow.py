@@ -189,11 +189,9 @@ def test_a_nonce_that_gave_tokens_is_refused_in_another_browser(holder: Client, 
 @pytest.mark.parametrize(
     ("changes", "error"),
     [
-        ({"response_type": "vp_token"}, "unsupported_response_type"),
-        ({"response_type": "code id_token"}, "unsupported_response_type"),
+        ({"response_type": "device"}, "unsupported_response_type"),
         ({"response_type": None}, "invalid_request"),
-        ({"response_mode": "fragment"}, "invalid_request"),
-        ({"response_mode": "form_post"}, "invalid_request"),
+        ({"response_mode": "web_message"}, "invalid_request"),
         ({"scope": "profile"}, "invalid_scope"),
         ({"scope": None}, "invalid_scope"),
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
@@ -219,10 +217,34 @@ def test_errors_are_returned_in_the_query(
 
 
 @pytest.mark.parametrize("wire_format", ["string", "openid4vp-1.0"])
-def test_the_code_flow_is_only_for_those_that_are_registered_for_it(holder: Client, wire_format: str) -> None:
+def test_the_code_flow_is_only_for_those_that_are_registered_for_it(
+    holder: Client, wire_format: str, settings: Any
+) -> None:
+    """The error stands in the query, where a client of the code flow reads it."""
     shop = Shop.registered(wire_format=wire_format, may_omit_login_hint=True)
-    location = holder.get(PATH, shop.asks()).headers["Location"]
-    assert fragment(location)["error"] == "unsupported_response_type"
+    answer = refused(holder, shop)
+    assert answer["error"] == "unsupported_response_type"
+    assert "registered for OpenID Connect" in answer["error_description"]
+    assert (answer["state"], answer["iss"]) == ("af0ifjsldkj", settings.BASE_URL)
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"response_type": "vp_token"},
+        {"response_type": "id_token"},
+        {"response_type": "code id_token"},
+        {"response_mode": "fragment"},
+        {"response_type": "vp_token", "response_mode": "query"},
+    ],
+)
+def test_errors_are_returned_in_the_fragment_to_who_reads_it(
+    holder: Client, shop: Shop, changes: dict[str, Any]
+) -> None:
+    """Multiple Response Types §2.1, §5: answers with tokens are in the fragment."""
+    answer = fragment(holder.get(PATH, shop.asks(**changes)).headers["Location"])
+    assert answer["error"] in ("unsupported_response_type", "invalid_request")
+    assert ("response_mode" in changes) or "registered for OpenID Connect" in answer["error_description"]
 
 
 def test_declining_returns_access_denied_in_the_query(holder: Client, shop: Shop, settings: Any) -> None:

@@ -82,7 +82,7 @@ def test_another_relying_partys_redirect_uri_shows_a_page(
 
 WRONG: dict[str, tuple[dict[str, Any], str]] = {
     "no response_type": ({"response_type": None}, "invalid_request"),
-    "another response_type": ({"response_type": "code"}, "unsupported_response_type"),
+    "another response_type": ({"response_type": "code vp_token"}, "unsupported_response_type"),
     "an empty nonce": ({"nonce": ""}, "invalid_request"),
     "a nonce beyond ASCII": ({"nonce": "é" * 20}, "invalid_request"),
     "a header in login_hint": ({"login_hint": "a@example.org\r\nBcc: b@example.org"}, "invalid_request"),
@@ -135,7 +135,7 @@ def test_unknown_parameters_are_ignored(client: Client, acme_bank: RelyingParty)
 
 @pytest.mark.parametrize("state", ["a b+c&d=e%20#f", "ümläut ✓", "'\"<script>", "{}", "\t\n", "~!*()"])
 def test_state_comes_back_as_it_was_sent(client: Client, acme_bank: RelyingParty, state: str) -> None:
-    query = urlencode(asked(acme_bank, state=state, response_type="code"), quote_via=quote)
+    query = urlencode(asked(acme_bank, state=state, response_type="code vp_token"), quote_via=quote)
 
     location = client.get(f"{PATH}?{query}").headers["Location"]
 
@@ -143,13 +143,15 @@ def test_state_comes_back_as_it_was_sent(client: Client, acme_bank: RelyingParty
 
 
 def test_no_state_is_sent_when_none_was_given(client: Client, acme_bank: RelyingParty) -> None:
-    location = client.get(PATH, asked(acme_bank, state=None, response_type="code")).headers["Location"]
+    location = client.get(PATH, asked(acme_bank, state=None, response_type="code vp_token")).headers[
+        "Location"
+    ]
 
     assert "state" not in fragment(location)
 
 
 def test_a_query_in_the_registered_uri_is_kept(client: Client, acme_bank: RelyingParty) -> None:
-    changes = {"redirect_uri": "https://bank.example/other?lang=en", "response_type": "code"}
+    changes = {"redirect_uri": "https://bank.example/other?lang=en", "response_type": "code vp_token"}
 
     location = client.get(PATH, asked(acme_bank, **changes)).headers["Location"]
 
@@ -176,6 +178,6 @@ def test_every_error_carries_the_issuer(
     acme_bank.wire_format = wire_format
     acme_bank.save()
 
-    answer = fragment(client.get(PATH, asked(acme_bank, response_type="code")).headers["Location"])
+    answer = fragment(client.get(PATH, asked(acme_bank, response_type="code vp_token")).headers["Location"])
 
     assert answer["iss"] == settings.BASE_URL

@@ -425,7 +425,7 @@ def test_mistakes_inside_an_object_are_reported_like_those_in_an_address(
     for changes, error in (
         ({"nonce": None}, "invalid_request"),
         ({"scope": "openid"}, "invalid_scope"),
-        ({"response_type": "code"}, "unsupported_response_type"),
+        ({"response_type": "id_token"}, "unsupported_response_type"),
         ({"transaction_data": ["e30"]}, "invalid_transaction_data"),
         ({"state": "s" * 2049}, "invalid_request"),
         ({"response_mode": "query"}, "invalid_request"),

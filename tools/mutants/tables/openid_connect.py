@@ -239,9 +239,9 @@ MUTANTS = (
     ),
     mutant(
         "OpenID Connect: the code goes into the fragment",
-        "presentation/requests/wire_formats/openid_connect.py",
-        "    redirect_mode = QUERY\n",
-        '    redirect_mode = "fragment"\n',
+        "presentation/requests/client.py",
+        "        return FRAGMENT if requested == FRAGMENT else QUERY\n",
+        "        return FRAGMENT\n",
         f"{_OF}/test_flow.py::test_errors_are_returned_in_the_query",
     ),
     mutant(
