@@ -61,7 +61,7 @@ class InvalidScopeError(AuthorizationError):
 
 
 class UnauthorizedClientError(AuthorizationError):
-    """The request is valid, but this relying party may not ask for these claims."""
+    """The request is valid, but this relying party may not ask for these claims, or could not get them."""
 
     error = "unauthorized_client"
 

@@ -23,10 +23,12 @@ from presentation.errors import (
     InvalidRequestError,
     ServerError,
     TemporarilyUnavailableError,
+    UnauthorizedClientError,
     UntrustedRequestError,
 )
 from presentation.models import Interaction, RelyingParty
 from presentation.parameters import Parameters
+from presentation.relying_parties.authentication.authentication import can_authenticate
 from presentation.requests.authorization_request import AuthorizationRequest
 from presentation.requests.client import (
     Client,
@@ -149,6 +151,10 @@ def begin(
         return open_interaction(before, browser=browser, now=now)
     scopes = catalogue.at(client.scopes_stamp)
     request = validated_request(received, client, scopes, requires_pushed=party.requires_pushed_requests)
+    if wire_format_of(party).collected and not can_authenticate(party, now=now):
+        raise UnauthorizedClientError(
+            "this client could not exchange its code: it has no client secret that works, and no public keys"
+        )
     row = _new_row(client, parameters, browser=browser, now=now)
     row.scopes = f"[{','.join(scopes[urn].text for urn in dict.fromkeys(request.scopes) if urn in scopes)}]"
     opened = OpenInteraction(row, client.return_address, client.registered_uris, is_new=True)

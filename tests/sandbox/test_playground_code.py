@@ -5,8 +5,10 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from presentation.models import AuthorizationCode, RelyingParty
+from presentation.relying_parties.authentication import client_secrets
 from tests.people import register
 from tests.presentation.openid_connect.shop import share
 
@@ -17,7 +19,9 @@ CALLBACK = "/playground/callback/"
 @pytest.fixture
 def library(db: None, settings: Any) -> RelyingParty:
     address = f"{settings.BASE_URL}{CALLBACK}"
-    return register("Library", address, wire_format="openid")
+    party = register("Library", address, wire_format="openid")
+    client_secrets.rotate(party, now=timezone.now())
+    return party
 
 
 def begun(client: Client, **query: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.words import Words
 from presentation.models import Interaction, RelyingParty
-from presentation.relying_parties.authentication import client_secrets
+from presentation.relying_parties.authentication.authentication import can_authenticate
 from presentation.webhooks import signing_secrets
 
 
@@ -58,7 +58,7 @@ def _secrets(party: RelyingParty, now: datetime) -> list[Point]:
     checklist = []
     by_code = party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT
     if party.grants or party.requires_pushed_requests or by_code:
-        proved = bool(party.jwks or party.jwks_uri) or bool(client_secrets.live(party, now=now))
+        proved = can_authenticate(party, now=now)
         checklist.append(Point(_("Its server can prove who it is: a client secret or public keys."), proved))
     if party.requires_signed_requests:
         text = _("Its public keys are registered, so that its requests can be verified.")

@@ -50,6 +50,13 @@ def authenticate(form: Mapping[str, str], authorization: str, *, now: datetime) 
     raise InvalidClientError("Client authentication is needed.")
 
 
+def can_authenticate(relying_party: RelyingParty, *, now: datetime) -> bool:
+    """Whether it has a secret that works, keys for signatures, or an address of its keys."""
+    if relying_party.jwks_uri or (relying_party.jwks and public_keys.read(relying_party.jwks)):
+        return True
+    return relying_party.client_secrets.filter(ended_at=None, expires_at__gt=now).exists()
+
+
 def basic(authorization: str) -> tuple[str, str]:
     """Client ID and secret from HTTP Basic, where both are form-encoded (RFC 6749 §2.3.1)."""
     scheme, _, credentials = authorization.partition(" ")

@@ -14,6 +14,7 @@ from consent.models import Consent
 from presentation.models import Interaction, RelyingParty
 from presentation.requests.interactions import path_of
 from presentation.requests.models import AuthorizationCode
+from tests.forgery import new_key, public_jwk
 from tests.people import ALICE
 from tests.presentation.openid_connect.shop import (
     CALLBACK,
@@ -29,6 +30,7 @@ from wallet.models import HolderSession, Wallet
 from wallet.status_lists import upkeep
 
 pytestmark = pytest.mark.usefixtures("signing_key")
+SIGNATURE_KEY = {"kid": "one", **public_jwk(new_key())}
 OF_EVERY_TOKEN = {"iss", "sub", "aud", "iat", "exp", "amr", "at_hash", "nonce"}
 
 
@@ -245,6 +247,29 @@ def test_errors_are_returned_in_the_fragment_to_who_reads_it(
     answer = fragment(holder.get(PATH, shop.asks(**changes)).headers["Location"])
     assert answer["error"] in ("unsupported_response_type", "invalid_request")
     assert ("response_mode" in changes) or "registered for OpenID Connect" in answer["error_description"]
+
+
+def test_nobody_is_asked_for_a_client_that_could_not_exchange_its_code(holder: Client, shop: Shop) -> None:
+    shop.party.client_secrets.update(ended_at=timezone.now())
+    answer = refused(Client(), shop)
+    assert answer["error"] == "unauthorized_client"
+    assert "no client secret that works, and no public keys" in answer["error_description"]
+    assert not Interaction.objects.exists()
+
+
+@pytest.mark.parametrize(
+    "keys", [{"jwks": {"keys": [SIGNATURE_KEY]}}, {"jwks_uri": "https://shop.example/jwks"}]
+)
+def test_a_client_with_keys_needs_no_secret(holder: Client, shop: Shop, keys: dict[str, Any]) -> None:
+    shop.party.client_secrets.update(ended_at=timezone.now())
+    RelyingParty.objects.update(**keys)
+    assert holder.get(PATH, shop.asks()).status_code == 200
+
+
+def test_keys_for_encryption_alone_exchange_no_code(holder: Client, shop: Shop) -> None:
+    shop.party.client_secrets.update(ended_at=timezone.now())
+    RelyingParty.objects.update(jwks={"keys": [SIGNATURE_KEY | {"use": "enc", "alg": "ECDH-ES"}]})
+    assert refused(holder, shop)["error"] == "unauthorized_client"
 
 
 def test_declining_returns_access_denied_in_the_query(holder: Client, shop: Shop, settings: Any) -> None:
