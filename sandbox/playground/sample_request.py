@@ -149,7 +149,7 @@ MISTAKES = (
     Mistake(
         _("Another response type"),
         _("comes back as unsupported_response_type"),
-        {"response_type": "code"},
+        {"response_type": "id_token"},
     ),
     Mistake(
         _("A transaction without content"),
