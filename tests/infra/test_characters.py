@@ -1,5 +1,6 @@
 """No text of a relying party can be invisible or reverse other text."""
 
+import re
 import unicodedata
 
 import pytest
@@ -7,6 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infra.characters import is_legible, legible
+
+NEW_EMOJI = frozenset(map(chr, range(0x1F000, 0x1FB00)))  # those of a newer Unicode than Python's
 
 
 @pytest.mark.parametrize(
@@ -25,6 +28,18 @@ from infra.characters import is_legible, legible
         ("\u200cx", "⟨U+200C⟩x"),
         ("می\u200cخواهم", "می\u200cخواهم"),
         ("👩\u200d🔧", "👩\u200d🔧"),
+        (
+            "🏳\ufe0f\u200d🌈 ❤\ufe0f\u200d🔥 ⛹\ufe0f\u200d♀\ufe0f",
+            "🏳\ufe0f\u200d🌈 ❤\ufe0f\u200d🔥 ⛹\ufe0f\u200d♀\ufe0f",
+        ),
+        ("1\ufe0f\u20e3#\ufe0f\u20e3", "1\ufe0f\u20e3#\ufe0f\u20e3"),
+        ("1\ufe0f2\ufe0f", "1⟨U+FE0F⟩2⟨U+FE0F⟩"),
+        ("ℹ\ufe0f‼\ufe0f↔\ufe0f", "ℹ\ufe0f‼\ufe0f↔\ufe0f"),
+        ("\U0001fae8\U0001faff", "\U0001fae8\U0001faff"),  # emoji of Unicode 15, and one that is still free
+        ("a\ufe0f\u200db", "a⟨U+FE0F⟩⟨U+200D⟩b"),
+        ("❤\ufe0f\ufe0f\u200d\u200d", "❤\ufe0f⟨U+FE0F⟩⟨U+200D⟩⟨U+200D⟩"),
+        ("❤\ufe0e\u200d🔥❤\ufe0f\u200c", "❤\ufe0e⟨U+200D⟩🔥❤\ufe0f⟨U+200C⟩"),
+        ("🏴\U000e0067\U000e007f", "🏴⟨U+E0067⟩⟨U+E007F⟩"),
         ("می\u200c\u200c\u200cخ", "می\u200c⟨U+200C⟩⟨U+200C⟩خ"),
         ("\U000e0041", "⟨U+E0041⟩"),
         ("a\r\nb\nc", "a ↵ b ↵ c"),
@@ -47,7 +62,8 @@ def test_lines_stay_where_they_can_be_shown() -> None:
 def test_nothing_shown_is_invisible_or_reorders(text: str) -> None:
     shown = legible(text)
 
-    hidden = [c for c in shown if unicodedata.category(c) in ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")]
+    categories = ("Cc", "Cf", "Cs", "Co", "Cn", "Zl", "Zp")
+    hidden = [c for c in shown if unicodedata.category(c) in categories and c not in NEW_EMOJI]
     assert set(hidden) <= {"\u200c", "\u200d"}
 
 
@@ -55,3 +71,18 @@ def test_nothing_shown_is_invisible_or_reorders(text: str) -> None:
 def test_showing_twice_shows_the_same(text: str) -> None:
     assert legible(legible(text)) == legible(text)
     assert is_legible(legible(text))
+
+
+PARTS = st.sampled_from(
+    [*"a1#ℹ❤🏳🏴", "\ufe0e", "\ufe0f", "\u200c", "\u200d", "\u20e3", "\U000e0067", "\U0001f3fd"]
+)
+
+
+@given(st.lists(PARTS, max_size=8).map("".join))
+def test_no_two_invisible_characters_are_shown_in_a_row_but_within_an_emoji(text: str) -> None:
+    shown = legible(text)
+
+    runs = re.findall("[\ufe0e\ufe0f\u200c\u200d]{2,}", shown)
+    assert set(runs) <= {"\ufe0f\u200d"}
+    assert not re.search("[a1#][\u200c\u200d]|a[\ufe0e\ufe0f]", shown)
+    assert legible(shown) == shown
