@@ -137,6 +137,14 @@ def is_bindable(nonce: str) -> bool:
     return len(nonce) >= SHORTEST_NONCE and VISIBLE.fullmatch(nonce) is not None
 
 
+def space_delimited(value: str) -> list[str]:
+    """The values of a list such as `scope` (RFC 6749 §3.3), each once, in their order.
+
+    Libraries that put such a list together leave spaces in it that separate nothing; they are ignored.
+    """
+    return list(dict.fromkeys(filter(None, value.split(" "))))
+
+
 def decoded(raw: str) -> str | None:
     """One decoded name or value of a form-encoded query; None if it is malformed or ambiguous."""
     try:

@@ -21,7 +21,7 @@ from presentation.openid_connect.claims_parameter import (
     RequestedClaims,
     VerifiedClaimsRequest,
 )
-from presentation.parameters import SHORTEST_NONCE, is_bindable
+from presentation.parameters import SHORTEST_NONCE, is_bindable, space_delimited
 from presentation.scopes.records import Scopes
 from wallet.credential.claims import (
     OPENID_PROVEN,
@@ -98,7 +98,7 @@ def read(
     """
     _check(values)
     _check_pkce(values, nonce_may_replace_it=nonce_may_replace_pkce)
-    scopes = {name: None for name in values.get("scope", "").split(" ") if name}
+    scopes = space_delimited(values.get("scope", ""))
     if OPENID not in scopes:
         raise InvalidScopeError("scope must contain openid")
     required, optional, granted = list[ClaimsQuery](), list[ClaimsQuery](), [OPENID]
@@ -140,7 +140,7 @@ def read(
         scope=" ".join(granted),
         nonce=values.get("nonce"),
         code_challenge=values.get("code_challenge", ""),
-        prompt=frozenset(values.get("prompt", "").split(" ")),
+        prompt=frozenset(space_delimited(values.get("prompt", ""))),
         max_age=int(values["max_age"]) if "max_age" in values else None,
         of_scopes=tuple(of_scopes),
         places=places,
@@ -166,7 +166,7 @@ def _left_out(scopes: Names, granted: Names, unmet: Names, allowed: Collection[C
 def _check(values: Mapping[str, str]) -> None:
     if "dcql_query" in values:
         raise InvalidRequestError("dcql_query is not for this client: scope and claims say what it asks for")
-    prompt = values.get("prompt", "").split(" ")
+    prompt = space_delimited(values.get("prompt", ""))
     if NONE in prompt and len(prompt) > 1:
         raise InvalidRequestError("prompt must not have other values beside none")
     if not _SECONDS.fullmatch(values.get("max_age", "0")):

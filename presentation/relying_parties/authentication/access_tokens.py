@@ -17,6 +17,7 @@ from keys import key_set
 from keys.issuer_key import CANNOT_SIGN, active_issuer_key
 from keys.jws import JwsError, encode_segment, sign_segments, take_apart
 from presentation.machine_errors import InvalidTokenError, MachineError, UnavailableError
+from presentation.parameters import space_delimited
 from presentation.relying_parties.authentication.authentication import authenticate
 from presentation.relying_parties.authentication.signed_jwt import LEEWAY, ClientJwtError, times
 
@@ -122,7 +123,7 @@ def _scopes(scope: str, granted: list[str]) -> list[str]:
     if not granted:
         no_scope = "This client was granted no scope. Its operator can do that."
         raise MachineError(no_scope, error="unauthorized_client")
-    chosen = list(dict.fromkeys(scope.split(" "))) if scope else granted
+    chosen = space_delimited(scope) or granted
     if not set(chosen) <= set(granted):
         raise MachineError("A scope is unknown or not granted to this client.", error="invalid_scope")
     return chosen

@@ -18,7 +18,14 @@ from presentation.errors import (
 )
 from presentation.issuer import issuer
 from presentation.models import RelyingParty
-from presentation.parameters import DIRECT_POST_JWT, FRAGMENT, RESPONSE_MODES, VP_TOKEN, Parameters
+from presentation.parameters import (
+    DIRECT_POST_JWT,
+    FRAGMENT,
+    RESPONSE_MODES,
+    VP_TOKEN,
+    Parameters,
+    space_delimited,
+)
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
@@ -56,7 +63,7 @@ class OpenID4VP(WireFormat):
             nonce=checked_nonce(values.get("nonce")),
             login_hint=login_hint(values.get("login_hint"), may_omit=party.may_omit_login_hint),
             query=query,
-            scopes=tuple(values["scope"].split(" ") if "scope" in values else party.allowed_scopes),
+            scopes=tuple(space_delimited(values["scope"]) if "scope" in values else party.allowed_scopes),
             transaction_data=transaction_data(values, query, party),
             recipient=_recipient(values, party),
         )
@@ -159,15 +166,15 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes, *, one_presentat
 
 def _asked_scopes(scope: str, party: RelyingParty, scopes: Scopes) -> list[str]:
     """The requested scopes, each once, in their order."""
-    names = scope.split(" ")
+    names = space_delimited(scope)
+    if not names:
+        raise InvalidScopeError("scope names no scope")
     for value in names:
-        if not value:
-            raise InvalidScopeError("scope must be scope names with one space between them")
         if value not in scopes:
             raise InvalidScopeError(f"scope {value} is unknown")
         if value not in party.allowed_scopes:
             raise InvalidScopeError(f"scope {value} is not allowed for this client")
-    return list(dict.fromkeys(names))
+    return names
 
 
 def _recipient(values: Mapping[str, str], party: RelyingParty) -> Recipient | None:

@@ -315,7 +315,7 @@ def test_a_hint_that_is_no_address_is_ignored(holder: Client, shop: Shop) -> Non
     assert holder.get(PATH, shop.asks(login_hint="customer 4711")).status_code == 200
 
 
-@pytest.mark.parametrize("prompt", ["consent", "select_account", "consent select_account", "something"])
+@pytest.mark.parametrize("prompt", ["consent", "select_account", "consent  select_account", "something", " "])
 def test_other_prompts_are_what_happens_anyway(holder: Client, shop: Shop, prompt: str) -> None:
     assert holder.get(PATH, shop.asks(prompt=prompt)).status_code == 200
 
@@ -325,6 +325,7 @@ def test_other_prompts_are_what_happens_anyway(holder: Client, shop: Shop, promp
     [
         ({"prompt": "login"}, 0, True),
         ({"prompt": "login consent"}, 0, True),
+        ({"prompt": " login "}, 0, True),
         ({"max_age": "0"}, 1, True),
         ({"max_age": "60"}, 61, True),
         ({"max_age": "10000"}, 61, False),

@@ -119,6 +119,8 @@ def test_credentials_are_form_encoded_before_they_go_into_the_header(client: Cli
         ("presentation:verify", "presentation:verify"),
         ("presentation:read presentation:verify", "presentation:read presentation:verify"),
         ("presentation:read presentation:read", "presentation:read"),
+        (" presentation:read  presentation:verify ", "presentation:read presentation:verify"),
+        (" ", GRANTED),
     ],
 )
 def test_the_requested_scope_is_granted_and_all_scopes_without_one(
@@ -132,7 +134,7 @@ def test_the_requested_scope_is_granted_and_all_scopes_without_one(
 
 
 @pytest.mark.parametrize(
-    "scope", ["presentation:push", "openid", "presentation:verify openid", "a  b", "presentation:verify "]
+    "scope", ["presentation:push", "openid", "presentation:verify openid", "a  b", "presentation:verify\t"]
 )
 def test_a_scope_that_is_not_granted_is_refused(client: Client, scope: str) -> None:
     party, secret = with_secret(grants=["presentation:verify"])

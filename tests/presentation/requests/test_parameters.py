@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from presentation.errors import UntrustedRequestError
-from presentation.parameters import LIMITS, LONGEST_QUERY, OF_OPENID_CONNECT, Parameters
+from presentation.parameters import LIMITS, LONGEST_QUERY, OF_OPENID_CONNECT, Parameters, space_delimited
 
 readable = st.text(
     st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), min_size=1, max_size=80
@@ -142,3 +142,12 @@ def test_parameters_can_be_kept_as_json_and_made_again() -> None:
     parameters = Parameters.from_query("state=s&nonce=n")
 
     assert Parameters(dict(parameters.values)) == parameters
+
+
+@given(st.lists(st.text(st.sampled_from("ab \t\u00a0"), max_size=3), max_size=6))
+def test_a_list_with_spaces_between_has_its_values_once_and_in_order(parts: list[str]) -> None:
+    values = space_delimited(" ".join(parts))
+
+    assert all(value and " " not in value for value in values)
+    assert values == list(dict.fromkeys(values)) == space_delimited(" ".join(values))
+    assert {*values} == {value for part in parts for value in part.split(" ")} - {""}
