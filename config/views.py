@@ -23,7 +23,7 @@ from django.views.decorators.http import require_POST
 from config.context import environment, page_of_form
 from config.middleware import ADMIN
 from config.operator import style
-from infra import languages
+from infra import cross_origin, languages
 from infra.again import SHORTLY, again_after
 from infra.database.outages import means_away
 from infra.reading import only_read
@@ -116,7 +116,7 @@ def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpR
             "error": "not_found",
             "error_description": f"Nothing is published here. Discovery is at {where}.",
         }
-        headers = {"Cache-Control": "no-store", "Access-Control-Allow-Origin": "*"}
+        headers = {"Cache-Control": "no-store", **cross_origin.READABLE}
         return JsonResponse(members, status=404, headers=headers)
     return _error_page(request, "404.html", 404)
 

@@ -19,8 +19,8 @@ _AS_PICTURE = "\ufe0f"
 _EMOJI_VARIANTS = ("\ufe0e", _AS_PICTURE)
 # Emoji whose category is not that of symbols (So): ‼ ⁉ ℹ ↔ ◻ ◼ ◽ ◾ ⤴ ⤵ 〰 〽.
 _OTHER_PICTURES = frozenset("\u203c\u2049\u2139\u2194\u25fb\u25fc\u25fd\u25fe\u2934\u2935\u3030\u303d")
-# Each version of Unicode adds emoji here, which an older Python takes for unassigned. A browser draws them, or
-# a box in their place.
+# Each version of Unicode adds emoji here, which an older Python takes for unassigned. A browser draws them,
+# or a box in their place.
 _NEW_PICTURES = re.compile("[\U0001f000-\U0001faff]")
 _KEYCAP, _ON_KEYCAPS = "\u20e3", frozenset("0123456789#*")
 _MOST_MARKS = 4  # on one character; no script needs more, and a pile of marks would cover other lines

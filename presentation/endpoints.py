@@ -14,7 +14,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 from rest_framework.views import APIView
 
-from infra import browser
+from infra import browser, cross_origin
 from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
@@ -180,7 +180,13 @@ class OutcomeView(MachineView):
 
 
 class UserInfoView(MachineView):
-    """UserInfo (OpenID Connect Core 1.0 §5.3), for the relying party that exchanged a code."""
+    """UserInfo (OpenID Connect Core 1.0 §5.3), for the relying party that exchanged a code.
+
+    The only endpoint for machines that scripts of other sites may call (§5.3): all others need a secret of
+    the relying party, which belongs into no browser. A script shows an access token, and no cookie counts.
+    """
+
+    http_method_names = ["get", "head", "post", "options"]
 
     def get(self, request: Request) -> Response:
         """Returns the claims that were asked for there. A POST may have the token in its body."""
@@ -194,6 +200,16 @@ class UserInfoView(MachineView):
         return Response(codes.user_info(token, network_address=address, now=timezone.now()))
 
     post = get
+
+    def options(self, request: HttpRequest, *args: Any, **kwargs: Any) -> Response:
+        """The answer to a preflight."""
+        return Response(status=204, headers=cross_origin.preflight(", ".join(self.allowed_methods)))
+
+    @property
+    def default_response_headers(self) -> dict[str, str]:
+        """Scripts may read every answer, and also why a token is refused (RFC 6750 §3)."""
+        exposed = {"Access-Control-Expose-Headers": "WWW-Authenticate, Retry-After"}
+        return {**super().default_response_headers, **cross_origin.READABLE, **exposed}
 
 
 token = TokenView.as_view()

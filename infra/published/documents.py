@@ -21,6 +21,7 @@ from django.db import close_old_connections, connection
 from django.http import HttpRequest, HttpResponse
 from django.utils.http import parse_etags
 
+from infra import cross_origin
 from infra.database.hung_database import SHORT, bounded
 from infra.database.kept_connections import close_if_dead
 
@@ -36,15 +37,9 @@ _database_lock = Lock()
 _LONGEST = 1000  # characters of a request header that are examined; parsing longer ones is too expensive
 _METHODS = "GET, HEAD, OPTIONS"
 _ALWAYS = {
-    "Access-Control-Allow-Origin": "*",
+    **cross_origin.READABLE,
     "X-Content-Type-Options": "nosniff",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-}
-_PREFLIGHT = {
-    "Allow": _METHODS,
-    "Access-Control-Allow-Methods": _METHODS,
-    "Access-Control-Allow-Headers": "*",
-    "Access-Control-Max-Age": "86400",
 }
 _Response = tuple[str, list[tuple[str, str]], bytes]  # the status line, the headers, the body
 
@@ -137,7 +132,7 @@ class PublishedDocument:
 
     def _response(self, method: str, environ: dict[str, Any]) -> _Response:
         if method == "OPTIONS":
-            return "204 No Content", [*_ALWAYS.items(), *_PREFLIGHT.items()], b""
+            return "204 No Content", [*{**_ALWAYS, **cross_origin.preflight(_METHODS)}.items()], b""
         if method not in ("GET", "HEAD"):
             refusal = [*_ALWAYS.items(), ("Allow", _METHODS), ("Content-Length", "0")]
             return "405 Method Not Allowed", refusal, b""

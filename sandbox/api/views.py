@@ -4,6 +4,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 
+from infra import cross_origin
 from infra.reading import only_read
 from sandbox.api.description import description, errors, groups
 
@@ -11,8 +12,8 @@ from sandbox.api.description import description, errors, groups
 @only_read
 def document(request: HttpRequest) -> HttpResponse:
     """The OpenAPI 3.1 document. Pages of every origin may read it."""
-    headers = {"Access-Control-Allow-Origin": "*"}
-    return JsonResponse(description(settings.BASE_URL), headers=headers, json_dumps_params={"indent": 1})
+    said, headers = description(settings.BASE_URL), cross_origin.READABLE
+    return JsonResponse(said, headers=headers, json_dumps_params={"indent": 1})
 
 
 @only_read

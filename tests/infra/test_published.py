@@ -102,6 +102,8 @@ def test_a_preflight_is_answered(document: PublishedDocument) -> None:
     assert (response.status_code, response.content) == (204, b"")
     assert response["Access-Control-Allow-Origin"] == "*"
     assert response["Access-Control-Allow-Methods"] == "GET, HEAD, OPTIONS"
+    # `*` alone would not be for Authorization.
+    assert response["Access-Control-Allow-Headers"] == "*, Authorization"
 
 
 @pytest.mark.parametrize("method", ["POST", "PUT", "PATCH", "DELETE", "TRACE", "get", "BREW"])

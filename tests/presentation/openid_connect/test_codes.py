@@ -1,6 +1,8 @@
 """Codes: single use for a minute, and what is left of them."""
 
+import json
 import threading
+from collections.abc import Iterator
 from datetime import date, timedelta
 from typing import Any
 
@@ -26,6 +28,7 @@ from tests.people import ALICE, enroll
 from tests.presentation.clients import TOKEN, basic
 from tests.presentation.openid_connect.shop import CALLBACK, Shop, challenge, share, user_info
 from tests.presentation.requests.authorization_requests import PATH
+from tests.receiver import listening
 from wallet.models import Wallet
 from wallet.sign_in import sessions
 
@@ -346,3 +349,53 @@ def test_the_outcome_is_asked_for_by_the_nonce_of_the_key_binding(holder: Client
     told = outcomes.outcome_of(tokens["vp_nonce"], client_id=shop.party.client_id, now=timezone.now())
     assert (told["state"], told["status"]) == ("completed", "valid")
     assert Interaction.objects.get().outcome == "token"
+
+
+# --- Scripts of other sites -------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def other_site(page: Any) -> Iterator[Any]:
+    """A page of another origin: what a server that only takes forms answers."""
+    with listening() as elsewhere:
+        page.goto(elsewhere.uri)
+        yield page
+
+
+FETCH = """async ([address, token, method]) => {
+  const headers = token ? { Authorization: `Bearer ${token}` } : {};
+  try {
+    const response = await fetch(address, { method, headers });
+    return [response.status, response.headers.get("www-authenticate"), await response.text()];
+  } catch { return "not allowed"; }
+}"""
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+def test_a_script_of_another_site_reads_user_info_with_a_token(
+    other_site: Any, service: Any, shop: Shop, code: str, method: str
+) -> None:
+    token = shop.redeems(Client(), code).json()["access_token"]
+    address = f"{service.url}/openid-connect/userinfo"
+
+    status, _challenge, told = other_site.evaluate(FETCH, [address, token, method])
+    assert (status, json.loads(told)) == (200, user_info(Client(), token).json())
+    status, challenge, told = other_site.evaluate(FETCH, [address, "wrong", method])
+    assert (status, json.loads(told)["error"]) == (401, "invalid_token")
+    assert 'error="invalid_token"' in challenge
+
+
+def test_a_script_of_another_site_reads_public_documents_also_with_a_token(
+    other_site: Any, service: Any
+) -> None:
+    for path in ("/.well-known/openid-configuration", "/openid-connect/jwks"):
+        status, _challenge, document = other_site.evaluate(FETCH, [service.url + path, "any", "GET"])
+        assert (status, json.loads(document)) == (200, Client().get(path).json())
+
+
+@pytest.mark.parametrize(
+    "path", [f"{PATH}", f"{PATH[:-9]}verify", f"{PATH[:-9]}outcome", f"{PATH[:-9]}par", "/oauth/v2/token"]
+)
+def test_no_other_endpoint_answers_a_script_of_another_site(other_site: Any, service: Any, path: str) -> None:
+    for method, token in (("GET", ""), ("POST", ""), ("GET", "any"), ("POST", "any")):
+        assert other_site.evaluate(FETCH, [service.url + path, token, method]) == "not allowed"
