@@ -89,17 +89,11 @@ function start(form) {
     if (!form.elements.passkey.value) {
       event.preventDefault();
       ask(form, button);
-    } else if (form.dataset.sent) {
-      event.preventDefault(); // a second click; what was posted counts once
-    } else {
-      form.dataset.sent = "yes";
     }
   });
   form.elements.passkey.value = ""; // browsers may restore it
   window.addEventListener("pageshow", (event) => {
-    if (!event.persisted) return;
-    form.elements.passkey.value = "";
-    delete form.dataset.sent;
+    if (event.persisted) form.elements.passkey.value = "";
   });
   offer(form);
 }

@@ -12,6 +12,7 @@ from playwright.sync_api import expect
 
 from consent.models import Consent
 from presentation.models import Interaction
+from tests.code_page import enter_code
 from tests.journeys.conftest import Application, Holder
 from tests.narrow_and_wide_windows import look
 from tests.people import NORA, register
@@ -216,18 +217,45 @@ def test_a_double_click_decides_once(holder: MakeHolder, alice: Wallet, bank: Re
     assert Consent.objects.count() == 1
 
 
-def test_a_second_click_on_a_slow_line_does_not_lose_the_answer(
-    holder: MakeHolder, alice: Wallet, bank: RelyingParty
-) -> None:
-    person = holder().is_signed_in().arrives().sees("Share these")
-    sent = []
+def slowed_down(page: Any, addresses: str) -> list[str]:
+    """Lets half a second pass before each request to these addresses; their methods, as they are sent."""
+    sent: list[str] = []
 
     def slowly(route: Any) -> None:
         sent.append(route.request.method)
         time.sleep(0.5)
         route.continue_()
 
-    person.page.route("**/interactions/**", slowly)
+    page.route(addresses, slowly)
+    return sent
+
+
+@pytest.mark.parametrize("second", ["Enter", "the button"])
+def test_who_goes_on_after_the_sixth_digit_on_a_slow_line_is_signed_in(
+    holder: MakeHolder, alice: Wallet, second: str
+) -> None:
+    """The page sends the code by itself. A browser drops the session that the reply to that begins."""
+    person = holder().arrives().clicks("Send me a code").sees("Enter the code")
+    sent = slowed_down(person.page, "**/code/")
+    then = {
+        "Enter": "document.activeElement.form.requestSubmit()",
+        "the button": "document.activeElement.form.querySelector('button').click()",
+    }
+    person.page.evaluate(
+        f"document.addEventListener('submit', () => setTimeout(() => {{ {then[second]} }}, 150))"
+    )
+
+    enter_code(person.page)
+
+    person.sees("Share these")
+    assert sent == ["POST"]
+
+
+def test_a_second_click_on_a_slow_line_does_not_lose_the_answer(
+    holder: MakeHolder, alice: Wallet, bank: RelyingParty
+) -> None:
+    person = holder().is_signed_in().arrives().sees("Share these")
+    sent = slowed_down(person.page, "**/interactions/**")
     button = person.page.get_by_role("button", name="Share these")
     button.evaluate("button => { button.click(); setTimeout(() => button.click(), 150); }")
 

@@ -108,7 +108,15 @@ def _health(recorder: Recorder) -> None:
 
 def _static(recorder: Recorder) -> None:
     with recorder.scenario("static files") as browser:
-        names = ("style.css", "countdown.js", "decision.js", "waiting.js", "mark.svg", "admin-brand.css")
+        names = (
+            "style.css",
+            "countdown.js",
+            "decision.js",
+            "once.js",
+            "waiting.js",
+            "mark.svg",
+            "admin-brand.css",
+        )
         for name in (*names, "admin/css/base.css", "nothing.css"):
             browser.get(f"/static/{name}")
         browser.get("/static/style.css", Accept_Encoding="gzip")
