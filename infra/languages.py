@@ -5,6 +5,7 @@ It is decided by, in this order: the person (the switch in the footer), the requ
 """
 
 from datetime import timedelta
+from operator import itemgetter
 
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
@@ -19,9 +20,12 @@ _MOST_TAGS = 10
 
 
 def supported(tag: str) -> str | None:
-    """The language of LANGUAGES for a tag of BCP 47: `es` for `es-MX`. None if there is none."""
+    """The language of LANGUAGES for a tag of BCP 47: `es` for `es-MX`. None if there is none.
+
+    Some programs write tags as the names of locales: `es_MX`.
+    """
     try:
-        return get_supported_language_variant(tag.lower())
+        return get_supported_language_variant(tag.lower().replace("_", "-"))
     except LookupError:
         return None
 
@@ -43,12 +47,22 @@ def _first_of(ui_locales: str) -> str | None:
 
 
 def _of_browser(request: HttpRequest) -> str:
-    for tag, weight in parse_accept_lang_header(request.META.get("HTTP_ACCEPT_LANGUAGE", "")[:500]):
+    for tag, weight in _preferred(request.META.get("HTTP_ACCEPT_LANGUAGE", "")[:500]):
         if tag == "*" or not weight:
             break
         if language := supported(tag):
             return language
     return settings.LANGUAGE_CODE
+
+
+def _preferred(accept_language: str) -> list[tuple[str, float]]:
+    """The tags with their weights, the heaviest first (RFC 9110 §12.5.4).
+
+    They are read one by one, because Django ignores the whole header if one of them is malformed.
+    """
+    parts = accept_language.replace("_", "-").split(",")
+    tags = [tag for part in parts for tag in parse_accept_lang_header(part.strip())]
+    return sorted(tags, key=itemgetter(1), reverse=True)
 
 
 def choose(response: HttpResponse, language: str) -> None:

@@ -47,6 +47,10 @@ def choose(client: Client, language: str, next_page: str = "/") -> Any:
         ("es;q=0", "en-gb"),
         ("x" * 100_000, "en-gb"),
         ("es;q=a,\x00,;;,é", "en-gb"),
+        ("es_MX,en;q=0.9", "es"),
+        ("es-ES,es;q=0.9,foo=1,en;q=0.8", "es"),
+        ("en;q=0.4,-,es;q=0.5", "es"),
+        ("fr,es;q=0.5,*;q=0.9", "en-gb"),
     ],
 )
 def test_the_browser_says_which_language_its_person_reads(client: Client, accepted: str, language: str):
@@ -184,6 +188,7 @@ def test_the_wallet_remembers_the_language_that_its_holder_chose(
     [
         ("es", "es"),
         ("fr-CA es-MX en", "es"),
+        ("fr_CA es_MX en", "es"),
         ("en es", "en-gb"),
         ("fr de", "en-gb"),
         ("zz-%00 ../../es ☃ es", "es"),
