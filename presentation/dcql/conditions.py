@@ -41,7 +41,11 @@ class _Conditions:
         self.whole = whole
 
     def of_answered(self, credential_query: CredentialQuery) -> Iterator[ClaimsQuery]:
-        """Those of the claim sets before the one that explains the answer to this credential query."""
+        """Those of the claim sets before the one that explains the answer to this credential query.
+
+        And of what is shared only with certain values: that it is missing tells that it has another one.
+        """
+        yield from (claim for claim in credential_query.wished if claim.values and not self._is_met(claim))
         if not credential_query.claim_sets:
             return
         by_id = {claim.id: claim for claim in credential_query.claims}

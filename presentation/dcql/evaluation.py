@@ -57,7 +57,7 @@ def same_for_everyone(query: Query, offer: Offer) -> bool:
         and (len(claim.path) == 1 or claim.path in offer.claims)
         and not covered(claim.path, offer.optional)
         for credential_query in query.in_our_format
-        for claim in (*credential_query.claims, *credential_query.wished, *credential_query.optional)
+        for claim in credential_query.asked_for
     )
 
 

@@ -42,6 +42,11 @@ class CredentialQuery:
     optional: tuple[ClaimsQuery, ...] = ()
     wished: tuple[ClaimsQuery, ...] = ()
 
+    @property
+    def asked_for(self) -> tuple[ClaimsQuery, ...]:
+        """Every claim that the answer may have."""
+        return (*self.claims, *self.wished, *self.optional)
+
 
 @dataclass(frozen=True)
 class CredentialSet:

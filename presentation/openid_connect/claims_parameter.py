@@ -81,6 +81,9 @@ class RequestedClaims:
     verified_in_array: bool = False
     presentation: bool = False
     auth_time: bool = False  # essential; as a voluntary claim it is left out (Core 1.0 §2)
+    subjects: tuple[
+        Value, ...
+    ] = ()  # the values of `sub` of which the answer must have one (Core 1.0 §3.1.2.2)
 
 
 def parse(text: str, path_of: PathOf) -> dict[str, RequestedClaims]:
@@ -106,6 +109,7 @@ def _place(where: str, value: Any, path_of: PathOf) -> RequestedClaims:
         isinstance(verified, list),
         PRESENTATION in members,
         (members.get(AUTH_TIME) or {}).get("essential") is True,
+        _values(members.get("sub") or {}),
     )
 
 

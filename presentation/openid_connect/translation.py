@@ -1,8 +1,9 @@
 """Translates a request of OpenID Connect (Core 1.0 §3.1.2.1) into the query that every request has. Pure.
 
-What a scope asks for is required if the credential has it, and what `claims` calls essential in any case.
-What else `claims` asks for is optional: the holder switches it on. An element of `verified_claims` is asked
-for if it can be met.
+What a scope asks for is required if the credential has it, and so is what `claims` calls essential, if it has
+one of the demanded values: no claim is an error (Core 1.0 §5.5.1), except a `sub` that is demanded. What else
+`claims` asks for is optional: the holder switches it on. An element of `verified_claims` is asked for if it
+can be met.
 """
 
 import re
@@ -11,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import timedelta
 
-from presentation.dcql.queries import ClaimsQuery, CredentialQuery, CredentialSet, Query
+from presentation.dcql.queries import ClaimsQuery, CredentialQuery, CredentialSet, Query, Value
 from presentation.errors import InvalidRequestError, InvalidScopeError
 from presentation.openid_connect import claims_parameter
 from presentation.openid_connect.claims_parameter import (
@@ -66,6 +67,11 @@ class OpenIDRequest:
     def allows_no_page(self) -> bool:
         """With `prompt=none`, which is refused, because a page is always shown."""
         return NONE in self.prompt
+
+    @property
+    def demanded_subjects(self) -> tuple[tuple[Value, ...], ...]:
+        """The values of `sub` that each place demands, if it demands any."""
+        return tuple(place.subjects for place in self.places.values() if place.subjects)
 
     @property
     def wants_auth_time(self) -> bool:
@@ -127,8 +133,10 @@ def read(
     if permitted(SUBJECT, allowed_claims):
         required.insert(0, ClaimsQuery(SUBJECT))  # as `sub`
     places = claims_parameter.parse(values.get("claims", "{}"), path_of)
-    requested_claims = [claim for place in places.values() for claim in place.claims]
-    required += _queries(requested_claims, essential=True)
+    requested_claims = [claim for place in places.values() for claim in place.claims if claim.path != SUBJECT]
+    # Also of a client that may not recognise people: nobody has that `sub` for it.
+    required += (ClaimsQuery(SUBJECT, values=place.subjects) for place in places.values() if place.subjects)
+    wished += _queries(requested_claims, essential=True)
     optional += _queries(requested_claims, essential=False)
     verified = [
         verified_request
@@ -146,7 +154,7 @@ def read(
         places=places,
         left_out=_left_out(scopes, granted, unmet, allowed_claims),
     )
-    asked_for = {claim.path for claim in (*required, *wished)}
+    asked_for = {claim.path for claim in (*required, *wished) if not claim.values}
     optional = [claim for claim in optional if claim.path not in asked_for]
     first = CredentialQuery(
         OPENID, _each_once(required), optional=_each_once(optional), wished=_each_once(wished)

@@ -16,7 +16,7 @@ from infra import email_addresses
 from infra.email_addresses import EmailAddressError
 from presentation.dcql import evaluation
 from presentation.dcql.evaluation import Offer
-from presentation.dcql.queries import CredentialQuery, PathPointer, Query
+from presentation.dcql.queries import CredentialQuery, PathPointer, Query, Value
 from presentation.encryption import Recipient
 from presentation.errors import (
     InvalidRequestError,
@@ -53,6 +53,8 @@ class AuthorizationRequest:
     allows_no_page: bool = False
     longest_since_sign_in: timedelta | None = None
     tells_sign_in_time: bool = False
+    # Of each, the holder's number to be recognised by must be one (OpenID Connect Core 1.0 §3.1.2.2).
+    demanded_subjects: tuple[tuple[Value, ...], ...] = ()
     number_once: str = ""  # the name of a number in the answer that is another one each time
     openid: OpenIDRequest | None = None  # what only OpenID Connect asks, for its answer
 
@@ -108,11 +110,7 @@ def transaction_data(
 
 def check_questions(credential_queries: Iterable[CredentialQuery]) -> None:
     """Raises InvalidRequestError if the answers to too many questions of one family would be requested."""
-    pointers = {
-        claim.path
-        for credential_query in credential_queries
-        for claim in (*credential_query.claims, *credential_query.optional)
-    }
+    pointers = {claim.path for credential_query in credential_queries for claim in credential_query.asked_for}
     for family in claims.FAMILIES:
         of_family = (pointer for pointer in pointers if pointer[0] == family)
         paths = {path for one in of_family for path in evaluation.covered(one, claims.CLAIMS) or [one]}
@@ -126,9 +124,7 @@ def check_countries(query: Query) -> None:
     It would read as a question whose answer is no. The error names the path, and repeats no value.
     """
     ours = (credential_query for credential_query in query.in_our_format if _may_be_ours(credential_query))
-    for claim in (
-        claim for credential_query in ours for claim in (*credential_query.claims, *credential_query.optional)
-    ):
+    for claim in (claim for credential_query in ours for claim in credential_query.asked_for):
         name = written(claim.path)
         if claims.asks_for_no_country(claim.path):
             codes = f"{COUNTRY_CODES}, or {', '.join(UNIONS)}"
@@ -159,9 +155,7 @@ def offered(query: Query, authorities: Collection[str] | None = None) -> Offer:
             for key_id in credential_query.authority_key_ids or ()
         }
     requested_paths = (
-        claim.path
-        for credential_query in query.in_our_format
-        for claim in (*credential_query.claims, *credential_query.optional)
+        claim.path for credential_query in query.in_our_format for claim in credential_query.asked_for
     )
     questions = [claims.claim(path).path for path in requested_paths if claims.is_question(path)]
     paths = tuple(dict.fromkeys((*claims.CLAIMS, *questions)))

@@ -40,7 +40,7 @@ from wallet.credential.claims import SUBJECT, ClaimPath, values_of_verification
 from wallet.credential.details import MEMBERS
 from wallet.credential.evidence import Assurance, Verification, at_least
 from wallet.credential.inference import questions_of
-from wallet.models import Credential, HolderSession
+from wallet.models import Credential, HolderSession, Wallet
 from wallet.providers import registry
 from wallet.sign_in import sessions
 
@@ -103,6 +103,8 @@ def next_step(
     too_old = _signed_in_too_long_ago(opened, session, now=now)
     if too_old and (by_code or agrees or not _confirms_on_page(request, consent, session)):
         return NextStep(Step.SIGN_IN)
+    if _demands_another(opened, session.wallet):  # nobody proves who they are in vain
+        return NextStep(Step.UNAVAILABLE)
     credential = credentials.valid_credential(session.wallet, now=now)
     if credential is None:
         possible = _possible(request) is not None and reachable(request, opened.relying_party)
@@ -324,13 +326,28 @@ def _match(opened: OpenInteraction, credential: Credential, *, today: date) -> M
         told: tuple[ClaimPath, ...] = ()
         if not same_for_everyone:
             if evaluation.demands_value(query, SUBJECT):
-                subject = pairwise.existing_number(credential.wallet, opened.relying_party.recognises_in)
+                subject = _known_subject(opened, credential.wallet)
             whole = credentials.whole(credential, offer.claims, today=today, subject=subject)
             selection = evaluation.select(query, offer, whole)
             told = _told_beside(query, offer, whole, selection) if selection else ()
     if not selection or not _binds_all(opened.request, selection):
         return None
     return Match(credential, selection, not same_for_everyone and evaluation.has_alternatives(query), told)
+
+
+def _known_subject(opened: OpenInteraction, wallet: Wallet) -> str:
+    """The number by which the relying party recognises this holder; empty if it has none, or may not."""
+    party = opened.relying_party
+    return pairwise.existing_number(wallet, party.recognises_in) if party.may_recognise else ""
+
+
+def _demands_another(opened: OpenInteraction, wallet: Wallet) -> bool:
+    """Whether the request demands a number to recognise the holder by that is not this holder's."""
+    if not opened.request.demanded_subjects:
+        return False
+    with interactions.our_fault():
+        subject = _known_subject(opened, wallet)
+    return not all(subject and subject in subjects for subjects in opened.request.demanded_subjects)
 
 
 def _told_beside(

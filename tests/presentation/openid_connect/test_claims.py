@@ -11,10 +11,10 @@ from django.test import Client
 from django.utils import timezone
 
 from consent.models import Consent
-from presentation.models import Scope
+from presentation.models import RelyingParty, Scope
 from tests.forgery import new_key, public_jwk, sign_jwt
 from tests.people import ALICE
-from tests.presentation.openid_connect.shop import Shop, share, user_info
+from tests.presentation.openid_connect.shop import Shop, answer_of, share, user_info
 from tests.presentation.requests.authorization_requests import PATH, encoded, session_data
 from tests.relying_party import disclosed_claims, read_jwt, take_apart
 from wallet.credential import credentials
@@ -145,16 +145,78 @@ def test_the_scope_address_gives_what_is_known_of_it(holder: Client) -> None:
     assert not question().optional_claims
 
 
-def test_a_value_that_does_not_fit_counts_as_an_absent_claim(ask: Any, client: Client, shop: Shop) -> None:
+def test_a_value_that_does_not_fit_counts_as_an_absent_claim(ask: Any) -> None:
     token, _, shared = ask({"id_token": {"given_name": {"value": "Bob"}, "family_name": {"essential": True}}})
     assert "given_name" not in token | shared
     token, _, _ = ask(
         {"id_token": {"nationalities": {"essential": True, "values": ["FR", "GB"]}}},
     )
     assert token["nationalities"] == ["GB"]
-    essential = {"id_token": {"age_equal_or_over.18": {"essential": True, "value": False}}}
-    response = client.get(PATH, shop.asks(claims=essential))
-    assert "/interactions/" in response.headers["Location"]  # the page that says that nothing fits
+    token, _, shared = ask({"id_token": {"age_equal_or_over.18": {"essential": True, "value": False}}})
+    assert "age_equal_or_over" not in token | shared
+
+
+def test_an_essential_claim_that_the_holder_lacks_is_left_out(holder: Client) -> None:
+    """Core §5.5.1: that is no error."""
+    shop = Shop.registered(allowed_claims=["address", "given_name", "verification.assurance_level"])
+    lacking = {"essential": True, "value": "x"}
+    claims = {"address": {"essential": True}, "verification.assurance_level": lacking}
+    token = shop.id_token(
+        holder, scope="openid", claims={"id_token": claims | {"given_name": {"essential": True}}}
+    )
+    assert token["given_name"] == "Alice"
+    assert not {"address", "verification"} & token.keys()
+
+
+@pytest.mark.parametrize(
+    ("claim", "how", "told"),
+    [
+        ("birthdate", {"value": "1980-01-01"}, [["birth_date"]]),
+        ("age_equal_or_over.50", {"values": [True]}, [["age_equal_or_over", "50"]]),
+        ("nationalities", {"value": "DE"}, [["nationality_in", "DE"]]),
+        ("birthdate", {}, []),
+        ("given_name", {"value": "Alice"}, []),  # it is so, and is shared
+    ],
+)
+def test_an_essential_claim_with_another_value_tells_that_it_has_another(
+    holder: Client, shop: Shop, claim: str, how: Any, told: list[list[str]]
+) -> None:
+    page = holder.get(
+        PATH, shop.asks(scope="openid", claims={"userinfo": {claim: {"essential": True} | how}})
+    )
+    assert question().told == told
+    assert ("can also conclude something about" in page.content.decode()) is bool(told)
+
+
+def test_a_claim_that_the_holder_may_leave_off_tells_nothing_by_its_value(holder: Client, shop: Shop) -> None:
+    holder.get(PATH, shop.asks(scope="openid", claims={"userinfo": {"birthdate": {"value": "1980-01-01"}}}))
+    assert question().told == []
+
+
+def test_a_claim_with_another_value_can_be_asked_for_in_the_other_place(holder: Client, shop: Shop) -> None:
+    claims = {
+        "id_token": {"given_name": {"essential": True, "value": "Bob"}},
+        "userinfo": {"given_name": None},
+    }
+    token = shop.id_token(holder, scope="openid", claims=claims, switched_on=["given_name"])
+    assert question().optional_claims == [["given_name"]]
+    assert "given_name" not in token
+
+
+def test_ages_that_only_their_absence_tells_count_like_others(holder: Client, shop: Shop) -> None:
+    RelyingParty.objects.update(most_ages_a_year=1)
+    for age, answered in (("50", True), ("60", False)):
+        claims = {"id_token": {f"age_equal_or_over.{age}": {"essential": True, "value": True}}}
+        response = holder.get(PATH, shop.asks(scope="openid", claims=claims))
+        assert ("Location" not in response.headers) is answered  # else the page that says that nothing fits
+        if answered:
+            shop.redeems(Client(), answer_of(share(holder))["code"])
+
+
+def test_essential_ages_are_limited_like_others(holder: Client, shop: Shop) -> None:
+    ages = {f"age_equal_or_over.{age}": {"essential": True} for age in (14, 16, 18, 21)}
+    response = holder.get(PATH, shop.asks(claims={"id_token": ages}))
+    assert "error=invalid_request" in response.headers["Location"]
 
 
 # --- verified_claims --------------------------------------------------------------------------------------
@@ -308,15 +370,11 @@ def test_a_client_that_asks_for_the_year_of_birth_that_it_once_got_gets_it_again
 
 
 @pytest.mark.parametrize("value", ["1991", "1990-05-01", "199", ""])
-def test_a_client_that_asks_for_another_birth_date_gets_none(
-    holder: Client, shop: Shop, alice: Wallet, value: str
-) -> None:
+def test_a_client_that_asks_for_another_birth_date_gets_none(ask: Any, alice: Wallet, value: str) -> None:
     born(alice, PartialDate(1990, 4))
-    response = holder.get(
-        PATH,
-        shop.asks(scope="openid", claims={"id_token": {"birthdate": {"essential": True, "value": value}}}),
-    )
-    assert "doesn’t have what was asked for" in holder.get(response.headers["Location"]).content.decode()
+    token, _, shared = ask({"id_token": {"birthdate": {"essential": True, "value": value}}})
+    assert "birthdate" not in token
+    assert "birth_date" not in shared
 
 
 # --- The whole name ---------------------------------------------------------------------------------------

@@ -1,15 +1,18 @@
 """`sub`: another one each time, or the number by which a relying party may recognise people."""
 
+from typing import Any
+
 import pytest
 from django.test import Client
+from django.utils import timezone
 
 from consent.models import Consent
-from presentation.models import Scope
+from presentation.models import RelyingParty, Scope
 from tests.consent.shown import claims_on
 from tests.presentation.openid_connect.shop import Shop, answer_of, share, user_info
 from tests.presentation.requests.authorization_requests import PATH
 from tests.relying_party import disclosed_claims, read_jwt, take_apart
-from wallet.models import Subject
+from wallet.models import Subject, Wallet
 
 pytestmark = pytest.mark.usefixtures("signing_key")
 ONCE = "With the answer comes a number for this time only. Nobody can recognise you by it."
@@ -76,9 +79,40 @@ def test_a_sub_can_be_demanded(holder: Client, bank: Shop) -> None:
     sub = bank.id_token(holder)["sub"]
     wanted = {"id_token": {"sub": {"essential": True, "value": sub}}}
     assert bank.id_token(holder, claims=wanted)["sub"] == sub
-    wanted = {"id_token": {"sub": {"essential": True, "value": sub[::-1]}}}
-    response = holder.get(PATH, bank.asks(claims=wanted))
-    assert "/interactions/" in response.headers["Location"]  # the page that says that nothing fits
+    assert bank.id_token(holder, claims={"id_token": {"sub": {"values": ["x", sub]}}})["sub"] == sub
+
+
+@pytest.mark.parametrize("how", [{"essential": True, "value": "x"}, {"value": "x"}, {"values": ["x", 1]}])
+@pytest.mark.parametrize("place", ["id_token", "userinfo"])
+@pytest.mark.parametrize("recognises", [True, False])
+def test_a_sub_of_somebody_else_is_refused_after_a_click(
+    holder: Client, place: str, how: dict[str, object], recognises: bool
+) -> None:
+    """Core §3.1.2.2: no tokens for another person, also where the claim is not essential."""
+    shop = Shop.registered(may_recognise=recognises)
+    shop.tokens(holder)
+    response = holder.get(PATH, shop.asks(claims={place: {"sub": how}}))
+    page = response.headers["Location"]
+    assert "doesn’t have what was asked for" in holder.get(page).content.decode()
+    assert answer_of(holder.get(f"{page}leave/"))["error"] == "access_denied"
+
+
+def test_a_sub_that_was_given_while_recognition_was_allowed_is_nobody_s_afterwards(
+    holder: Client, bank: Shop
+) -> None:
+    sub = bank.id_token(holder)["sub"]
+    RelyingParty.objects.update(may_recognise=False)
+    response = holder.get(PATH, bank.asks(claims={"id_token": {"sub": {"value": sub}}}))
+    assert "/interactions/" in response.headers["Location"]
+
+
+def test_nobody_proves_who_they_are_for_the_sub_of_somebody_else(
+    client: Client, bank: Shop, sign_in: Any
+) -> None:
+    nobody = Wallet.objects.create(email="nobody@example.org", created_at=timezone.now())
+    sign_in(nobody, browser=client)
+    response = client.get(PATH, bank.asks(claims={"id_token": {"sub": {"value": "x"}}}))
+    assert "doesn’t have what was asked for" in client.get(response.headers["Location"]).content.decode()
 
 
 def test_a_scope_with_the_number_gives_it_only_to_who_may_recognise_people(holder: Client) -> None:

@@ -145,9 +145,9 @@ MUTANTS = (
     mutant(
         "OpenID Connect: voluntary claims are shared without a switch",
         _TRANSLATION,
-        "    required += _queries(requested_claims, essential=True)\n",
-        "    required += _queries(requested_claims, essential=True)\n"
-        "    required += _queries(requested_claims, essential=False)\n",
+        "    wished += _queries(requested_claims, essential=True)\n",
+        "    wished += _queries(requested_claims, essential=True)\n"
+        "    wished += _queries(requested_claims, essential=False)\n",
         f"{_OF}/test_claims.py::test_essential_claims_are_required_and_others_are_switches",
     ),
     mutant(
