@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 _CLAIMS = re.compile(r'<dl class="claims">.*?</dl>', re.DOTALL)
-_CLAIM = re.compile(r"<dt>(.*?)</dt>\s*<dd><bdi>(.*?)</bdi>", re.DOTALL)
+_CLAIM = re.compile(r'<dt>(.*?)</dt>\s*<dd><bdi translate="no">(.*?)</bdi>', re.DOTALL)
 _CHECKBOX = re.compile(r'<label class="optional-claim"><input [^>]*value="([^"]*)"[^>]*>')
 _BADGE = re.compile(r'<span class="badge">(.*?)</span>')
 _WITHHELD = re.compile(r'<p class="withheld"><strong>Not shared:</strong> (.*?)</p>')

@@ -73,8 +73,8 @@ MUTANTS = (
     mutant(
         "consent page: a value becomes HTML",
         "templates/consent/claims.html",
-        "<bdi>{{ claim.value }}</bdi>",
-        "<bdi>{{ claim.value|safe }}</bdi>",
+        '<bdi translate="no">{{ claim.value }}</bdi>',
+        '<bdi translate="no">{{ claim.value|safe }}</bdi>',
         "consent/test_question_page.py::test_no_text_of_a_relying_party_or_of_a_person_becomes_html",
     ),
     mutant(
