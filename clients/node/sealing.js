@@ -20,7 +20,7 @@ function cipherKey(key, salt) {
  * @param {import("./index.js").Pending} pending @param {string | Uint8Array} key @returns {string}
  */
 export function sealPending({ transactionData, ...others }, key) {
-  const hashes = transactionData.length > 0 ? transactionData.map(digest) : others.transactionDataHashes;
+  const hashes = transactionData.length > 0 ? transactionData.map(digest) : others.transactionDataHashes ?? [];
   const facts = { ...others, transactionData: [], transactionDataHashes: hashes };
   const salt = randomBytes(SALT), cipher = createCipheriv("aes-256-gcm", cipherKey(key, salt), Buffer.alloc(12));
   const parts = [salt, cipher.update(JSON.stringify(facts)), cipher.final()];

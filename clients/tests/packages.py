@@ -11,6 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import cryptography
+import django
+import fastapi
 import flask
 import pytest
 
@@ -101,14 +103,16 @@ def install(folder: Path) -> Installed:
     wheel, tarball = next(built.glob("*.whl")), next(built.glob("*.tgz"))
     pip = [sys.executable, "-m", "pip", "--python", python, "--disable-pip-version-check"]
     run(*pip, "install", "--quiet", "--no-index", "--no-deps", wheel, cwd=folder)
-    # `cryptography` and Flask come from the tests' environment, because tests reach no package index.
-    # The service is not in there: it runs from its folder.
-    packages = {str(Path(module.__file__ or "").parents[1]) for module in (cryptography, flask)}
+    # `cryptography` and the frameworks come from the tests' environment, because tests reach no package
+    # index. The service is not in there: it runs from its folder.
+    packages = {
+        str(Path(module.__file__ or "").parents[1]) for module in (cryptography, django, fastapi, flask)
+    }
     site = next((environment / "lib").glob("python*/site-packages"))
     (site / "tests.pth").write_text("\n".join(packages))
     node.mkdir()
     (node / "package.json").write_text('{"private": true, "type": "module"}')
     run("npm", "install", "--silent", "--offline", "--ignore-scripts", tarball, cwd=node)
-    for name in ("express", "typescript", "@types"):
+    for name in ("express", "hono", "@hono", "esbuild", "@esbuild", "typescript", "@types"):
         (node / "node_modules" / name).symlink_to(ROOT / NODE_PACKAGES / name)
     return Installed(built, python, node)

@@ -20,7 +20,7 @@ from django.http import HttpResponse
 from django.utils import timezone
 
 import credential_presentation
-from clients.tests.packages import HOME, LANGUAGES, MAIL, Installed, clean, in_node, run
+from clients.tests.packages import HOME, MAIL, Installed, clean, in_node, run
 from clients.tests.vectors import pem
 from credential_presentation import Wallet, verify_archive
 from credential_presentation.jose import decode
@@ -100,7 +100,15 @@ def test_strict_types_of_a_users_file(installed: Installed) -> None:
     run(*mypy, "--cache-dir=/dev/null", "use.py", cwd=installed.built)
 
 
-@pytest.fixture(params=LANGUAGES)
+EXAMPLES = ROOT / "docs" / "examples"
+SERVED = {
+    "flask": ["-m", "flask", "--app", str(EXAMPLES / "flask_shop.py"), "run", "--port"],
+    "django": [str(EXAMPLES / "django_shop.py"), "runserver", "--noreload"],
+    "fastapi": ["-m", "uvicorn", "--app-dir", str(EXAMPLES), "fastapi_shop:app", "--port"],
+}
+
+
+@pytest.fixture(params=[*SERVED, "express", "hono"])
 def example(
     request: pytest.FixtureRequest, installed: Installed, service: Any, root: str, tmp_path: Path
 ) -> Iterator[str]:
@@ -114,22 +122,13 @@ def example(
         "CLIENT_SECRET": client_secrets.rotate(party, now=timezone.now()).text,
         "WALLET_ROOT": str(tmp_path / "root.pem"),
         "SHOP_URL": address,
+        "SECRET_KEY": "0123456789abcdef" * 4,
     }
-    examples = ROOT / "docs" / "examples"
-    if request.param == "python":
-        port = str(urlsplit(address).port)
-        command = [
-            installed.python,
-            "-m",
-            "flask",
-            "--app",
-            examples / "flask_shop.py",
-            "run",
-            "--port",
-            port,
-        ]
+    if request.param in SERVED:
+        command = [installed.python, *SERVED[request.param], str(urlsplit(address).port)]
     else:
-        command = ["node", Path(shutil.copy(examples / "express_shop.mjs", installed.node))]
+        script = EXAMPLES / f"{request.param}_shop.mjs"
+        command = ["node", Path(shutil.copy(script, installed.node))]
     silent = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
     with subprocess.Popen(command, env=clean() | variables, **silent) as running:
         for _ in range(600):
@@ -140,11 +139,11 @@ def example(
         running.terminate()
 
 
-def answered_by_holder(page: Any, shop: str, **choices: Any) -> str:
+def answered_by_holder(page: Any, shop: str, link: str = "Prove your age", **choices: Any) -> str:
     """Begins at the shop; the sandbox's holder answers. Returns where the browser is to go."""
     with page.expect_request(lambda request: "/presentation/authorize?" in request.url) as leaving:
         page.goto(shop)
-        page.get_by_role("link", name="Prove your age").click()
+        page.get_by_role("link", name=link).click()
     return str(holder(leaving.value.url, **choices))
 
 
@@ -164,6 +163,19 @@ def test_the_examples_let_people_in_and_keep_others_out(page: Any, example: str)
     page.get_by_text("You were not let in.").wait_for()
     page.goto(answered_by_holder(page, example).replace("vp_token=", "vp_token=x"))
     page.get_by_text("We cannot accept this answer.").wait_for()
+    page.goto(answered_by_holder(page, example, "Pay for green tea"))
+    page.get_by_text("Welcome, Alice! Your tea is paid for.").wait_for()
+
+
+@pytest.mark.browser
+def test_the_cookie_of_an_example_shows_nothing_of_a_payment(page: Any, example: str) -> None:
+    answered_by_holder(page, example, "Pay for green tea")
+    (cookie,) = (each for each in page.context.cookies(f"{example}/callback") if "wallet-" in each["name"])
+    assert re.fullmatch("[A-Za-z0-9_-]{300,3500}", cookie["value"])
+    assert b"tea" not in decode(cookie["value"])
+    assert cookie["httpOnly"]
+    assert cookie["sameSite"] == "Lax"
+    assert cookie["path"] == "/callback"
 
 
 @pytest.mark.browser

@@ -40,7 +40,7 @@ def test_texts_and_examples_are_short() -> None:
     for folder in (PYTHON, NODE):
         assert len((folder / "README.md").read_text().splitlines()) <= 70
     for path in (ROOT / "docs" / "examples").glob("*_shop.*"):
-        assert len(path.read_text().splitlines()) <= 60, path
+        assert len([line for line in path.read_text().splitlines() if line]) <= 60, path
 
 
 def test_the_libraries_are_small() -> None:

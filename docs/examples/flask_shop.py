@@ -1,7 +1,6 @@
 """A shop: pip install flask, begin as docs/integrate.md says, then flask --app flask_shop run -p 5000."""
 
 import os
-import secrets
 from pathlib import Path
 
 from flask import Flask, redirect, request, session
@@ -11,17 +10,23 @@ from credential_presentation import CALLBACK, Denied, Pending, Rejected, Unavail
 SHOP = os.environ.get("SHOP_URL", "http://127.0.0.1:5000")  # its port is the one after -p
 url, root = os.environ.get("WALLET_URL", "http://localhost:8000"), os.environ.get("WALLET_ROOT", "root.pem")
 client_id, secret = os.environ["CLIENT_ID"], os.environ["CLIENT_SECRET"]
+KEY = os.environ["SECRET_KEY"]  # 32 characters or more, such as those of: openssl rand -hex 32
 wallet = Wallet(url, client_id, f"{SHOP}/callback", root=Path(root).read_text(), secret=secret)
-waiting, results = {}, {}  # by session, on the server; in production a table
 app = Flask(__name__, static_folder=CALLBACK, static_url_path="")  # callback.js
-app.config |= {"SESSION_COOKIE_SAMESITE": "Lax", "SESSION_COOKIE_SECURE": SHOP.startswith("https")}
-app.config["SECRET_KEY"] = secrets.token_bytes(32)
+app.config |= {"SECRET_KEY": KEY, "SESSION_COOKIE_SAMESITE": "Lax"}
+COOKIE = {"path": "/callback", "httponly": True, "samesite": "Lax", "secure": SHOP.startswith("https")}
 POLICY = "default-src 'none'; script-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 TEXT = {"Content-Type": "text/plain; charset=utf-8"}
-HOME = '<!doctype html><html lang="en"><title>Shop</title><main><a href="/start">Prove your age</a></main>'
+LINKS = '<a href="/start">Prove your age</a> <a href="/pay">Pay for green tea</a>'
+HOME = f'<!doctype html><html lang="en"><title>Shop</title><main>{LINKS}</main>'
+TYPE = "urn:service:params:vc:transaction-data:payment-itemized:v1"
+ITEMS = [{"quantity": 1, "unit_cost": 12.5, "label": "Green tea"}]
+TEA = {"type": TYPE, "credential_ids": ["basic"], "payload": {"currency": "EUR", "items": ITEMS}}
 app.add_url_rule("/", "home", lambda: HOME)
+app.add_url_rule("/start", "start", lambda: begin(()))
+app.add_url_rule("/pay", "pay", lambda: begin(TEA))
 app.add_url_rule("/callback", "callback", lambda: app.send_static_file("callback.html"))
-app.add_url_rule("/result", "result", lambda: (results.get(session.get("result"), "Start again."), TEXT))
+app.add_url_rule("/result", "result", lambda: (session.get("result", "Start again."), TEXT))
 app.register_error_handler(Denied, lambda _: ("You were not let in.", TEXT))
 app.register_error_handler(Rejected, lambda _: ("We cannot accept this answer.", 400, TEXT))
 app.register_error_handler(Unavailable, lambda _: ("Please reload this page in a minute.", 503, TEXT))
@@ -34,26 +39,22 @@ def with_headers(response):
     return response
 
 
-@app.get("/start")
-def start():
-    url, pending = wallet.request("basic", login_hint="sam@example.org")
-    number = session.setdefault("number", secrets.token_urlsafe(32))  # Flask's session is a readable cookie
-    waiting[number, pending.state] = pending.to_json()  # one for each tab
-    return redirect(url, 303)
+def begin(transaction_data):
+    url, pending = wallet.request("basic", None, transaction_data, login_hint="sam@example.org")
+    response = redirect(url, 303)
+    response.set_cookie(f"wallet-{pending.state}", pending.sealed(KEY), 7200, **COOKIE)  # one for each tab
+    return response
 
 
 @app.post("/callback")
 def answer():
-    number, state = session.get("number"), state_of(request.form)
-    pending = waiting.pop((number, state), None)  # each request is used once
-    if pending is None:
+    name = f"wallet-{state_of(request.form)}"
+    if name not in request.cookies:
         return "Please start again.", 400, TEXT
-    try:
-        claims = wallet.finish(Pending.from_json(pending), request.form).claims
-    except Unavailable:
-        waiting[number, state] = pending  # a reload verifies the same answer again
-        raise
-    welcome = f"Welcome, {claims['given_name'] or claims['family_name']}!"
-    session["result"] = secrets.token_urlsafe(32)  # no number that came with the browser shows it
-    results[session["result"]] = welcome if claims["age_equal_or_over"]["18"] else "You are too young."
-    return redirect("/result", 303)
+    result = wallet.finish(Pending.opened(request.cookies[name], KEY), request.form)
+    paid = " Your tea is paid for." if result.transaction_data_hashes else ""
+    welcome = f"Welcome, {result.claims['given_name'] or result.claims['family_name']}!{paid}"
+    session["result"] = welcome if result.claims["age_equal_or_over"]["18"] else "You are too young."
+    response = redirect("/result", 303)
+    response.delete_cookie(name, **COOKIE)  # if the service was unavailable, it stays for a reload
+    return response

@@ -7,10 +7,12 @@ result.claims["given_name"]
 """
 
 from credential_presentation.archive import Archived, verify_archive
+from credential_presentation.asynchronous import AsyncWallet, from_async
 from credential_presentation.errors import Denied, Rejected, Unavailable
 from credential_presentation.transport import Fetch, Request, Response, Transport
 from credential_presentation.verification import Pending
 from credential_presentation.wallet import CALLBACK, Result, Wallet, read_webhook, state_of
 
 __all__ = ["CALLBACK", "Archived", "Denied", "Pending", "Rejected", "Result", "Unavailable", "Wallet"]
+__all__ += ["AsyncWallet", "from_async"]
 __all__ += ["Fetch", "Request", "Response", "Transport", "read_webhook", "state_of", "verify_archive"]
