@@ -1,4 +1,9 @@
-"""Rules for redirect URIs (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3). Pure."""
+"""Rules for redirect URIs (RFC 6749 §3.1.2, RFC 8252 §7, RFC 9700 §4.1.3). Pure.
+
+A registered redirect URI is compared as an exact string, so `validate` refuses what browsers would change.
+The `redirect_uri` in the response to a posted answer is compared with nothing and differs each time; it has a
+rule of its own, `may_be_followed`.
+"""
 
 import ipaddress
 import re
@@ -12,8 +17,12 @@ from infra.words import Words
 from presentation.relying_parties.metadata import answer_names
 
 LONGEST = 500
+LONGEST_FOLLOWED = 2048
 
 _URI_CHARACTERS = re.compile(r"[A-Za-z0-9\-._~:/?\[\]@!$&'()+,;=%]+")  # RFC 3986 §2 without `#` and `*`
+_FOLLOWED_CHARACTERS = re.compile(
+    r"[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]+(?:#[A-Za-z0-9\-._~:/?\[\]@!$&'()*+,;=%]*)?"
+)
 _BAD_ESCAPE = re.compile(r"%(?![0-9A-Fa-f]{2})")
 _REVERSE_DOMAIN = re.compile(r"[a-z][a-z0-9+-]*(?:\.[a-z0-9+-]+)+")
 _HOST_LABEL = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)")
@@ -46,6 +55,27 @@ def validate(uri: str, *, allow_localhost: bool = False) -> None:
         _check_web(parts, port, allow_localhost=allow_localhost)
     else:
         _check_private_use(parts)
+
+
+def may_be_followed(uri: str, registered: Iterable[str], *, allow_localhost: bool = False) -> bool:
+    """Whether the browser may go to the `redirect_uri` of a relying party's response (OpenID4VP 1.0 §8.2).
+
+    registered: its redirect URIs. Accepts https on any host, the private-use schemes of `registered` with
+    anything after them, and loopback http if one of `registered` has it. allow_localhost: as in `validate`.
+    """
+    if len(uri) > LONGEST_FOLLOWED or not _FOLLOWED_CHARACTERS.fullmatch(uri) or _BAD_ESCAPE.search(uri):
+        return False
+    scheme = uri.partition(":")[0].lower()
+    if scheme not in {"https", *(address.partition(":")[0] for address in registered)}:
+        return False
+    if scheme not in ("https", "http"):
+        return bool(_REVERSE_DOMAIN.fullmatch(scheme))
+    try:
+        parts = urlsplit(uri)
+        _check_web(parts, parts.port, allow_localhost=allow_localhost)
+    except (ValueError, NotRegistrableError):
+        return False
+    return "@" not in parts.netloc
 
 
 def check_query(uri: str) -> None:

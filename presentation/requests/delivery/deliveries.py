@@ -22,7 +22,7 @@ from infra.sealing import SealError, seal_column, unseal_column
 from presentation.encryption import Recipient
 from presentation.models import Delivery, Interaction, RelyingParty, ResponseURI
 from presentation.requests import webhook_events
-from presentation.requests.client import ReturnAddress
+from presentation.requests.client import ReturnAddress, registered_uris
 from presentation.requests.delivery import posting
 from presentation.requests.delivery.posting import NotTakenError
 from wallet.status_lists.statuses import all_valid
@@ -115,11 +115,16 @@ def held_for(delivery: Delivery, *, now: datetime) -> int:
 
 
 def redirect_uri_of(delivery: Delivery, *, now: datetime) -> str | None:
-    """The `redirect_uri` of the relying party's response (OpenID4VP 1.0 §8.2); None if missing or expired."""
+    """The `redirect_uri` of the relying party's response (OpenID4VP 1.0 §8.2).
+
+    None if there is none, or it has expired, or its scheme is no longer registered.
+    """
     if not delivery.sealed_onward or delivery.expires_at <= now:
         return None
     with suppress(SealError):
-        return unseal_column(delivery, "sealed_onward").decode()
+        redirect_uri = unseal_column(delivery, "sealed_onward").decode()
+        registered = registered_uris(delivery.interaction.relying_party)
+        return redirect_uri if posting.may_be_followed(redirect_uri, registered) else None
     return None
 
 

@@ -1,11 +1,10 @@
 """Posts an answer to a relying party as a form, and reads its response (OpenID4VP 1.0 §8.2, §8.3).
 
-Only status 200 means that the relying party accepted the answer. The browser is redirected to the
-`redirect_uri` of the response only if the relying party could register that address.
+Only status 200 means that the relying party accepted the answer. To which `redirect_uri` of the response the
+browser may go, `redirect_uris.may_be_followed` decides.
 """
 
-import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime, timedelta
 from urllib.parse import quote, urlencode
 
@@ -15,7 +14,6 @@ from infra import strict_json
 from infra.limits import ClientLimit, LimitReachedError
 from infra.outbound import retry_after
 from infra.outbound.calls import NotReachedError, Outbound, UnusableAnswerError
-from infra.registering import NotRegistrableError
 from infra.strict_json import StrictJsonError
 from infra.waiting import waiting_for
 from presentation.encryption import Recipient
@@ -24,12 +22,10 @@ from presentation.relying_parties.metadata import redirect_uris
 from presentation.requests.client import ReturnAddress, parameters_of, registered_uris
 
 CONTENT_TYPE = "application/x-www-form-urlencoded"
-LONGEST_REDIRECT_URI = 2048
 LONGEST_WAIT = timedelta(minutes=2)  # longest `Retry-After` that is heeded; answers are kept for 5 minutes
 GONE = 410
 # Any browser can bring an invalid request, and each causes one call, so limit them per client address.
 REPORTS = ClientLimit.from_settings("reported-errors")
-_URI = re.compile(r"[A-Za-z0-9\-._~:/?#\[\]@!$&'()*+,;=%]+")  # RFC 3986 §2: no space, no control character
 
 outbound = Outbound(loopback=settings.LOOPBACK_CALLS)
 
@@ -62,7 +58,7 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
     Raises OutboundError; NotTakenError for every status but 200.
     """
     # Read before the call: what the relying party has taken must not fail afterwards.
-    schemes = {uri.partition(":")[0] for uri in registered_uris(party)}
+    registered = registered_uris(party)
     with waiting_for(party.pk):
         answer = outbound.post(
             response_uri, body, content_type=CONTENT_TYPE, headers={"Accept": "application/json"}
@@ -70,9 +66,7 @@ def post(party: RelyingParty, response_uri: str, body: bytes, *, now: datetime) 
     if answer.status != 200:
         wait = retry_after.asked_to_wait(answer.status, answer.retry_after, now=now, most=LONGEST_WAIT)
         raise NotTakenError(answer.status, wait)
-    return redirect_uri_in(
-        answer.content_type, answer.body, lambda address: _may_be_followed(address, schemes)
-    )
+    return redirect_uri_in(answer.content_type, answer.body, registered)
 
 
 def report(
@@ -94,10 +88,10 @@ def report(
     return post(party, address.uri, form(answer, address.state, None), now=now)
 
 
-def redirect_uri_in(content_type: str, body: bytes, is_registrable: Callable[[str], bool]) -> str | None:
+def redirect_uri_in(content_type: str, body: bytes, registered: Collection[str]) -> str | None:
     """The `redirect_uri` of a relying party's response; None if there is none, or it may not be followed.
 
-    is_registrable: whether the relying party could register this address (without its fragment).
+    registered: the redirect URIs of the relying party.
     """
     if content_type != "application/json":
         return None
@@ -106,18 +100,9 @@ def redirect_uri_in(content_type: str, body: bytes, is_registrable: Callable[[st
     except (StrictJsonError, UnicodeDecodeError):
         return None
     uri = response.get("redirect_uri") if isinstance(response, dict) else None
-    if not isinstance(uri, str) or len(uri) > LONGEST_REDIRECT_URI or not _URI.fullmatch(uri):
-        return None
-    address, _, fragment = uri.partition("#")
-    return uri if "#" not in fragment and is_registrable(address) else None
+    return uri if isinstance(uri, str) and may_be_followed(uri, registered) else None
 
 
-def _may_be_followed(address: str, schemes: Collection[str]) -> bool:
-    """Whether it has https or a scheme that the relying party has registered (an app's, loopback http)."""
-    if address.partition(":")[0] not in {"https", *schemes}:
-        return False
-    try:
-        redirect_uris.validate(address, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)
-    except NotRegistrableError:
-        return False
-    return True
+def may_be_followed(uri: str, registered: Collection[str]) -> bool:
+    """`redirect_uris.may_be_followed` with this service's setting for `http://localhost`."""
+    return redirect_uris.may_be_followed(uri, registered, allow_localhost=settings.LOCALHOST_REDIRECT_URIS)

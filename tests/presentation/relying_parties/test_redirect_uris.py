@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from infra.registering import NotRegistrableError
 from presentation.relying_parties.metadata.redirect_uris import (
+    may_be_followed,
     problem_with_start,
     validate,
 )
@@ -206,3 +207,109 @@ def test_what_requests_may_begin_with_is_https_on_a_registered_host(uri: str) ->
             "https",
             True,
         )
+
+
+FOLLOWED = [
+    *(uri for uri in ALLOWED if uri.startswith("https:")),
+    "https://app.example/" + "a" * (2048 - len("https://app.example/")),
+    "https://app.example/a*b?filter=*#c*",
+    "https://app.example/a/../b",
+    "https://elsewhere.example/welcome?response_code=1",
+    "https://app.example/callback#response_code=1",
+    "https://app.example/callback#",
+    "HTTPS://app.example/callback",
+    "com.example.app://?response_code=1",
+    "com.example.app:?response_code=1",
+    "com.example.app:",
+    "COM.example.app:/welcome",
+    "com.example.app://user@host/welcome",
+    "http://127.0.0.1:9999/welcome",
+    "http://[::1]/welcome",
+]
+
+NOT_FOLLOWED = {
+    "too long": "https://app.example/" + "a" * (2049 - len("https://app.example/")),
+    "two fragments": "https://app.example/#a#b",
+    "an app's scheme that is not registered": "com.example.other:/welcome",
+    "the beginning of a registered scheme": "com.example:/welcome",
+    "plain http": "http://app.example/welcome",
+    "http with localhost": "http://localhost/welcome",
+    "user": "https://user@app.example/callback",
+    "wildcard host": "https://*.example/callback",
+    "bracket not closed": "https://[::1/callback",
+    "no host": "https:///callback",
+    "one slash": "https:/app.example/callback",
+    "bad escape": "https://app.example/%zz",
+    **{
+        name: REFUSED[name]
+        for name in (
+            *(
+                "empty",
+                "relative",
+                "scheme-relative",
+                "space",
+                "newline after",
+                "tab inside",
+                "NUL",
+                "backslash",
+            ),
+            *("backslashes for slashes", "not ASCII", "javascript", "javascript in capitals", "data", "file"),
+            *(
+                "javascript with slashes",
+                "vbscript",
+                "blob",
+                "about",
+                "view-source",
+                "port too high",
+                "port 0",
+            ),
+        )
+    },
+}
+
+
+@pytest.mark.parametrize("uri", FOLLOWED)
+def test_a_browser_follows_https_and_registered_schemes(uri: str) -> None:
+    assert may_be_followed(uri, REGISTERED)
+
+
+@pytest.mark.parametrize("uri", NOT_FOLLOWED.values(), ids=NOT_FOLLOWED.keys())
+def test_a_browser_follows_nothing_else(uri: str) -> None:
+    assert not may_be_followed(uri, REGISTERED)
+
+
+def test_without_its_scheme_among_the_registered_only_https_is_followed() -> None:
+    web = ["https://app.example/callback"]
+
+    assert may_be_followed("https://elsewhere.example/", web)
+    assert may_be_followed("https://elsewhere.example/", [])
+    for uri in ("http://127.0.0.1/welcome", "com.example.app:/welcome"):
+        assert not may_be_followed(uri, web)
+
+
+def test_a_scheme_that_no_registration_may_have_is_not_followed_even_if_it_is_stored() -> None:
+    assert not may_be_followed("javascript:alert(1)", ["javascript:/callback"])
+
+
+def test_localhost_is_followed_only_where_it_may_be_registered() -> None:
+    registered = ["http://localhost:3000/callback"]
+
+    assert may_be_followed("http://localhost:3000/welcome", registered, allow_localhost=True)
+    assert not may_be_followed("http://localhost:3000/welcome", registered)
+
+
+@given(
+    st.text(max_size=40)
+    | st.from_regex(r"[a-z.+-]{1,12}:/{0,3}[a-z0-9.:@\[\]\\#*%/?-]{0,30}", fullmatch=True)
+)
+def test_what_is_followed_could_be_a_header_and_is_absolute(uri: str) -> None:
+    if may_be_followed(uri, REGISTERED):
+        assert uri.isascii()
+        assert uri.isprintable()
+        assert not set(' \\<>"{}|^`') & set(uri)
+        assert urlsplit(uri).scheme in ("https", "http", "com.example.app")
+
+
+@pytest.mark.parametrize("uri", ALLOWED)
+def test_every_address_that_could_be_registered_is_followed_with_its_scheme(uri: str) -> None:
+    assert may_be_followed(uri, [uri])

@@ -818,6 +818,8 @@ def test_a_receiver_that_keeps_silent_is_not_waited_for(
         "https://bank.example/cb#response_code=091535f699ea575c7937fa5f0f454aee",
         "https://elsewhere.example/",
         "com.example.app:/welcome?response_code=1",
+        "com.example.app://?response_code=1",
+        "https://bank.example/cb?filter=*&response_code=" + "a" * 2000,
     ],
 )
 def test_https_and_registered_schemes_are_followed(
@@ -827,6 +829,20 @@ def test_https_and_registered_schemes_are_followed(
     receiver.redirects_to(uri)
 
     assert share(client, interaction_url).headers["Location"] == (uri if "#" in uri else f"{uri}#")
+
+
+def test_a_scheme_that_is_removed_after_the_delivery_is_not_followed_any_more(
+    client: Client, interaction_url: str, bank: RelyingParty, receiver: Receiver
+) -> None:
+    app = bank.redirect_uris.create(uri="com.example.app:/callback")
+    receiver.redirects_to("com.example.app:/welcome")
+    assert share(client, interaction_url).headers["Location"] == "com.example.app:/welcome#"
+
+    app.delete()
+
+    page = client.get(f"{interaction_url}delivery/")
+    assert (page.status_code, "Location" in page.headers) == (200, False)
+    assert "has your answer" in page.content.decode()
 
 
 # --- Invalid requests -------------------------------------------------------------------------------------

@@ -21,19 +21,35 @@ def test_a_state_of_the_request_is_the_one_that_is_sent() -> None:
     assert form({"error": "access_denied"}, "a b&c=d", None) == b"error=access_denied&state=a%20b%26c%3Dd"
 
 
-@given(st.binary() | st.text().map(lambda uri: json.dumps({"redirect_uri": uri}).encode()))
-def test_what_is_followed_was_looked_at_and_has_no_character_that_ends_a_header(body: bytes) -> None:
-    looked_at = []
+REGISTERED = ["https://app.example/callback", "com.example.app:/callback"]
+ADDRESSES = st.builds(
+    "{}{}".format,
+    st.sampled_from(
+        ["https://app.example/", "HTTPS://[::1]:8443/", "com.example.app:", "http://127.0.0.1/", ""]
+    ),
+    st.text("ab*#?%41@:/\\\r\n\t é", max_size=12) | st.text(max_size=12),
+)
 
-    def is_registrable(address: str) -> bool:
-        looked_at.append(address)
-        return True
 
-    found = redirect_uri_in("application/json", body, is_registrable)
+@given(st.binary() | ADDRESSES.map(lambda uri: json.dumps({"redirect_uri": uri}).encode()))
+def test_what_is_followed_is_one_uri_of_a_scheme_that_may_be(body: bytes) -> None:
+    found = redirect_uri_in("application/json", body, REGISTERED)
 
     if found is not None:
         assert found.isascii()
         assert found.isprintable()
-        assert " " not in found
-        assert looked_at == [found.partition("#")[0]]
+        assert not set(' \\<>"{}|^`') & set(found)
+        assert found.count("#") <= 1
+        assert urlsplit(found).scheme in ("https", "com.example.app")
         assert urlsplit(found).fragment == found.partition("#")[2]
+
+
+@given(
+    st.from_regex(
+        r"[A-Za-z0-9._~*/-]{0,40}(\?[A-Za-z0-9=&*+]{0,40})?(#[A-Za-z0-9=&*]{0,40})?", fullmatch=True
+    )
+)
+def test_every_path_query_and_fragment_of_an_https_address_is_followed(rest: str) -> None:
+    uri = f"https://elsewhere.example/{rest}"
+
+    assert redirect_uri_in("application/json", json.dumps({"redirect_uri": uri}).encode(), REGISTERED) == uri

@@ -302,8 +302,9 @@ MUTANTS = (
     ),
     mutant(
         "delivery: the browser is redirected to any address",
-        f"{_PACKAGE}/delivery/posting.py",
-        '    if address.partition(":")[0] not in {"https", *schemes}:\n        return False\n',
+        "presentation/relying_parties/metadata/redirect_uris.py",
+        '    if scheme not in {"https", *(address.partition(":")[0] for address in registered)}:\n'
+        "        return False\n",
         "",
         f"{_POSTED}::test_an_answer_that_may_not_be_followed_leads_to_the_page_that_says_done",
     ),
