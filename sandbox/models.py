@@ -34,9 +34,8 @@ class LoggedStep(InternalRow):
     interaction = models.UUIDField(null=True, editable=False)  # before it begins, a pushed request's digest
     at = models.DateTimeField(editable=False, db_index=True)
     reference = models.CharField(max_length=8, editable=False)  # as error pages show it
-    route = models.CharField(
-        max_length=40, editable=False
-    )  # a key of `recording.STEPS`, or of a redirect task
+    # The name of the URL, as in `recording.ROUTES` or of a page of a redirect task; or `webhook.test`.
+    route = models.CharField(max_length=40, editable=False)
     method = models.CharField(max_length=7, editable=False)
     status = models.PositiveSmallIntegerField(null=True, editable=False)  # null: no response
     error = models.CharField(max_length=60, editable=False)

@@ -68,7 +68,7 @@ def written(language: str, logo: bytes) -> list[EmailContent]:
 def _collected() -> Iterator[list[EmailContent]]:
     """The e-mails that are written in the block; they are not sent, and none needs a database."""
     found: list[EmailContent] = []
-    with patch.object(holder_emails.outbox, "put", lambda letter, **_how: found.append(letter)):
+    with patch.object(holder_emails.outbox, "put", lambda content, **_how: found.append(content)):
         yield found
 
 

@@ -31,7 +31,7 @@ class OutgoingEmail(models.Model):
     urgent = models.BooleanField(_("urgent"), default=False, editable=False)
     # A keyed digest of the address, by which the e-mails to a person are found.
     recipient = models.CharField(max_length=64, editable=False, db_index=True)
-    # Recipient, subject and texts as JSON; see `queue.Letter`.
+    # Recipient, subject and texts as JSON; see `queue.EmailContent`.
     sealed_letter = models.BinaryField(default=b"", editable=False)
     state = models.CharField(_("state"), max_length=8, choices=State, default=State.WAITING, editable=False)
     # Why the last try failed, see `failures`; never a text of the mail server, which may name the recipient.

@@ -35,21 +35,21 @@ class SendingState(Enum):
 
 
 def put(
-    letter: EmailContent, *, purpose: str, urgent: bool = False, expires_at: datetime | None = None
+    content: EmailContent, *, purpose: str, urgent: bool = False, expires_at: datetime | None = None
 ) -> uuid.UUID:
     """Store an e-mail to be sent after the transaction is committed; gives its number.
 
     urgent: somebody waits for it on a page. expires_at: when it is too late to send it, by default in three
     days. Raises EmailAddressError for an address that mailers would change, and SealError.
     """
-    if not email_addresses.is_accepted(letter.to):
+    if not email_addresses.is_accepted(content.to):
         raise EmailAddressError
-    now, apart = timezone.now(), bool(letter.backend)
+    now, apart = timezone.now(), bool(content.backend)
     until = expires_at or now + SENT_FOR
     due_at = now + HEAD_START if sends_at_once(apart=apart) else now
     row = OutgoingEmail(purpose=purpose, urgent=urgent, created_at=now, due_at=due_at, expires_at=until)
-    row.recipient = digest(letter.to)
-    queue.write(row, letter)
+    row.recipient = digest(content.to)
+    queue.write(row, content)
     _send_after_commit(row.id, apart=apart)
     return row.id
 

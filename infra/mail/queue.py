@@ -71,9 +71,9 @@ def content(email: OutgoingEmail) -> EmailContent:
     return EmailContent(**json.loads(sealing.unseal_column(email, "sealed_letter")))
 
 
-def write(row: OutgoingEmail, letter: EmailContent) -> None:
+def write(row: OutgoingEmail, content: EmailContent) -> None:
     """Insert the row with its content; raises SealError."""
-    row.sealed_letter = sealing.seal_column(row, "sealed_letter", json.dumps(asdict(letter)).encode())
+    row.sealed_letter = sealing.seal_column(row, "sealed_letter", json.dumps(asdict(content)).encode())
     row.save(force_insert=True)
 
 

@@ -96,8 +96,8 @@ def _send(email: OutgoingEmail, connection: _Connection, clock: Clock) -> Failur
     """The reason if the e-mail was not sent; stores the result."""
     failure = None
     try:
-        letter = queue.content(email)
-        connection.send(_message(email, letter), letter.backend)
+        content = queue.content(email)
+        connection.send(_message(email, content), content.backend)
     except OSError as error:  # SMTP and network errors are all OSErrors
         failure = failures.read(error)
     except SealError:
@@ -113,14 +113,14 @@ def _send(email: OutgoingEmail, connection: _Connection, clock: Clock) -> Failur
     return failure
 
 
-def _message(email: OutgoingEmail, letter: EmailContent) -> EmailMultiAlternatives:
+def _message(email: OutgoingEmail, content: EmailContent) -> EmailMultiAlternatives:
     """The same message in each try, so that mailboxes recognise a second copy (RFC 5322 §3.6.4)."""
     host = urlsplit(settings.BASE_URL).hostname
     headers = {"Message-ID": f"<{email.id}@{host}>", "Date": format_datetime(email.created_at)}
-    kind = _WithLogo if settings.OPERATOR.logo and LOGO in letter.html else EmailMultiAlternatives
-    message = kind(subject=letter.subject, body=letter.text, to=[letter.to], headers=headers)
-    if letter.html:
-        message.attach_alternative(letter.html, "text/html")
+    kind = _WithLogo if settings.OPERATOR.logo and LOGO in content.html else EmailMultiAlternatives
+    message = kind(subject=content.subject, body=content.text, to=[content.to], headers=headers)
+    if content.html:
+        message.attach_alternative(content.html, "text/html")
     return message
 
 

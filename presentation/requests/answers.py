@@ -2,8 +2,8 @@
 
 `answer` goes step by step: the yes is stored, the presentation gets an index in a status list, and the
 interaction is closed, by a statement each. On PostgreSQL, where a request needs no more than that,
-`answer_at_once` makes the presentation first, for an index that was free, and then `fast_path.write_answer`
-does all three in one statement. If that cannot be, or another request was first, it goes on step by step.
+`answer_at_once` makes the presentation first, for an index that was free, and then `fast_path.writing` does
+all three in one statement. If that cannot be, or another request was first, it goes on step by step.
 
 Both count what came of the request, and add it to the line of the request in the log.
 """

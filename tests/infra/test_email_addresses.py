@@ -268,7 +268,7 @@ def test_no_redirect_task_is_opened_for_it(client: Client, db: None) -> None:
         make_redirect_task(client, now=timezone.now(), email=STOLEN)
 
 
-def test_no_letter_goes_to_a_stored_wallet_with_it(db: None) -> None:
+def test_no_email_goes_to_a_stored_wallet_with_it(db: None) -> None:
     wallet = Wallet.objects.create(email=STOLEN, created_at=timezone.now())
     with pytest.raises(EmailAddressError):
         holder_emails.send_notice(wallet.email, "approved")

@@ -35,8 +35,8 @@ def operator(*actions: str) -> Client:
 
 
 def refused() -> OutgoingEmail:
-    letter = EmailContent(to=NORA, subject="Your wallet is closed", text="The code is 135790.")
-    outbox.put(letter, purpose="closed")
+    content = EmailContent(to=NORA, subject="Your wallet is closed", text="The code is 135790.")
+    outbox.put(content, purpose="closed")
     email = queue.claim(urgent=False, now=timezone.now())
     assert email is not None
     queue.note(email, Failure("550 for the recipient", final=True), now=timezone.now())
@@ -97,8 +97,8 @@ def test_who_may_only_look_changes_nothing(actions: tuple[str, ...]) -> None:
 def test_e_mails_are_counted_and_nobody_is_named(client: Client, settings: Any) -> None:
     settings.METRICS_TOKEN = TOKEN
     refused()
-    letter = EmailContent(to=NORA, subject="s", text="t")
-    outbox.put(letter, purpose="code", urgent=True)
+    content = EmailContent(to=NORA, subject="s", text="t")
+    outbox.put(content, purpose="code", urgent=True)
     found = numbers(client)
     assert (found["emails_waiting", "true"], found["emails_waiting", "false"]) == (1, 0)
     assert found["emails_overdue_seconds", "true"] > 0

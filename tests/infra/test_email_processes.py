@@ -38,8 +38,8 @@ def server(settings: Any) -> Iterator[MailServer]:
 def write(count: int, settings: Any, *, urgent: bool = False) -> None:
     for number in range(count):
         to = f"{'code' if urgent else 'notice'}{number}@example.org"
-        letter = EmailContent(to=to, subject="s", text="t", backend=settings.MAIL_BACKEND)
-        outbox.put(letter, purpose="notice", urgent=urgent)
+        content = EmailContent(to=to, subject="s", text="t", backend=settings.MAIL_BACKEND)
+        outbox.put(content, purpose="notice", urgent=urgent)
 
 
 def recipients(server: MailServer) -> list[str]:

@@ -20,7 +20,7 @@ from tests.stored_columns import columns_that_hold
 
 pytestmark = pytest.mark.django_db
 NORA = "nora@example.org"
-LETTER = EmailContent(to=NORA, subject="Your sign-in code", text="The code is 135790.", html="<p>135790</p>")
+CONTENT = EmailContent(to=NORA, subject="Your sign-in code", text="The code is 135790.", html="<p>135790</p>")
 BUSY = Failure("451 for the recipient")
 FULL = Failure("552 for the recipient", final=True)
 State = OutgoingEmail.State
@@ -48,30 +48,30 @@ def claimed(*, urgent: bool = False, **ahead: Any) -> OutgoingEmail:
 
 
 def test_nothing_is_sent_by_the_process_that_writes_an_email() -> None:
-    email = outbox.put(LETTER, purpose="code")
+    email = outbox.put(CONTENT, purpose="code")
 
     assert mail.outbox == []
     assert row(email).state == State.WAITING
 
 
 def test_no_column_has_the_address_or_the_content_in_clear() -> None:
-    outbox.put(LETTER, purpose="code")
+    outbox.put(CONTENT, purpose="code")
 
     for text in (NORA, "nora", "135790", "Your sign-in code"):
         assert columns_that_hold(text) == set()
 
 
 def test_the_content_opens_in_its_own_row_only() -> None:
-    one, other = (row(outbox.put(LETTER, purpose="code")) for _ in range(2))
-    assert queue.content(one) == LETTER
+    one, other = (row(outbox.put(CONTENT, purpose="code")) for _ in range(2))
+    assert queue.content(one) == CONTENT
     one.sealed_letter = other.sealed_letter
     with pytest.raises(SealError):
         queue.content(one)
 
 
-def test_the_repr_of_a_letter_says_nothing() -> None:
-    assert "nora" not in repr(LETTER)
-    assert "135790" not in repr(LETTER)
+def test_the_repr_of_an_email_says_nothing() -> None:
+    assert "nora" not in repr(CONTENT)
+    assert "135790" not in repr(CONTENT)
 
 
 @pytest.mark.parametrize(
@@ -88,13 +88,13 @@ def test_an_email_of_a_transaction_that_is_rolled_back_is_not_sent(settings: Any
 
     def fail() -> None:
         with transaction.atomic():
-            outbox.put(LETTER, purpose="code")
+            outbox.put(CONTENT, purpose="code")
             raise ZeroDivisionError
 
     with pytest.raises(ZeroDivisionError):
         fail()
     with transaction.atomic():
-        outbox.put(LETTER, purpose="notice")
+        outbox.put(CONTENT, purpose="notice")
         assert mail.outbox == [], "not before the end of the transaction"
 
     assert len(mail.outbox) == 1
@@ -102,7 +102,7 @@ def test_an_email_of_a_transaction_that_is_rolled_back_is_not_sent(settings: Any
 
 
 def test_a_claimed_email_is_claimed_again_only_when_its_lease_has_ended() -> None:
-    email = outbox.put(LETTER, purpose="notice")
+    email = outbox.put(CONTENT, purpose="notice")
 
     assert claimed().id == email
     assert queue.claim(urgent=False, now=timezone.now()) is None
@@ -111,7 +111,7 @@ def test_a_claimed_email_is_claimed_again_only_when_its_lease_has_ended() -> Non
 
 
 def test_a_sender_whose_lease_has_ended_does_not_overwrite_the_result_of_the_next() -> None:
-    outbox.put(LETTER, purpose="notice")
+    outbox.put(CONTENT, purpose="notice")
     late, next_one = claimed(), claimed(minutes=5)
     queue.note(next_one, None, now=timezone.now())
     queue.note(late, FULL, now=timezone.now())
@@ -123,19 +123,19 @@ def test_a_sender_whose_lease_has_ended_does_not_overwrite_the_result_of_the_nex
 def test_a_sender_whose_lease_has_ended_notes_nothing_while_the_next_is_sending(
     result: Failure | None,
 ) -> None:
-    outbox.put(LETTER, purpose="notice")
+    outbox.put(CONTENT, purpose="notice")
     late, next_one = claimed(), claimed(minutes=5)
     queue.note(late, result, now=timezone.now())
 
     kept = row(next_one.id)
     assert (kept.state, kept.reason, kept.due_at) == (State.WAITING, "", next_one.due_at)
     assert kept.leased_until == next_one.leased_until, "the next sender is still alone with it"
-    assert queue.content(kept) == LETTER
+    assert queue.content(kept) == CONTENT
 
 
 def test_codes_and_other_emails_are_claimed_apart_and_the_oldest_first() -> None:
-    notices = [outbox.put(LETTER, purpose="notice") for _ in range(3)]
-    code = outbox.put(LETTER, purpose="code", urgent=True)
+    notices = [outbox.put(CONTENT, purpose="notice") for _ in range(3)]
+    code = outbox.put(CONTENT, purpose="code", urgent=True)
 
     assert claimed(urgent=True).id == code
     assert queue.claim(urgent=True, now=timezone.now()) is None
@@ -143,7 +143,7 @@ def test_codes_and_other_emails_are_claimed_apart_and_the_oldest_first() -> None
 
 
 def test_what_stays_of_a_sent_email_is_its_purpose_state_and_times(now: datetime) -> None:
-    outbox.put(LETTER, purpose="notice")
+    outbox.put(CONTENT, purpose="notice")
     email = claimed()
     queue.note(email, None, now=now)
 
@@ -161,7 +161,7 @@ def test_what_stays_of_a_sent_email_is_its_purpose_state_and_times(now: datetime
 
 
 def test_an_email_that_was_not_accepted_is_tried_again_later_and_later() -> None:
-    outbox.put(LETTER, purpose="notice")
+    outbox.put(CONTENT, purpose="notice")
     waits, at = [], timezone.now()
     for _ in range(8):
         email = queue.claim(urgent=False, now=at)
@@ -180,7 +180,7 @@ def test_nobody_waits_long_for_the_next_try_of_a_code() -> None:
 
 
 def test_a_code_that_is_too_old_is_not_sent_and_its_content_is_erased(now: datetime) -> None:
-    email = outbox.put(LETTER, purpose="code", urgent=True, expires_at=now + timedelta(minutes=10))
+    email = outbox.put(CONTENT, purpose="code", urgent=True, expires_at=now + timedelta(minutes=10))
     later = now + timedelta(minutes=10)
 
     assert outbox.state_of(email, now=now) is SendingState.SENDING
@@ -192,7 +192,7 @@ def test_a_code_that_is_too_old_is_not_sent_and_its_content_is_erased(now: datet
 
 
 def test_an_email_that_was_refused_for_good_can_be_sent_again_by_an_operator(now: datetime) -> None:
-    email = outbox.put(LETTER, purpose="notice")
+    email = outbox.put(CONTENT, purpose="notice")
     queue.note(claimed(), FULL, now=now)
 
     assert queue.claim(urgent=False, now=now + timedelta(hours=5)) is None
@@ -205,7 +205,7 @@ def test_an_email_that_was_refused_for_good_can_be_sent_again_by_an_operator(now
 
 
 def test_a_refused_email_is_erased_when_it_is_too_late_to_send_it(now: datetime) -> None:
-    email = outbox.put(LETTER, purpose="notice")
+    email = outbox.put(CONTENT, purpose="notice")
     queue.note(claimed(), FULL, now=now)
     later = now + outbox.SENT_FOR + timedelta(minutes=1)
 
@@ -217,7 +217,7 @@ def test_a_refused_email_is_erased_when_it_is_too_late_to_send_it(now: datetime)
 
 
 def test_a_refused_email_is_sent_again_until_it_is_too_late_and_not_afterwards(now: datetime) -> None:
-    email = outbox.put(LETTER, purpose="notice")
+    email = outbox.put(CONTENT, purpose="notice")
     queue.note(claimed(), FULL, now=now)
     end = row(email).expires_at
 
@@ -227,7 +227,7 @@ def test_a_refused_email_is_sent_again_until_it_is_too_late_and_not_afterwards(n
 
 
 def test_what_is_too_late_is_not_sent_at_once_either(now: datetime) -> None:
-    email = outbox.put(LETTER, purpose="code", urgent=True, expires_at=now + timedelta(minutes=10))
+    email = outbox.put(CONTENT, purpose="code", urgent=True, expires_at=now + timedelta(minutes=10))
 
     assert queue.claim_one(email, now=now + timedelta(minutes=10)) is None
     assert queue.claim_one(email, now=now) is not None
@@ -235,10 +235,10 @@ def test_what_is_too_late_is_not_sent_at_once_either(now: datetime) -> None:
 
 def test_however_many_are_too_late_all_of_them_end(now: datetime) -> None:
     for _ in range(3):
-        outbox.put(LETTER, purpose="notice")
+        outbox.put(CONTENT, purpose="notice")
         queue.note(claimed(), FULL, now=now)
     for _ in range(3):
-        outbox.put(LETTER, purpose="notice")
+        outbox.put(CONTENT, purpose="notice")
 
     assert queue.end_expired(now=now + 2 * outbox.SENT_FOR, batch=1) == 6
 
@@ -247,7 +247,7 @@ def test_however_many_are_too_late_all_of_them_end(now: datetime) -> None:
 
 
 def test_a_refusal_of_the_content_does_not_say_that_there_is_no_mailbox(now: datetime) -> None:
-    email = outbox.put(LETTER, purpose="notice")
+    email = outbox.put(CONTENT, purpose="notice")
     queue.note(claimed(), Failure("554 for the content", final=True), now=now)
 
     assert outbox.is_done(email) is False
@@ -255,7 +255,7 @@ def test_a_refusal_of_the_content_does_not_say_that_there_is_no_mailbox(now: dat
 
 @pytest.mark.parametrize("result", [None, BUSY, FULL], ids=["sent", "busy", "refused"])
 def test_a_dropped_email_is_erased_and_not_sent(now: datetime, result: Failure | None) -> None:
-    email = outbox.put(LETTER, purpose="code", urgent=True)
+    email = outbox.put(CONTENT, purpose="code", urgent=True)
     being_sent = claimed(urgent=True)
 
     assert outbox.drop(email, now=now)
@@ -272,7 +272,7 @@ def test_of_an_email_that_is_not_in_the_outbox_nothing_is_known(now: datetime) -
 
 
 def test_the_database_knows_no_other_states_and_no_end_while_an_email_waits(now: datetime) -> None:
-    email = OutgoingEmail.objects.filter(id=outbox.put(LETTER, purpose="notice"))
+    email = OutgoingEmail.objects.filter(id=outbox.put(CONTENT, purpose="notice"))
     for wrong in ({"state": "lost", "ended_at": now}, {"state": "sent"}, {"ended_at": now}):
         with pytest.raises(IntegrityError), transaction.atomic():
             email.update(**wrong)
@@ -280,12 +280,12 @@ def test_the_database_knows_no_other_states_and_no_end_while_an_email_waits(now:
 
 def test_a_closed_wallet_leaves_no_email_that_was_written_before(now: datetime) -> None:
     before, other = (
-        outbox.put(LETTER, purpose="notice"),
+        outbox.put(CONTENT, purpose="notice"),
         EmailContent(to="o@example.org", subject="s", text="t"),
     )
     kept = {outbox.put(other, purpose="notice")}
     person = Person(id=before, address=NORA, known_until=timezone.now())
-    kept.add(outbox.put(LETTER, purpose="closed"))  # the e-mail about the end
+    kept.add(outbox.put(CONTENT, purpose="closed"))  # the e-mail about the end
 
     for erase in erasers():
         erase(person, now=now, batch=10)
@@ -298,9 +298,9 @@ def test_what_was_sent_is_forgotten_after_a_week(now: datetime) -> None:
 
     [clear] = [entry.clear for entry in ENTRIES if entry.cleared_as == "e-mails"]
     assert clear is not None
-    outbox.put(LETTER, purpose="notice")
+    outbox.put(CONTENT, purpose="notice")
     queue.note(claimed(), None, now=now)
-    waiting = outbox.put(LETTER, purpose="notice")
+    waiting = outbox.put(CONTENT, purpose="notice")
 
     assert clear(now=now + outbox.KEPT - timedelta(seconds=1), batch=10) == 0
     assert clear(now=now + outbox.KEPT, batch=10) == 1
@@ -308,7 +308,7 @@ def test_what_was_sent_is_forgotten_after_a_week(now: datetime) -> None:
 
 
 def test_a_claim_is_one_statement_and_one_that_reads_the_row(statements: Any) -> None:
-    outbox.put(LETTER, purpose="notice")
+    outbox.put(CONTENT, purpose="notice")
     with statements() as seen:
         claimed()
     assert len(seen.texts) == 2

@@ -46,8 +46,8 @@ def server(settings: Any) -> Iterator[MailServer]:
 
 
 def write(to: str = NORA, *, urgent: bool = False, **facts: Any) -> OutgoingEmail:
-    letter = EmailContent(to=to, subject="Grüße", text="The code is 135790.", html="<p>135790</p>", **facts)
-    return OutgoingEmail.objects.get(id=outbox.put(letter, purpose="notice", urgent=urgent))
+    content = EmailContent(to=to, subject="Grüße", text="The code is 135790.", html="<p>135790</p>", **facts)
+    return OutgoingEmail.objects.get(id=outbox.put(content, purpose="notice", urgent=urgent))
 
 
 class Sent(NamedTuple):

@@ -31,13 +31,13 @@ def now() -> datetime:
     return timezone.now()
 
 
-def letters() -> Iterator[EmailContent]:
+def emails() -> Iterator[EmailContent]:
     """The oldest first."""
     yield from map(content, OutgoingEmail.objects.order_by("created_at", "id"))
 
 
 def subjects() -> list[str]:
-    return [letter.subject.partition(": ")[2] for letter in letters()]
+    return [email.subject.partition(": ")[2] for email in emails()]
 
 
 def run(at: datetime, **states: State) -> None:
@@ -63,7 +63,7 @@ def test_each_change_is_told_with_what_to_do_and_the_mending_too(now: datetime) 
     run(now + 2 * HOUR, disk=SOON, mail=NOW)
     run(now + 3 * HOUR, disk=OK, mail=NOW)
     assert subjects() == ["SOON disk", "NOW disk", "NOW mail, SOON disk", "mended disk"]
-    first, *_ = letters()
+    first, *_ = emails()
     assert first.to == ADDRESS
     assert "SOON disk: disk it is. To do: look." in first.text
 
