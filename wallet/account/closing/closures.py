@@ -3,9 +3,9 @@
 asked ──(a day)──► closed: nobody signs in, nothing is shared, credentials are revoked, the identity is erased
                      └──► finished: every app and every provider has erased what it kept; the row is deleted
 
-What stays is the row of `WalletClosure`, which names nobody. Closing takes one transaction; from then on
-the e-mail address may open another wallet. The rest is erased in steps, which the next sweep repeats until
-nothing is left.
+The day is longer while a change of the e-mail address can be undone: see `earliest`. Closing takes one
+transaction; from then on the e-mail address may open another wallet. The rest is erased in steps, which the
+next sweep repeats until nothing is left but the row of `WalletClosure`, which names nobody.
 """
 
 from contextlib import suppress
