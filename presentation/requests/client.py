@@ -1,7 +1,7 @@
 """The relying party and its return address, which must both be proven before anything is redirected.
 
-The address is a registered URI, compared as an exact string (RFC 9700 §2.1, §4.1.3). The browser carries the
-answer there in the fragment, or this service posts it (OpenID4VP 1.0 §8.2).
+The address is a registered URI, compared as an exact string but for the port of a loopback address (RFC 9700
+§2.1, §4.1.3). The browser carries the answer there, or this service posts it (OpenID4VP 1.0 §8.2).
 """
 
 import re
