@@ -1,6 +1,8 @@
-"""The documents name only files, commands and anchors that exist."""
+"""The documents and comments name only files, names, commands and anchors that exist."""
 
 import re
+from collections import defaultdict
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -8,29 +10,20 @@ import pytest
 from django.core.management import get_commands
 from django.test import Client
 
+from presentation.entrances.stages import AUTHORIZE
 from presentation.models import RelyingParty, Scope
 from tests.presentation.requests.authorization_requests import PATH, asked
+from tests.source_modules import modules
 
 ROOT = Path(__file__).resolve().parent.parent
-FOR_OPERATORS = (
-    "operate",
-    "settings",
-    "reference",
-    "database",
-    "people",
-    "operators",
-    "keys",
-    "data-protection",
-    "kubernetes",
-)
 DOCUMENTS = sorted(
     [
         *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md", "changelog/README.md")),
-        *(ROOT / "docs" / name for name in ("README.md", "architecture.md", "add-a-scope.md", "review.md")),
-        *(ROOT / "docs" / f"{name}.md" for name in FOR_OPERATORS),
-        *(ROOT / "docs" / "decisions").glob("*.md"),
+        *(ROOT / "docs").rglob("*.md"),
     ]
 )
+ARCHITECTURE = ROOT / "docs" / "architecture.md"
+OF_SOURCES = "py|js|html|conf|template|yml"
 DECISIONS = sorted((ROOT / "docs" / "decisions").glob("[0-9]*.md"))
 ABOUT = ["Context", "Decision", "Considered", "Consequences"]
 TOP = {path.name for path in ROOT.iterdir()}
@@ -54,9 +47,11 @@ def paths_in(text: str) -> set[str]:
 
 
 def headings(path: Path) -> set[str]:
-    """The anchors of a document, as GitHub makes them."""
+    """The anchors of a document, as GitHub makes them: the second of the same title ends with -1."""
     titles = re.findall(r"^#+ (.+)$", path.read_text(), re.M)
-    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+    anchors = [re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles]
+    repeated = (anchors[:index].count(anchor) for index, anchor in enumerate(anchors))
+    return {f"{anchor}-{times}" if times else anchor for anchor, times in zip(anchors, repeated, strict=True)}
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=name_of)
@@ -85,7 +80,7 @@ def test_every_command_that_a_document_names_exists(document: Path) -> None:
 
 def pointers() -> list[str]:
     """The rows of the table in docs/architecture.md that says where to find what."""
-    table = (ROOT / "docs" / "architecture.md").read_text().split("## Where is what")[1].split("\n## ")[0]
+    table = ARCHITECTURE.read_text().split("## Where is what")[1].split("\n## ")[0]
     return [row for row in table.splitlines() if row.startswith("| ")][1:]
 
 
@@ -103,6 +98,58 @@ def test_every_name_that_the_architecture_points_to_is_in_the_file_that_it_point
 
     assert text
     assert {name for name in names if not re.search(rf"\b{name}\b", text)} == set()
+
+
+def test_every_name_in_the_architecture_is_in_the_source() -> None:
+    folders = (
+        "tests",
+        "tools",
+        *(layer.name for layer in ROOT.iterdir() if (layer / "__init__.py").exists()),
+    )
+    sources = (path for folder in folders for path in (ROOT / folder).rglob("*.py"))
+    words = {
+        word for path in sources if path != Path(__file__) for word in re.findall(r"\w+", path.read_text())
+    }
+
+    assert set(re.findall(r"`(\w+)`", ARCHITECTURE.read_text())) - words == set()
+
+
+@pytest.mark.parametrize("document", [ARCHITECTURE, ROOT / "CONTRIBUTING.md"], ids=name_of)
+def test_every_file_that_a_guide_names_in_short_exists(document: Path) -> None:
+    folders = [folder for folder in TOP - set(NOT_COMMITTED) if (ROOT / folder).is_dir()]
+    paths = [f"/{name}" for name in TOP]
+    paths += [f"/{name_of(path)}" for folder in folders for path in (ROOT / folder).rglob("*.*")]
+    named = set(re.findall(rf"`([\w./-]+\.(?:{OF_SOURCES}))`", document.read_text()))
+
+    assert {name for name in named if not any(path.endswith(f"/{name}") for path in paths)} == set()
+
+
+def test_the_stages_of_an_authorization_request_are_those_of_the_architecture() -> None:
+    table = ARCHITECTURE.read_text().split("| stage |")[1].split("\n\n")[0]
+    first_cells = " ".join(row.split("|")[1] for row in table.splitlines()[2:])
+
+    assert re.findall(r"`(\w+)`", first_cells) == [stage.__name__ for stage in AUTHORIZE]
+
+
+def test_every_name_that_a_comment_points_to_is_in_the_module_that_it_points_to() -> None:
+    """A comment or docstring names it as `module.name`."""
+    within: dict[str, set[str]] = defaultdict(set)
+    for dotted, path in modules():
+        names = dotted.removesuffix(".__init__").split(".")
+        within[names[-1]] |= set(re.findall(r"\w+", path.read_text()))
+        for package, member in pairwise(names):
+            within[package].add(member)
+    named = {
+        (dotted, module, name)
+        for dotted, path in modules()
+        for module, name in re.findall(r"`(\w+)\.(\w+)", path.read_text())
+        if module in within
+    }
+
+    assert len(named) > 100
+    assert {
+        (dotted, f"{module}.{name}") for dotted, module, name in named if name not in within[module]
+    } == set()
 
 
 def test_the_pointers_that_newcomers_look_for_are_there() -> None:

@@ -30,7 +30,7 @@ def record(
     """Adds one line: who did what to which row, and why.
 
     who: the operator, or a request of theirs; None for a command at the shell. action: a word such as
-    `claims_seen`. about: the row, the model for a list of its rows, or a text such as `wallet.wallet:5`.
+    `claims_seen`. about: the row, the model for a list of its rows, or a text such as "wallet.wallet:5".
     reason: what the operator typed; what looks like an e-mail address is left out, because lines are never
     erased.
 
