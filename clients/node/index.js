@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from "node:util";
 import * as authorization from "./authorization.js";
 import { need, onlyKnown, SCOPE } from "./authorization.js";
 import { issuerKey, readRoots } from "./certificates.js";
+import { clientKey } from "./client-key.js";
 import { cached, call, parsed } from "./documents.js";
 import { decrypt, demand, Denied, digest, hash, newKey, offered, publicKey, readFields, readJson } from "./jose.js";
 import { readPresentation, TOLERANCE, verify } from "./verification.js";
@@ -37,9 +38,11 @@ const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in cons
 /**
  * `root` is the root certificate (PEM) that the operator gave you; never fetch it from the service. While the service
  * changes its root, it is a text with both certificates, or a list: each counts. With `secret`, your client secret,
- * requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person may take. `fetch`
+ * requests are pushed, so that no address bar holds them. With `privateKey` in its place, whose public half is
+ * registered, perhaps under `keyId`, they are also signed, as FAPI demands. `lifetime` is how many seconds a person may take. `fetch`
  * replaces the platform's.
- * @typedef {{ root: string | Uint8Array | readonly (string | Uint8Array)[], secret?: string, lifetime?: number,
+ * @typedef {{ root: string | Uint8Array | readonly (string | Uint8Array)[], secret?: string,
+ *   privateKey?: string | Buffer, keyId?: string, lifetime?: number,
  *   clock?: () => number, fetch?: typeof fetch }} Options
  */
 
@@ -53,14 +56,16 @@ export class Wallet {
    * @param {Options} options
    */
   constructor(baseUrl, clientId, redirectUri, { root, ...options }) {
-    onlyKnown(options, ["secret", "lifetime", "clock", "fetch"]);
+    onlyKnown(options, ["secret", "privateKey", "keyId", "lifetime", "clock", "fetch"]);
     if (!clientId || ("secret" in options && !options.secret)) throw new TypeError("clientId or secret is empty");
     const issuer = baseUrl.replace(/\/+$/, ""), { lifetime = 7200, clock = () => Date.now() / 1000 } = options;
     need(ADDRESS.test(issuer), "baseUrl is no address such as https://wallet.example");
     need(redirectUri && !redirectUri.includes("#"), "redirectUri is empty, or has a fragment");
     need(lifetime > 0, "lifetime is no time, so that every answer would be too old");
     const own = { issuer, clientId, redirectUri, roots: readRoots(root), lifetime, clock };
-    this.#own = { ...options, ...own, read: cached(options.fetch) };
+    need(!options.secret || !options.privateKey, "secret and privateKey both prove who you are: give one");
+    const key = options.privateKey === undefined ? undefined : clientKey(options.privateKey, options.keyId);
+    this.#own = { ...options, ...own, key, read: cached(options.fetch) };
   }
 
   /**
@@ -77,7 +82,7 @@ export class Wallet {
   async request(asking = {}) {
     onlyKnown(asking, ASKED);
     const { scope = "basic", claims, transactionData: objects = [], response_mode: mode } = asking;
-    const { issuer, clientId, redirectUri, secret, clock } = this.#own, nonce = fresh(), state = fresh();
+    const { issuer, clientId, redirectUri, secret, key, clock } = this.#own, nonce = fresh(), state = fresh();
     const query = authorization.readQuery(asking.dcql_query), names = authorization.scopeNames(scope);
     const expected = authorization.expectedClaims(names, claims, query);
     authorization.checkMode(mode);
@@ -93,7 +98,9 @@ export class Wallet {
       client_metadata: decryptionKey && offered(decryptionKey),
       login_hint: asking.login_hint, ui_locales: asking.ui_locales,
     }).filter(([, value]) => value);
-    const sent = secret ? await this.#pushed(new URLSearchParams([...parameters, ["client_secret", secret]])) : parameters;
+    const own = key ? key(Object.fromEntries(parameters), issuer, begun) : { client_secret: secret };
+    const pushed = new URLSearchParams(key ? own : [...parameters, ...Object.entries(own)]);
+    const sent = key || secret ? await this.#pushed(pushed) : parameters;
     return { url: `${issuer}${PRESENTATION}/authorize?${new URLSearchParams(sent)}`, pending };
   }
 

@@ -7,7 +7,7 @@ import { fieldsOf, holder } from "credential-presentation/testing";
 
 const NAMES = {
   client_id: "clientId", transaction_data: "transactionData", decryption_key: "decryptionKey",
-  transaction_data_hashes: "transactionDataHashes",
+  transaction_data_hashes: "transactionDataHashes", private_key: "privateKey", key_id: "keyId",
 };
 const renamed = (object, names) =>
   Object.fromEntries(Object.entries(object).map(([name, value]) => [names[name] ?? name, value]));
@@ -25,7 +25,7 @@ const commands = {
         return new Response(documents[address], init);
       };
     }
-    wallet = new library.Wallet(base_url, client_id, redirect_uri, facts);
+    wallet = new library.Wallet(base_url, client_id, redirect_uri, camel(facts));
     return library.CALLBACK;
   },
   async request(asking) {

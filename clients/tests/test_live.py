@@ -9,6 +9,8 @@ from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 import pytest
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat
 from django.core.management import call_command
 from django.utils import timezone
 
@@ -17,6 +19,7 @@ from infra.moments import moment
 from presentation.models import RelyingParty, ResponseURI
 from presentation.relying_parties.authentication import client_secrets
 from presentation.scopes import catalogue
+from tests.forgery import new_key, public_jwk
 from tests.people import register
 from tests.presentation import payloads
 from tests.presentation.openid_connect.shop import Shop
@@ -158,6 +161,33 @@ def test_requests_are_pushed_with_a_secret(opened: Any) -> None:
     assert re.search(" [0-9A-F]{8}$", refused.value.text)  # the reference
     library = opened(party, secret="wrong")
     assert refusal(library, "request", login_hint=MAIL) == ("Denied", "invalid_client")
+
+
+@pytest.mark.parametrize("key_id", ["one", ""])
+def test_requests_are_signed_with_a_private_key(opened: Any, key_id: str) -> None:
+    """A party that must sign and push, as with a baseline of FAPI, and that has no secret."""
+    key = new_key()
+    keys = {"keys": [{"kid": "one", **public_jwk(key)}]}
+    party = shop(jwks=keys, requires_signed_requests=True, requires_pushed_requests=True)
+    library = opened(party, private_key=pem_of(key), key_id=key_id)
+    answer = asked(library, transaction_data=[PAYMENT | {"credential_ids": ["basic"]}])
+    assert set(dict(parse_qsl(urlsplit(answer["url"]).query))) == {"client_id", "request_uri"}
+    assert finish(library, answer)["claims"]["given_name"] == "Alice"
+    library = opened(party, private_key=pem_of(new_key()), key_id=key_id)
+    assert refusal(library, "request", login_hint=MAIL) == ("Denied", "invalid_client")
+
+
+def pem_of(key: Any) -> str:
+    octets: bytes = key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption())
+    return octets.decode()
+
+
+def test_a_private_key_that_cannot_sign_is_a_clear_mistake(opened: Any) -> None:
+    party, other = shop(), ec.generate_private_key(ec.SECP384R1())
+    for wrong in ("", "key.pem", pem_of(other)):
+        assert refusal(opened, party, private_key=wrong)[0] in ("ValueError", "TypeError"), wrong
+    both = {"private_key": pem_of(new_key()), "secret": "s"}
+    assert refusal(opened, party, **both)[0] in ("ValueError", "TypeError")
 
 
 @pytest.mark.parametrize("wire_format", ["string", "openid4vp-1.0"])

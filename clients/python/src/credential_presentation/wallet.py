@@ -26,6 +26,7 @@ from credential_presentation.authorization import (
     scope_names,
 )
 from credential_presentation.certificates import PEM, Roots
+from credential_presentation.client_key import ClientKey
 from credential_presentation.errors import Denied, demand
 from credential_presentation.transport import Fetch, Request, Transport
 from credential_presentation.verification import TOLERANCE, Pending, Presentation, verify
@@ -65,7 +66,9 @@ class Wallet:
     `redirect_uri` is your registered callback or, for `direct_post`, your response URI. `root` is the root
     certificate (PEM) that the operator gave you; never fetch it from the service. While the service changes
     its root, it is a text with both certificates, or a list: each counts. With `secret`, your client secret,
-    requests are pushed, so that no address bar holds them. `lifetime` is how many seconds a person may take.
+    requests are pushed, so that no address bar holds them. With `private_key` in its place, a PEM whose
+    public half is registered, perhaps under `key_id`, they are also signed, as FAPI demands. `lifetime` is
+    how many seconds a person may take.
     `fetch` makes all calls of the service: see `Transport`.
 
     Raises `ValueError` if one of them cannot be right.
@@ -76,7 +79,9 @@ class Wallet:
     redirect_uri: str
     _: KW_ONLY
     root: PEM | Sequence[PEM]
-    secret: str | None = None
+    secret: str | None = field(default=None, repr=False)
+    private_key: PEM | None = field(default=None, repr=False)
+    key_id: str = ""
     lifetime: float = 7200
     fetch: Fetch = field(default_factory=Transport)
     clock: Callable[[], float] = time.time
@@ -84,6 +89,9 @@ class Wallet:
     def __post_init__(self) -> None:
         if not self.client_id or self.secret == "":
             raise ValueError("client_id or secret is empty")
+        if self.secret and self.private_key is not None:
+            raise ValueError("secret and private_key are two ways to prove who you are: give one")
+        self._key = None if self.private_key is None else ClientKey(self.private_key, self.key_id)
         self.base_url = self.base_url.rstrip("/")
         if not ADDRESS.fullmatch(self.base_url):
             raise ValueError("base_url is no address such as https://wallet.example")
@@ -138,7 +146,9 @@ class Wallet:
             "ui_locales": ui_locales,
         }
         parameters = {name: value for name, value in sent.items() if value}
-        if self.secret:
+        if self._key:
+            parameters = self._push(self._key.pushed(parameters, self.base_url, self.clock()))
+        elif self.secret:
             parameters = self._push(parameters | {"client_secret": self.secret})
         pending = Pending(self.base_url, self.client_id, nonce, expected, data, state, self.clock(), key)
         return f"{self.base_url}{PRESENTATION}/authorize?{urlencode(parameters, quote_via=quote)}", pending
