@@ -5,6 +5,7 @@ import threading
 import time
 from collections import Counter
 from contextlib import ExitStack
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from unittest.mock import Mock
@@ -224,9 +225,7 @@ def test_the_limits_of_sign_in_do_not_stop_tests(acme_bank: RelyingParty) -> Non
 def test_a_client_with_too_many_calls_has_to_wait(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(
-        holder, "CALLS_PER_CLIENT", holder.Limit("test", most=1, window=holder.CALLS_PER_CLIENT.window)
-    )
+    monkeypatch.setattr(holder, "CALLS_PER_CLIENT", replace(holder.CALLS_PER_CLIENT, most=1))
     call(authorize_url(acme_bank))
     refused = call(authorize_url(acme_bank))
 
@@ -239,7 +238,6 @@ def test_a_call_whose_turn_does_not_come_says_so_and_the_next_one_has_it(
     acme_bank: RelyingParty, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(holder, "LONGEST_WAIT", 0.0)
-    monkeypatch.setattr(holder, "LEASE", holder.Limit("test", most=1, window=timedelta(days=3650)))
     now = timezone.now()
     holder.LEASE.take(ALICE, now=now)
 
