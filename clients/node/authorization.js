@@ -48,15 +48,15 @@ export function expectedClaims(names, claims, query) {
   const more = held.find((claim) => !claims.some((wanted) => isWithin(claim, wanted)));
   need(more === undefined, `claims lacks ${more}, which the request holds: list it, or request less`);
   for (const wanted of claims.filter((claim) => !claim.endsWith("?"))) {
-    const inside = held.filter((claim) => isWithin(claim, wanted)), whole = query ? held.length > 0 : known;
-    need(!whole || inside.length > 0, `the request does not hold ${wanted} of claims: request more, or leave it out`);
+    const inside = held.filter((claim) => isWithin(claim, wanted)), allAreKnown = query ? held.length > 0 : known;
+    need(!allAreKnown || inside.length > 0, `the request does not hold ${wanted} of claims: request more, or leave it out`);
     const all = inside.length === 0 || inside.some((claim) => !claim.endsWith("?"));
     need(all, `a person may leave off ${wanted}: write ${wanted}? in claims`);
   }
   return [...claims];
 }
 
-// The paths of the claims in a query for one credential; none if somebody may choose among sets of them.
+// The paths of the claims in a query for one credential; none if it names none, or sets to choose from.
 function heldBy({ credentials }) {
   const one = Array.isArray(credentials) && credentials.length === 1 && isObject(credentials[0]);
   need(one, "dcql_query must ask for exactly one credential");

@@ -356,6 +356,27 @@ def test_what_every_answer_would_be_rejected_for_is_refused_before_anybody_is_as
     assert re.search(rf"TypeError: .*{said}", in_node), in_node
 
 
+CHOICE = {
+    "id": "one",
+    "claims": [{"id": "a", "path": ["given_name"]}, {"id": "b", "path": ["email"]}],
+    "claim_sets": [["a", "b"], ["a"]],
+}
+
+
+@pytest.mark.parametrize("credential", [CHOICE, {"id": "one"}])
+def test_where_a_query_does_not_say_which_claims_come_those_that_are_named_are_expected(
+    credential: dict[str, Any],
+) -> None:
+    asking: dict[str, Any] = {"dcql_query": {"credentials": [credential]}, "claims": ["given_name"]}
+    _, pending = Wallet("https://w.example", "client", HOME, root=ROOT_PEM).request(**asking)
+    assert pending.claims == ["given_name"]
+    said = mistake_in_node(
+        "{ root }",
+        f"const asked = await wallet.request({json.dumps(asking)}); console.error(asked.pending.claims);",
+    )
+    assert said.strip() == "[ 'given_name' ]"
+
+
 def test_a_name_that_is_spelt_wrongly_is_named() -> None:
     said = mistake_in_node("{ root }", 'await wallet.request({ loginHint: "sam@example.org" })')
     assert "TypeError: loginHint is no option: did you mean login_hint?" in said

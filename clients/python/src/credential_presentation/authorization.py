@@ -48,16 +48,18 @@ def expected_claims(names: Sequence[str], claims: Claims, query: Mapping[str, An
         raise TypeError("claims is a list of names, such as ['given_name', 'nationalities?']")
     if not claims or not all(claim.strip(".? ") for claim in claims):
         raise ValueError("claims has no name, or an empty one")
-    held = (
-        _held_by(query) if query is not None else [claim for name in names for claim in SCOPES.get(name, [])]
-    )
-    whole = query is not None or SCOPES.keys() >= set(names)
+    if query is None:
+        held = [claim for name in names for claim in SCOPES.get(name, [])]
+        all_are_known = SCOPES.keys() >= set(names)
+    else:
+        held = _held_by(query)
+        all_are_known = bool(held)
     for claim in held:
         if not any(_is_within(claim, wanted) for wanted in claims):
             raise ValueError(f"claims lacks {claim}, which the request holds: list it, or request less")
     for wanted in claims:
         inside = [claim for claim in held if _is_within(claim, wanted)]
-        if whole and not inside and not wanted.endswith("?"):
+        if all_are_known and not inside and not wanted.endswith("?"):
             raise ValueError(f"the request does not hold {wanted} of claims: request more, or leave it out")
         if inside and not wanted.endswith("?") and all(claim.endswith("?") for claim in inside):
             raise ValueError(f"a person may leave off {wanted}: write {wanted}? in claims")
@@ -69,7 +71,7 @@ def _is_within(claim: str, wanted: str) -> bool:
 
 
 def _held_by(query: Mapping[str, Any]) -> list[str]:
-    """The paths of the claims in a query for one credential; [] if somebody may choose among sets of them."""
+    """The paths of the claims in a query for one credential; [] if it names none, or sets to choose from."""
     credentials = query.get("credentials")
     if (
         not isinstance(credentials, Sequence)

@@ -100,7 +100,9 @@ class Transport:
         for connection in [connection for kept in idle.values() for connection in kept]:
             connection.close()
 
-    __del__ = close
+    def __del__(self) -> None:
+        if hasattr(self, "_lock"):  # not if the constructor was called with a wrong name
+            self.close()
 
     def _exchange(
         self, connection: HTTPConnection, request: Request, target: str, origin: str, until: float
