@@ -9,11 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.project_copy import ROOT
-from tests.source_modules import modules
+from tests.source_modules import LAYERS, modules
 from tools.mutants import drawn
 from tools.mutants.changes import changes
 from tools.mutants.copies import Verdict, outcome
-from tools.mutants.mutant import Mutant, applied, problems
+from tools.mutants.mutant import Mutant, applied, diff, problems
 from tools.mutants.tables import MUTANTS
 
 pytestmark = pytest.mark.slow  # reads every module of the service and of its tests
@@ -32,6 +32,7 @@ pytestmark = pytest.mark.slow  # reads every module of the service and of its te
         ("check(a)", "pass"),
         ("raise Http404", "pass"),
         ("total += a", "pass"),
+        ("@kept(60)\ndef f():\n    pass", "@kept(61)\ndef f():\n    pass"),
         ("del a", "pass"),
         ("def f():\n    return a", "def f():\n    return None"),
         ("name = 'é'; found = a is b", "name = 'é'; found = (a is not b)"),  # offsets are in bytes
@@ -107,11 +108,12 @@ def test_a_mutant_meets_the_tests_near_its_module(module: str, test: str) -> Non
     assert test in drawn.near(module)
 
 
-def test_the_tests_of_a_survivor_are_all_of_its_layer() -> None:
+def test_the_tests_of_a_survivor_are_all_of_its_layer_and_those_of_limits() -> None:
     mutant = Mutant("x", "wallet/identity/pictures.py", "a", "b", ("tests/wallet/test_pictures.py",))
 
-    assert drawn.whole_folder(mutant) == ("tests/wallet",)
-    assert drawn.diff(mutant).splitlines()[-2:] == ["-a", "+b"]
+    assert drawn.farther(mutant) == ("tests/wallet", "tests/limits")
+    assert all((ROOT / "tests" / layer).is_dir() for layer in LAYERS)
+    assert diff(mutant).splitlines()[-2:] == ["-a", "+b"]
 
 
 def test_without_a_quick_test_a_mutant_survives() -> None:

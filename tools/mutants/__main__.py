@@ -1,13 +1,13 @@
 """`python -m tools.mutants [--jobs 2] [--promises P1 …] [words of a name …]`: try every mutant.
 
 `--random 20 [--seed …]` draws mutants of modules that no table names. They meet the quick tests near their
-module; those that survive meet all quick tests of their layer.
+module; those that survive meet all quick tests of their layer, and the trials of limits.
 """
 
 import argparse
 import secrets
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
@@ -15,9 +15,9 @@ from queue import SimpleQueue
 from time import monotonic
 
 from tests.project_copy import ROOT
-from tools.mutants.copies import Outcome, ProjectCopy, Verdict, copies, database_server
-from tools.mutants.drawn import diff, drawn, whole_folder
-from tools.mutants.mutant import Mutant, problems
+from tools.mutants.copies import LONGEST, Outcome, ProjectCopy, Verdict, copies, database_server
+from tools.mutants.drawn import drawn, farther
+from tools.mutants.mutant import Mutant, diff, problems
 from tools.mutants.tables import MUTANTS
 from tools.promises import NUMBERS, numbered
 
@@ -75,12 +75,14 @@ def _arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def pass_as_they_are(made: list[ProjectCopy], chosen: Iterable[Mutant], *, quick: bool = False) -> bool:
+def pass_as_they_are(made: list[ProjectCopy], chosen: Sequence[Mutant], *, quick: bool = False) -> bool:
     """Checks that the tests pass without a mutant; otherwise they would seem to detect every mutant."""
     tests = sorted({test for mutant in chosen for test in mutant.tests})
     shares = [tests[index :: len(made)] for index in range(len(made))]
+    print(f"The tests of {len(chosen)} mutants as they are …", file=sys.stderr, flush=True)
+    run = partial(ProjectCopy.run, quick=quick, longest=LONGEST * max(1, len(chosen)))
     with ThreadPoolExecutor(len(made)) as threads:
-        outcomes = list(threads.map(partial(ProjectCopy.run, quick=quick), made, shares))
+        outcomes = list(threads.map(run, made, shares))
     for before in outcomes:
         if before.verdict is not Verdict.SURVIVED:
             print(f"The tests do not pass as they are:\n{before.about}", file=sys.stderr)
@@ -108,13 +110,10 @@ def tried(chosen: Iterable[Mutant], made: list[ProjectCopy], *, quick: bool = Fa
 
 
 def _tried_again(rows: list[Row], made: list[ProjectCopy]) -> list[Row]:
-    """The same, where each mutant that survived met the quick tests of its whole layer."""
+    """The same, where each mutant that survived met the tests that are `farther` away."""
     survivors = [mutant for mutant, outcome, _ in rows if outcome.verdict is Verdict.SURVIVED]
-    wider = [replace(mutant, tests=whole_folder(mutant)) for mutant in survivors]
-    again = {
-        mutant.name: (mutant, replace(outcome, about=outcome.about or diff(mutant)), seconds)
-        for mutant, outcome, seconds in tried(wider, made, quick=True)
-    }
+    wider = [replace(mutant, tests=farther(mutant)) for mutant in survivors]
+    again = {row[0].name: row for row in tried(wider, made, quick=True)}
     return [again.get(row[0].name, row) for row in rows]
 
 
@@ -124,7 +123,7 @@ def _report(rows: list[Row], seconds: float) -> int:
         print(f"{mutant.name:{width}}  {outcome.verdict.value:8}  {took:5.1f} s  {mutant.file}")
     alive = [row for row in rows if row[1].verdict is not Verdict.KILLED]
     for mutant, outcome, _ in alive:
-        print(f"\n{outcome.verdict.value}: {mutant.name} ({mutant.file})\n{outcome.about}")
+        print(f"\n{outcome.verdict.value}: {mutant.name} ({mutant.file})\n{outcome.about}\n{diff(mutant)}")
     print(f"\n{len(rows) - len(alive)} of {len(rows)} mutants were killed, in {seconds:.0f} seconds.")
     return 1 if alive or not rows else 0
 

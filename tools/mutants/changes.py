@@ -16,8 +16,7 @@ _SWAPPED: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Is: ast.IsNot,
 }
 _OTHER = _SWAPPED | {other: one for one, other in _SWAPPED.items()}
-# What is not executed, or where Python 3.11 does not know the position in the source.
-_SKIPPED = ("annotation", "returns", "decorator_list")
+_SKIPPED = ("annotation", "returns")  # not executed
 
 
 @dataclass(frozen=True)
@@ -72,7 +71,10 @@ def _replacements(root: ast.AST) -> Iterator[tuple[ast.expr | ast.stmt, str, str
 
 
 def _executed(node: ast.AST) -> Iterator[ast.AST]:
-    """The node and all below it."""
+    """The node and all below it that is worth a change.
+
+    Not inside of f-strings, because Python 3.11 does not know the positions there.
+    """
     yield node
     for name, value in ast.iter_fields(node):
         if name in _SKIPPED:

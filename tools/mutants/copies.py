@@ -85,8 +85,11 @@ class ProjectCopy:
         with applied(mutant, self.root):
             return self.run(mutant.tests, quick=quick)
 
-    def run(self, tests: Collection[str], *, quick: bool = False) -> Outcome:
-        """Runs these tests, or those of them that `make quick` runs. No tests count as passed."""
+    def run(self, tests: Collection[str], *, quick: bool = False, longest: float = LONGEST) -> Outcome:
+        """Runs these tests, or those of them that `make quick` runs. No tests count as passed.
+
+        longest: the seconds after which they are ended, and the verdict is UNCLEAR.
+        """
         if not tests:
             return Outcome(Verdict.SURVIVED, "")
         with psycopg.connect(self._cluster.url, autocommit=True) as connection:
@@ -94,13 +97,20 @@ class ProjectCopy:
             connection.execute(f'CREATE DATABASE "test_{self._name}" TEMPLATE "test_{_MIGRATED}"')
         options = ["-x", "-rfE", "--tb=short", "--reuse-db", "-p", "no:cacheprovider"]
         try:
-            ran = self._run([sys.executable, "-m", "pytest", *options, *tests], self._name, quick=quick)
+            command = [sys.executable, "-m", "pytest", *options, *tests]
+            ran = self._run(command, self._name, quick=quick, longest=longest)
         except subprocess.TimeoutExpired:
-            return Outcome(Verdict.UNCLEAR, f"the tests did not end within {LONGEST} seconds")
+            return Outcome(Verdict.UNCLEAR, f"the tests did not end within {longest:.0f} seconds")
         return outcome(ran.returncode, ran.stdout)
 
     def _run(
-        self, command: Sequence[str], database: str, *, check: bool = False, quick: bool = False
+        self,
+        command: Sequence[str],
+        database: str,
+        *,
+        check: bool = False,
+        quick: bool = False,
+        longest: float = LONGEST,
     ) -> subprocess.CompletedProcess[str]:
         environment = {
             **os.environ,
@@ -119,7 +129,7 @@ class ProjectCopy:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=LONGEST,
+            timeout=longest,
             check=check,
         )
 

@@ -1,6 +1,5 @@
 """Mutants that are drawn by a seed, of modules that no table names."""
 
-import difflib
 import random
 from collections.abc import Iterable
 from functools import cache
@@ -70,18 +69,10 @@ def _kinship(module: str, test: str) -> int:
     return next((number for number, word in enumerate(words) if word in test), 2)
 
 
-def whole_folder(mutant: Mutant) -> tuple[str, ...]:
-    """The folder with all tests of the mutant's layer."""
+def farther(mutant: Mutant) -> tuple[str, ...]:
+    """The folder with all tests of the mutant's layer, and the trials of limits, which every layer has."""
     folder = f"tests/{mutant.file.partition('/')[0]}"
-    return (folder,) if (ROOT / folder).is_dir() else ("tests",)
-
-
-def diff(mutant: Mutant) -> str:
-    """What the mutant changes."""
-    lines = difflib.unified_diff(
-        mutant.text.splitlines(), mutant.replacement.splitlines(), mutant.file, "mutant", lineterm="", n=2
-    )
-    return "\n".join(lines)
+    return (folder, "tests/limits")
 
 
 def _mutant(path: Path, change: Change, tests: tuple[str, ...]) -> Mutant:

@@ -1,5 +1,6 @@
 """One mutant: a text of the project, its replacement, and the tests of which one must fail."""
 
+import difflib
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -43,6 +44,14 @@ def problems(mutant: Mutant, root: Path) -> Iterator[str]:
             yield f"{mutant.name}: there is no test {test}"
         if not (root / file).exists():
             yield f"{mutant.name}: there is no {file}"
+
+
+def diff(mutant: Mutant) -> str:
+    """What the mutant changes."""
+    lines = difflib.unified_diff(
+        mutant.text.splitlines(), mutant.replacement.splitlines(), mutant.file, "mutant", lineterm="", n=2
+    )
+    return "\n".join(lines)
 
 
 @contextmanager
