@@ -4,8 +4,10 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timedelta
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from threading import Barrier, Lock
@@ -191,6 +193,17 @@ def test_requests_that_read_a_key_as_active_may_still_sign_before_it_is_destroye
     assert pairs(token) == {str(succession["staged"])}
     assert find(old.kid).destroyed_at == now + IN_FLIGHT
     assert due_steps.rotate(now=now + IN_FLIGHT).done == ()
+
+
+@pytest.mark.postgresql
+def test_of_several_that_destroy_a_key_at_once_one_does_and_the_record_says_so_once(
+    succession: dict[str, SigningKey], at_once: Callable[..., list[Any]], now: datetime
+) -> None:
+    old = succession["active"]
+    transitions.activate(succession["staged"].pk, now=now)
+    destroy = partial(key_stores.destroy, find(old.pk), now=now + IN_FLIGHT)
+    assert sorted(at_once(*[destroy] * 4)) == [False, False, False, True]
+    assert KeyEvent.objects.filter(kid=old.pk, action="destroyed").count() == 1
 
 
 def test_what_cannot_be_destroyed_now_is_shown_until_it_is(
