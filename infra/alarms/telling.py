@@ -32,7 +32,7 @@ def tell(findings: Sequence[Diagnosis], *, now: datetime) -> None:
         told = changed or (open_ones if summary else [])
         if not told:
             return
-        outbox.put(_letter(to, told, summary=summary), purpose="doctor")
+        outbox.put(_email_content(to, told, summary=summary), purpose="doctor")
         _remember(told, now)
         if set(open_ones) <= set(told):
             ToldFinding.objects.update_or_create({"state": State.OK, "at": now}, name=SUMMARY)
@@ -60,7 +60,7 @@ def _remember(told: Iterable[Diagnosis], now: datetime) -> None:
         ToldFinding.objects.update_or_create({"state": finding.state, "at": now}, name=finding.name)
 
 
-def _letter(to: str, told: Sequence[Diagnosis], *, summary: bool) -> EmailContent:
+def _email_content(to: str, told: Sequence[Diagnosis], *, summary: bool) -> EmailContent:
     words = [(WORDS[State(finding.state)], finding) for finding in told]
     subject = ", ".join(f"{word} {finding.name}" for word, finding in words)
     lines = [

@@ -67,9 +67,9 @@ def send_link(email: str, *, browser_digest: str, client: str | None, now: datet
     if not settings.DEVELOPER_EMAIL_BACKEND:
         return link
     with transaction.atomic():
-        if _take_letter(email, browser_digest=browser_digest, client=client, now=now):
+        if _take_allowances(email, browser_digest=browser_digest, client=client, now=now):
             until = now + LINK_LIFETIME
-            outbox.put(_letter(email, link), purpose="developer", urgent=True, expires_at=until)
+            outbox.put(_email_content(email, link), purpose="developer", urgent=True, expires_at=until)
     return ""
 
 
@@ -114,7 +114,7 @@ def current(request: HttpRequest) -> str:
     return facts["email"] if facts and facts["browser"] == browser.digest(request) else ""
 
 
-def _take_letter(email: str, *, browser_digest: str, client: str | None, now: datetime) -> bool:
+def _take_allowances(email: str, *, browser_digest: str, client: str | None, now: datetime) -> bool:
     """Take the allowances for one e-mail; False if they are used up and an earlier link still works."""
     take = partial(take_all, now=now, taken=ExitStack())  # the transaction gives back
     after_that = (EMAILS_PER_EMAIL_AFTER_THAT, email)
@@ -148,7 +148,7 @@ def _read(signed: str, *, salt: str, lifetime: timedelta) -> dict[str, Any] | No
     return facts
 
 
-def _letter(email: str, link: str) -> EmailContent:
+def _email_content(email: str, link: str) -> EmailContent:
     facts = {"link": link, "host": urlsplit(settings.BASE_URL).netloc}
     return EmailContent(
         to=email,

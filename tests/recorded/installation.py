@@ -269,20 +269,20 @@ class Installation:
         """The e-mails since the last time; the sandbox shows its own on a page instead."""
         sent = list(getattr(mail, "outbox", []))
         if sent:
-            self.last_letter = sent[-1].body
+            self.last_email = sent[-1].body
             mail.outbox.clear()
         return sent
 
     def code(self, page: Reply) -> str:
         """The sign-in code: the sandbox's page shows it, production sends it."""
-        text = page.text if self.sandbox else self.last_letter
+        text = page.text if self.sandbox else self.last_email
         found = CODE.search(text)
         assert found, (page.status, page.path)
         return found[1]
 
     def link(self, browser: Any) -> str:
         """The path of the newest sign-in link: the sandbox keeps it in the mailbox, production sends it."""
-        text = self.last_letter if not self.sandbox else ""
+        text = self.last_email if not self.sandbox else ""
         if self.sandbox:
             with browser.quietly():
                 text = browser.get("/sandbox/mailbox/").text

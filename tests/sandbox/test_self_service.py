@@ -351,17 +351,17 @@ def test_with_strangers_at_their_limit_a_developer_signs_in_by_an_email_that_a_s
     assert len(mail.outbox) == sent
     second = Client()
     second.post(HOME, {"email": DEVELOPER})
-    assert browser.get(letter_link()).status_code == 303
+    assert browser.get(emailed_link()).status_code == 303
     assert "Register an application" in text(browser.get(HOME))
     second.post(HOME, {"email": DEVELOPER})
     assert len(mail.outbox) == sent + 1, "once the link is used, another is sent"
-    assert second.get(letter_link()).status_code == 303
+    assert second.get(emailed_link()).status_code == 303
 
 
 def test_with_strangers_at_their_limit_a_developers_known_browser_gets_emails(db: None, mailing: Any) -> None:
     browser = Client()
     browser.post(HOME, {"email": DEVELOPER})
-    browser.get(letter_link())
+    browser.get(emailed_link())
     browser.post(f"{HOME}sign-out/")
     for number in range(developer_sign_in.EMAILS_PER_EMAIL_AND_DAY.most + 1):
         ask_from(f"192.0.2.{number}")
@@ -370,7 +370,7 @@ def test_with_strangers_at_their_limit_a_developers_known_browser_gets_emails(db
     browser.post(HOME, {"email": DEVELOPER})
 
     assert len(mail.outbox) == sent + 1
-    assert browser.get(letter_link()).status_code == 303
+    assert browser.get(emailed_link()).status_code == 303
 
 
 def test_an_email_that_a_stranger_requested_signs_no_stranger_in(db: None, mailing: Any) -> None:
@@ -378,7 +378,7 @@ def test_an_email_that_a_stranger_requested_signs_no_stranger_in(db: None, maili
     stranger.post(HOME, {"email": DEVELOPER})
     developer.post(HOME, {"email": DEVELOPER})
 
-    developer.get(letter_link())
+    developer.get(emailed_link())
 
     assert "Send me a link" in text(stranger.get(HOME))
     assert "Register an application" in text(developer.get(HOME))
@@ -393,7 +393,7 @@ def test_a_link_is_good_only_for_the_address_that_this_browser_asked_with(db: No
     assert browser.get(stolen.removeprefix("http://localhost:8000")).status_code == 410
 
 
-def letter_link() -> str:
+def emailed_link() -> str:
     """The link in the newest e-mail."""
     found = re.search(r"http\S+", str(mail.outbox[-1].body))
     assert found

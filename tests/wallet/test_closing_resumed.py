@@ -91,7 +91,7 @@ def test_it_can_be_swept_any_number_of_times(petronella: Wallet) -> None:
     assert [message.subject for message in mail.outbox].count("Your wallet is closed") == 1
 
 
-def test_without_a_mail_server_everything_is_erased_and_the_letter_follows(
+def test_without_a_mail_server_everything_is_erased_and_the_email_follows(
     alice: Wallet, settings: Any
 ) -> None:
     settings.EMAILS_SENT_AT_ONCE = False

@@ -39,17 +39,17 @@ def test_the_code_arrives_over_smtp_in_text_and_html(smtp, client, db, now):
     assert client.post(reverse("wallet_sign_in", args=[redirect_task.id])).status_code == 303
     [envelope] = smtp.envelopes
     assert envelope.rcpt_tos == [NORA]
-    letter = smtp.newest()
-    assert letter["To"] == NORA
-    assert letter["From"] == project_settings.DEFAULT_FROM_EMAIL
-    text = letter.get_body(("plain",)).get_content()
-    page = letter.get_body(("html",)).get_content()
+    email = smtp.newest()
+    assert email["To"] == NORA
+    assert email["From"] == project_settings.DEFAULT_FROM_EMAIL
+    text = email.get_body(("plain",)).get_content()
+    page = email.get_body(("html",)).get_content()
     assert "Café <Zürich> & Söhne asks for" in text
     assert "Café &lt;Zürich&gt; &amp; Söhne" in page
     assert "ten minutes" in text or "10 minutes" in text
     code = code_in(text)
     assert code in page
-    assert code not in letter["Subject"]
+    assert code not in email["Subject"]
     response = client.post(reverse("wallet_code", args=[redirect_task.id]), {"code": code})
     assert (response.status_code, response.url) == (303, "/done/")
 
@@ -63,11 +63,11 @@ def words_of(page: str) -> str:
 def test_the_code_is_in_the_first_line_and_not_in_the_subject(client, redirect_task, nora, now):
     signing_in.send_code(redirect_task, client="192.0.2.1", now=now)
     holder_emails.send_address_code(NORA, "123456", lifetime=timedelta(minutes=10))
-    for letter in mail.outbox:
-        code = code_in(letter.body)
-        assert letter.body.startswith(f"{code} is ")
-        assert words_of(letter.alternatives[0][0]).startswith(f"{code} is ")
-        assert code not in letter.subject
+    for email in mail.outbox:
+        code = code_in(email.body)
+        assert email.body.startswith(f"{code} is ")
+        assert words_of(email.alternatives[0][0]).startswith(f"{code} is ")
+        assert code not in email.subject
 
 
 def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothing(
@@ -75,11 +75,11 @@ def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothin
 ):
     settings.OPERATOR = replace(settings.OPERATOR, colour="#7a1f5c", logo=PNG)
     client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
-    letter = smtp.newest()
-    text_part, shown = letter.iter_parts()
-    assert letter.get_content_type() == "multipart/alternative"
+    email = smtp.newest()
+    text_part, shown = email.iter_parts()
+    assert email.get_content_type() == "multipart/alternative"
     assert (text_part.get_content_type(), shown.get_content_type()) == ("text/plain", "multipart/related")
-    html_part = letter.get_body(("html",)).get_content()
+    html_part = email.get_body(("html",)).get_content()
     assert "#7a1f5c" in html_part
     assert re.findall(r"(?:src|background)=\"([^\"]*)", html_part) == ["cid:operator-logo"]
     assert not re.search(r"url\(|@import|<link", html_part)
@@ -91,9 +91,9 @@ def test_an_email_has_the_colour_and_the_mark_of_the_operator_and_fetches_nothin
 
 def test_an_operator_without_a_logo_has_emails_without_a_picture(smtp, client, redirect_task):
     client.post(reverse("wallet_sign_in", args=[redirect_task.id]))
-    letter = smtp.newest()
-    assert letter.get_content_type() == "multipart/alternative"
-    assert "<img" not in letter.get_body(("html",)).get_content()
+    email = smtp.newest()
+    assert email.get_content_type() == "multipart/alternative"
+    assert "<img" not in email.get_body(("html",)).get_content()
 
 
 def test_an_email_says_where_the_code_may_be_entered(client, redirect_task, now):
@@ -202,11 +202,11 @@ def test_the_backend_counts_as_djangos_do(db):
 
 def test_a_code_is_in_the_language_of_the_page(client, redirect_task):
     client.post(reverse("wallet_sign_in", args=[redirect_task.id]), headers={"accept-language": "es"})
-    [letter] = mail.outbox
-    assert letter.subject == "Su código de inicio de sesión"
-    assert "Acme Bank pide sus datos verificados" in letter.body
-    assert "Funciona durante 10 minutos." in letter.body
-    page = letter.alternatives[0][0]
+    [email] = mail.outbox
+    assert email.subject == "Su código de inicio de sesión"
+    assert "Acme Bank pide sus datos verificados" in email.body
+    assert "Funciona durante 10 minutos." in email.body
+    page = email.alternatives[0][0]
     assert '<html lang="es">' in page
     assert "Introdúzcalo solo en" in page
 
@@ -215,10 +215,10 @@ def test_a_notice_is_in_the_language_of_the_wallet_whoever_causes_it(nora):
     nora.language = "es"
     with translation.override("en-gb"):  # of an operator, or of a sweep
         holder_emails.send_notice(nora.email, "ends_7", wallet=nora, day=date(2027, 2, 1))
-    [letter] = mail.outbox
-    assert letter.subject == "Su identidad verificada caduca el 1 de febrero de 2027"
-    assert "hasta el final del 1 de febrero de 2027." in letter.body
-    assert '<html lang="es">' in letter.alternatives[0][0]
+    [email] = mail.outbox
+    assert email.subject == "Su identidad verificada caduca el 1 de febrero de 2027"
+    assert "hasta el final del 1 de febrero de 2027." in email.body
+    assert '<html lang="es">' in email.alternatives[0][0]
     assert translation.get_language() == "en-gb"
 
 

@@ -178,7 +178,7 @@ def test_known_and_unknown_addresses_cost_the_same_statements(client, alice, now
             sign_in.send_code(redirect_task, client=CLIENT, now=now)
         texts[name] = [text.split(" ")[:3] for text in seen.texts]
     assert texts["known"] == texts["unknown"]
-    assert [letter.to for letter in mail.outbox] == [[ALICE], ["nobody@example.org"]]
+    assert [email.to for email in mail.outbox] == [[ALICE], ["nobody@example.org"]]
 
 
 @pytest.fixture
