@@ -1,4 +1,4 @@
-"""Stores a question to a holder, and its answer, once: a decided question never changes.
+"""Makes a question to a holder, and stores the answer once: a decided question never changes.
 
 This app knows the requester and what the page shows, but not what the answer is used for: afterwards, the
 browser is redirected to `return_to`.

@@ -65,7 +65,7 @@ def erase_addresses(person: Person, *, now: datetime, batch: int) -> int:
 
 
 def erase_attempts(person: Person, *, now: datetime, batch: int) -> int:
-    """Pictures, evidence and logs of all checks, and the checks themselves once providers have erased theirs.
+    """Pictures, evidence and steps of all checks, and the checks once providers have erased theirs.
 
     The row of the check behind the credential goes with that of the wallet.
     """

@@ -1,4 +1,4 @@
-"""Stages of every browser with an open interaction: its next step is found, prepared, and led to."""
+"""Stages of every browser with an open interaction: they find its next step and lead there."""
 
 from django.http import HttpResponse
 from django.urls import reverse

@@ -1,7 +1,7 @@
 """Counts requests by relying party, hour and outcome, and reads the statistics of a period.
 
-Requests without a credential are deleted a day after they expired, so `keep` stores the statistics of each
-hour before. What is newer is counted from the requests themselves.
+Requests without a credential are deleted a day after they expired, so `store_ended_hours` stores the
+statistics of each hour before. What is newer is counted from the requests themselves.
 """
 
 from collections.abc import Iterable, Iterator

@@ -158,7 +158,7 @@ def adds_up(
     *,
     today: date,
 ) -> list[Fact]:
-    """What the answers of the holder say together, see `together`; raises SealError."""
+    """What the answers of the holder say together, see `inference.facts`; raises SealError."""
     return inference.facts(_identity(credential), earlier, requested, today=today)
 
 

@@ -74,9 +74,8 @@ def on_redirect_task(view: Callable[[HttpRequest, RedirectTask, datetime], HttpR
                 and gone.redirect_task.on_behalf_of
                 and gone.redirect_task.expires_at <= now
             ):
-                return see_other(
-                    gone.redirect_task.leave_to
-                )  # the request has expired too, as that page says
+                # The request has expired too, as that page says.
+                return see_other(gone.redirect_task.leave_to)
             status = 410 if gone.redirect_task else 404
             return render(request, "wallet/gone.html", {"redirect_task": gone.redirect_task}, status=status)
         return view(request, redirect_task, now)

@@ -62,7 +62,7 @@ def store(
 def deliver(interaction: Interaction, *, checked: bool = False, now: datetime) -> None:
     """Posts the answer, unless it is delivered, has expired, must wait, or another request is posting it.
 
-    checked: this HTTP request has just presented, and checked that the response URI is registered. `standing`
+    checked: this HTTP request has just presented, and checked that the response URI is registered. `state_of`
     returns the result. A call may take as long as `outbound.calls.DONE_WITHIN`. The delivery and its webhook
     event are stored in one transaction.
     """
