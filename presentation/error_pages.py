@@ -120,7 +120,7 @@ def delivery(
     """The state of an answer that is posted, with buttons to retry or to give up."""
     context = {
         "relying_party": interaction.relying_party.name,
-        "standing": deliveries.state_of(kept, now=now).name.lower(),
+        "delivery_state": deliveries.state_of(kept, now=now).name.lower(),
         "refusal": interaction.outcome == Interaction.Outcome.ERROR,
         "expired": interaction.answered_at is not None and interaction.answered_at >= interaction.expires_at,
         "may_have_arrived": kept.left_here,

@@ -139,7 +139,7 @@ def _will_be_sent(count: int) -> str:
     return message % {"count": count}
 
 
-def standing(relying_party: RelyingParty) -> Words:
+def state_of(relying_party: RelyingParty) -> Words:
     """The state of a relying party's webhooks: whether there is a secret, and whether its address answers."""
     if not relying_party.webhook_events:
         return _t("It has no webhooks.")
@@ -148,7 +148,7 @@ def standing(relying_party: RelyingParty) -> Words:
     if endpoint is None or secret is None:
         return _t("There is no secret yet, so nothing is sent: make one with the button “Webhook secret”.")
     text: SafeString = render_to_string(
-        "admin/presentation/relyingparty/webhook_standing.html",
+        "admin/presentation/relyingparty/webhook_state.html",
         {"endpoint": endpoint, "secret": secret, "relying_party": relying_party},
     )
     return text

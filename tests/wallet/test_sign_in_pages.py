@@ -168,12 +168,12 @@ def test_the_page_says_at_once_that_the_email_is_being_sent_and_then_that_it_was
     text = client.get(address).content.decode()
     assert "We are sending an e-mail to <strong>nora@example.org</strong>." in text
     assert '<noscript><meta http-equiv="refresh" content="5"></noscript>' in text
-    assert "email-standing.js" in text
+    assert "email-state.js" in text
     send_waiting()
     text = client.get(address).content.decode()
     assert "We have sent an e-mail to <strong>nora@example.org</strong>. The code in it works" in text
     assert "refresh" not in text
-    assert "email-standing.js" not in text
+    assert "email-state.js" not in text
 
 
 @pytest.mark.parametrize("link", [False, True])
@@ -203,7 +203,7 @@ def test_the_page_says_as_soon_as_it_is_known_that_the_email_could_not_be_sent(
     assert link or "We have sent an e-mail" in client.get(address).content.decode()
 
 
-def test_the_standing_of_an_email_is_shown_to_the_browser_that_asked_only(client, redirect_task, outbox_only):
+def test_the_state_of_an_email_is_shown_to_the_browser_that_asked_only(client, redirect_task, outbox_only):
     address = client.post(page("wallet_sign_in", redirect_task)).url
     assert "We are sending" not in Client().get(address).content.decode()
 

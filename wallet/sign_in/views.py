@@ -198,7 +198,7 @@ def _ask_address(request: HttpRequest, form: EmailForm, *, status: int) -> HttpR
 
 def _sending_state(redirect_task: RedirectTask, now: datetime) -> dict[str, Any]:
     """The state of the e-mail, which is sent only after the response that requests it."""
-    return {"standing": signing_in.sending_state(redirect_task, now=now)}
+    return {"email_state": signing_in.sending_state(redirect_task, now=now)}
 
 
 def _redeem(

@@ -129,7 +129,7 @@ class RelyingPartyAdmin(OperationsAdmin):
     @admin.display(description=_("Webhooks"))
     def webhooks(self, relying_party: RelyingParty) -> Any:
         """Whether webhooks are sent, and whether they arrive."""
-        return webhooks.standing(relying_party)
+        return webhooks.state_of(relying_party)
 
     def has_delete_permission(self, request: HttpRequest, obj: RelyingParty | None = None) -> bool:
         """False once it has interactions or webhooks, which must be kept and would be deleted with it."""

@@ -178,7 +178,7 @@ def test_of_an_answer_that_is_posted_it_says_whether_it_arrived(
         assert outcomes.outcome_of(NONCE, client_id=bank.client_id, now=later)["delivery"] == "undelivered"
 
 
-def test_there_is_a_word_for_every_standing_of_an_answer() -> None:
+def test_there_is_a_word_for_every_state_of_an_answer() -> None:
     assert set(outcomes.DELIVERIES) == set(DeliveryState)
 
 

@@ -80,7 +80,7 @@ def confirm(request: HttpRequest, session: HolderSession, now: datetime) -> Http
             session.wallet.refresh_from_db()
             sessions.start(request, response, session.wallet, now=now)
             return response
-    facts = {"email": change.email, "standing": outbox.state_of(change.outgoing, now=now)}
+    facts = {"email": change.email, "email_state": outbox.state_of(change.outgoing, now=now)}
     return show_to(
         request, session, "address/confirm", form=form, status=422 if form.is_bound else 200, **facts
     )

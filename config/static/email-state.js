@@ -7,8 +7,8 @@ const AT_MOST = 10_000; // milliseconds at most between two questions
 let pause = SOON;
 let timer = 0;
 
-const shown = () => document.querySelector("[data-email-standing]");
-const over = () => !["sending", "delayed"].includes(shown().dataset.emailStanding);
+const shown = () => document.querySelector("[data-email-state]");
+const over = () => !["sending", "delayed"].includes(shown().dataset.emailState);
 
 async function ask() {
   try {
@@ -16,9 +16,9 @@ async function ask() {
     const answer = await fetch(location.pathname, { redirect: "manual", cache: "no-store" });
     if (answer.ok) {
       const page = new DOMParser().parseFromString(await answer.text(), "text/html");
-      const said = page.querySelector("[data-email-standing]");
-      if (said && said.dataset.emailStanding !== shown().dataset.emailStanding) {
-        shown().dataset.emailStanding = said.dataset.emailStanding;
+      const said = page.querySelector("[data-email-state]");
+      if (said && said.dataset.emailState !== shown().dataset.emailState) {
+        shown().dataset.emailState = said.dataset.emailState;
         shown().replaceChildren(...said.childNodes);
       }
     }
