@@ -10,13 +10,14 @@ import { decrypt, demand, Denied, digest, hash, newKey, offered, publicKey, read
 import { readPresentation, TOLERANCE, verify } from "./verification.js";
 
 export { Denied, Rejected, stateOf, Unavailable } from "./jose.js";
+export { CALLBACK_PAGE, CALLBACK_SCRIPT } from "./callback-texts.js";
 export { openPending, sealPending } from "./sealing.js";
 export { verifyArchive } from "./verification.js";
 
 const PRESENTATION = "/verifiable-credentials/v1/presentation";
 const ADDRESS = /^https?:\/\/[^\s/?#@]+[^\s?#]*$/;
 const ASKED = ["scope", "claims", "transactionData", "login_hint", "response_mode", "dcql_query", "ui_locales"];
-/** The folder of callback.html and callback.js. */
+/** The folder of callback.html and callback.js. In a bundle there is none: use the two texts. */
 export const CALLBACK = `${import.meta.dirname}/callback`;
 const fresh = () => randomBytes(24).toString("base64url");
 const same = (one, other) => timingSafeEqual(hash(one), hash(other)); // in constant time

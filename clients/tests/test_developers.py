@@ -5,11 +5,14 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import urllib.request
+import zipfile
 from collections.abc import Iterator
 from contextlib import suppress
 from datetime import date, time
 from decimal import Decimal
+from email.parser import Parser
 from pathlib import Path
 from time import sleep
 from typing import Any
@@ -106,6 +109,67 @@ SERVED = {
     "django": [str(EXAMPLES / "django_shop.py"), "runserver", "--noreload"],
     "fastapi": ["-m", "uvicorn", "--app-dir", str(EXAMPLES), "fastapi_shop:app", "--port"],
 }
+
+
+BUNDLED = """
+import assert from "node:assert/strict";
+import { CALLBACK_PAGE, CALLBACK_SCRIPT, sealPending, Wallet } from "credential-presentation";
+const wallet = new Wallet("https://w.example", "id", "https://s.example/callback", { root: ROOT });
+wallet.request().then(({ url, pending }) => {
+  assert.equal(new URL(url).hostname, "w.example");
+  assert.ok(sealPending(pending, "k".repeat(32)).length < 3500);
+  console.log(CALLBACK_PAGE + CALLBACK_SCRIPT);
+});
+"""
+
+
+@pytest.mark.parametrize("form", ["esm", "cjs"])
+def test_the_library_for_node_works_in_a_bundle(installed: Installed, tmp_path: Path, form: str) -> None:
+    """Nothing but the bundle is there: no folder of the package, and in CommonJS no address of the module."""
+    source, ending = installed.node / "bundled.mjs", {"esm": "mjs", "cjs": "cjs"}[form]
+    source.write_text(BUNDLED.replace("ROOT", json.dumps(ROOT_PEM)))
+    out = tmp_path / f"bundle.{ending}"
+    options = {"entryPoints": [source.name], "outfile": str(out), "format": form, "bundle": True}
+    (installed.node / "build.mjs").write_text(
+        f'import {{ buildSync }} from "esbuild"; buildSync({json.dumps(options | {"platform": "node"})});'
+    )
+    run("node", "build.mjs", cwd=installed.node)
+    done = subprocess.run(["node", out], cwd=tmp_path, env=clean(), capture_output=True, text=True)
+    folder = ROOT / "clients" / "node" / "callback"
+    texts = "".join((folder / name).read_text() for name in ("callback.html", "callback.js"))
+    assert (done.stdout, done.stderr) == (f"{texts}\n", "")
+
+
+def test_types_are_also_in_the_folder_from_which_it_is_installed(installed: Installed) -> None:
+    """`clients/types clients/node` writes them."""
+    folder, packed = ROOT / "clients" / "node" / "types", installed.node / "node_modules" / PACKAGE / "types"
+    kept, made = ({path.name: path.read_text() for path in types.glob("*.ts")} for types in (folder, packed))
+    assert "index.d.ts" in made
+    assert kept == made
+
+
+PACKAGE = "credential-presentation"
+
+
+def test_both_packages_say_what_their_indexes_want(installed: Installed) -> None:
+    """Licence, authors, repository, changelog: an owner publishes with `twine upload` and `npm publish`."""
+    (wheel,), (tarball,) = (list(installed.built.glob(f"*.{ending}")) for ending in ("whl", "tgz"))
+    with zipfile.ZipFile(wheel) as archive:
+        (file,) = (name for name in archive.namelist() if name.endswith("/METADATA"))
+        said = Parser().parsestr(archive.read(file).decode())
+        assert any(name.endswith("/licenses/LICENSE") for name in archive.namelist())
+    assert said["License-Expression"].startswith("LicenseRef-")
+    assert said["Author"]
+    assert {url.partition(",")[0] for url in said.get_all("Project-URL") or []} >= {"Repository", "Changelog"}
+    with tarfile.open(tarball) as packed:
+        names, file_in_it = set(packed.getnames()), packed.extractfile("package/package.json")
+        assert file_in_it
+        package = json.loads(file_in_it.read())
+    assert names >= {
+        f"package/{name}" for name in ("LICENSE", "CHANGELOG.md", "README.md", "types/index.d.ts")
+    }
+    assert package.keys() >= {"license", "author", "repository", "homepage", "bugs"}
+    assert "private" not in package
 
 
 @pytest.fixture(params=[*SERVED, "express", "hono"])

@@ -1,0 +1,2 @@
+/** What a certificate says. @param {Buffer} der */
+export declare function readCertificate(der: Buffer): any;
