@@ -145,6 +145,11 @@ def space_delimited(value: str) -> list[str]:
     return list(dict.fromkeys(filter(None, value.split(" "))))
 
 
+def spaces_explained(value: str) -> str:
+    """The end of an error about a value that must have no space, for its developer; empty if it has none."""
+    return "; it has a space, which an unencoded + is read as: send + as %2B" if " " in value else ""
+
+
 def decoded(raw: str) -> str | None:
     """One decoded name or value of a form-encoded query; None if it is malformed or ambiguous."""
     try:

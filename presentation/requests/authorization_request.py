@@ -24,13 +24,15 @@ from presentation.errors import (
 )
 from presentation.models import RelyingParty
 from presentation.openid_connect.translation import OpenIDRequest
-from presentation.parameters import POSTED, SHORTEST_NONCE, VISIBLE, Parameters
+from presentation.parameters import POSTED, SHORTEST_NONCE, VISIBLE, Parameters, spaces_explained
 from presentation.transaction_data import entries
 from presentation.transaction_data.entries import TransactionData
 from wallet.credential import claims
 from wallet.credential.countries import UNIONS, is_country
 from wallet.credential.credentials import credential_type, plain_claims
 
+# Who can change the format of a client's answers, for its developer.
+CHANGE_REGISTRATION = "to change that, ask the operator, or in the sandbox set Form of the answer"
 COUNTRY_CODES = "ISO 3166-1 alpha-2 codes of countries in capital letters"
 
 _canonical = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
@@ -75,17 +77,20 @@ def by_web(uri: str) -> bool:
 
 
 def check_response(
-    values: Mapping[str, str], response_type: str, modes: Collection[str], *, otherwise: str
+    values: Mapping[str, str], response_type: str, modes: Collection[str], *, other: tuple[str, str]
 ) -> None:
     """Raises AuthorizationError for another response type or mode than the client's wire format has.
 
-    otherwise: why another response type cannot be, for its developer.
+    other: a response type of other registrations, and which these are.
     """
     sent = values.get("response_type")
     if sent is None:
         raise InvalidRequestError("response_type is missing")
     if sent != response_type:
-        raise UnsupportedResponseTypeError(f"response_type must be {response_type}: {otherwise}")
+        other_type, others = other
+        # No other registration has the rest, such as `id_token`, so it would lead nowhere.
+        hint = f"; {other_type} is for {others} ({CHANGE_REGISTRATION})" if sent == other_type else ""
+        raise UnsupportedResponseTypeError(f"response_type must be {response_type}{hint}")
     response_mode = values.get("response_mode")
     if response_mode not in (None, *modes):
         raise InvalidRequestError(f"response_mode must be {' or '.join(modes)}, or left out")
@@ -173,7 +178,7 @@ def checked_nonce(nonce: str | None) -> str:
     if len(nonce) < SHORTEST_NONCE:
         raise InvalidRequestError(f"nonce must have at least {SHORTEST_NONCE} characters")
     if not VISIBLE.fullmatch(nonce):
-        raise InvalidRequestError("nonce must consist of visible ASCII characters")
+        raise InvalidRequestError(f"nonce must consist of visible ASCII characters{spaces_explained(nonce)}")
     return nonce
 
 
@@ -189,4 +194,6 @@ def login_hint(login_hint: str | None, *, may_omit: bool) -> str:
     try:
         return email_addresses.parse(login_hint, localhost=settings.LOCALHOST_EMAIL_ADDRESSES)
     except EmailAddressError:
-        raise InvalidRequestError("login_hint must be an e-mail address") from None
+        raise InvalidRequestError(
+            f"login_hint must be an e-mail address{spaces_explained(login_hint)}"
+        ) from None

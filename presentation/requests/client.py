@@ -26,6 +26,7 @@ from presentation.parameters import (
     RESPONSE_MODES,
     VP_TOKEN,
     Parameters,
+    spaces_explained,
 )
 from presentation.relying_parties.metadata.answer_names import OF_ANSWERS
 from presentation.requests.authorization_request import by_web, nonce_digest, parameters_hash
@@ -77,7 +78,8 @@ class ReturnAddress:
             kind = "response" if posted else "redirect"
             raise UntrustedRequestError(
                 _("The application that sent you here wants its answer at an address it has not registered."),
-                f"{kind}_uri must equal a registered {kind} URI, character for character",
+                f"{kind}_uri must equal a registered {kind} URI, character for character"
+                + spaces_explained(uri),
             )
         return cls(uri, state, response_mode)
 

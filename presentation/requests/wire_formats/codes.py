@@ -33,7 +33,7 @@ from presentation.openid_connect import contents
 from presentation.openid_connect.claims_parameter import AUTH_TIME
 from presentation.openid_connect.translation import OpenIDRequest
 from presentation.relying_parties.authentication.bearer import REFUSED
-from presentation.requests.authorization_request import AuthorizationRequest
+from presentation.requests.authorization_request import CHANGE_REGISTRATION, AuthorizationRequest
 from presentation.requests.sign_in_time import CODE_LIVES, auth_time, hour_will_do
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
@@ -107,7 +107,7 @@ def find(party: RelyingParty, form: Mapping[str, str]) -> tuple[AuthorizationCod
     One that was used already ends what it was exchanged for.
     """
     if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
-        text = "This client is not registered for OpenID Connect."
+        text = f"This client is not registered for OpenID Connect ({CHANGE_REGISTRATION})."
         raise MachineError(text, error="unauthorized_client")
     if "code" not in form:
         raise MachineError("code is missing.")

@@ -19,6 +19,7 @@ from presentation.errors import (
 from presentation.issuer import issuer
 from presentation.models import RelyingParty
 from presentation.parameters import (
+    CODE,
     DIRECT_POST_JWT,
     FRAGMENT,
     RESPONSE_MODES,
@@ -28,6 +29,7 @@ from presentation.parameters import (
 )
 from presentation.relying_parties.metadata import public_keys
 from presentation.requests.authorization_request import (
+    CHANGE_REGISTRATION,
     AuthorizationRequest,
     check_countries,
     check_questions,
@@ -42,7 +44,7 @@ from presentation.requests.wire_formats.wire_format import Answer, Presented, Wi
 from presentation.scopes.records import ScopeRecord, Scopes
 from wallet.credential import claims
 
-REGISTERED_FOR = "this client is not registered for OpenID Connect (format of the answer)"
+FOR_OTHERS = "clients that are registered for OpenID Connect, and this one is not"
 
 
 class OpenID4VP(WireFormat):
@@ -56,7 +58,7 @@ class OpenID4VP(WireFormat):
     ) -> AuthorizationRequest:
         """The request, whose query is given by `scope` or `dcql_query`."""
         values = parameters.values
-        check_response(values, VP_TOKEN, RESPONSE_MODES, otherwise=REGISTERED_FOR)
+        check_response(values, VP_TOKEN, RESPONSE_MODES, other=(CODE, FOR_OTHERS))
         query = _query(values, party, scopes, one_presentation=self.one_presentation)
         check_formats(values.get("client_metadata"))
         return AuthorizationRequest(
@@ -148,12 +150,15 @@ def _dcql_query(text: str, party: RelyingParty, scopes: Scopes, *, one_presentat
             f"dcql_query asks for {written(unknown)}, which no credential here can have{hint}"
         )
     if one_presentation:
-        query = replace(query, only_one=True)
-        if len(query.in_our_format) > 1 and not evaluation.select_for_anyone(query, offer):
+        in_one = replace(query, only_one=True)
+        if len(query.in_our_format) > 1 and not evaluation.select_for_anyone(in_one, offer):
+            helps = evaluation.select_for_anyone(query, offer)  # a query that nobody meets stays one
+            other_format = f", or answer in the format OpenID4VP 1.0 ({CHANGE_REGISTRATION})" if helps else ""
             raise InvalidRequestError(
                 "dcql_query needs several presentations, and vp_token of this client is one string: put all "
-                "claims into one credential query, or have its wire format set to OpenID4VP 1.0"
+                f"claims into one credential query{other_format}"
             )
+        query = in_one
     pointers = [claim.path for credential in query.in_our_format for claim in credential.claims]
     paths = {path for pointer in pointers for path in evaluation.covered(pointer, offer.claims)}
     allowed = party.claims_it_may_ask(scopes)

@@ -9,7 +9,7 @@ from presentation.errors import InvalidRequestError, ServerError
 from presentation.issuer import issuer
 from presentation.models import RelyingParty
 from presentation.openid_connect import translation
-from presentation.parameters import CODE, FORM_POST, QUERY, Parameters
+from presentation.parameters import CODE, FORM_POST, QUERY, VP_TOKEN, Parameters
 from presentation.requests.authorization_request import (
     AuthorizationRequest,
     by_web,
@@ -24,7 +24,7 @@ from presentation.requests.wire_formats import codes
 from presentation.requests.wire_formats.wire_format import Answer, NewCode, Presented, WireFormat
 from presentation.scopes.records import Scopes
 
-REGISTERED_FOR = "this client is registered for OpenID Connect (format of the answer)"
+FOR_OTHERS = "clients that are not registered for OpenID Connect, as this one is"
 
 
 class OpenIDConnect(WireFormat):
@@ -39,7 +39,7 @@ class OpenIDConnect(WireFormat):
     ) -> AuthorizationRequest:
         """The request, translated into the query that every request has."""
         values = parameters.values
-        check_response(values, CODE, (QUERY, FORM_POST), otherwise=REGISTERED_FOR)
+        check_response(values, CODE, (QUERY, FORM_POST), other=(VP_TOKEN, FOR_OTHERS))
         if values.get("response_mode") == FORM_POST and not by_web(values.get("redirect_uri", "")):
             raise InvalidRequestError("response_mode form_post needs a redirect_uri of https or http")
         openid, query = translation.read(

@@ -3,6 +3,7 @@
 import base64
 import json
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from hypothesis import given
@@ -268,6 +269,47 @@ def test_two_credential_queries_need_a_wire_format_that_tells_their_answers_apar
     assert read(values, wire_format="openid4vp-1.0").query.credential_ids == ("given_name", "family_name")
     with pytest.raises(errors.InvalidRequestError, match="several presentations"):
         read(values)
+
+
+def test_another_format_is_suggested_only_where_it_would_help() -> None:
+    """A query that needs a licence as well is met in no format."""
+    two = json.loads(two_queries())["credentials"]
+
+    for credentials, suggested in ((two, True), ([*two, LICENCE], False)):
+        with pytest.raises(errors.InvalidRequestError, match="into one credential query") as refused:
+            read(dict(asking(json.dumps({"credentials": credentials})).values))
+        assert ("OpenID4VP 1.0" in refused.value.description) is suggested
+        assert ("ask the operator" in refused.value.description) is suggested
+
+
+@pytest.mark.parametrize("wire_format", ["string", "openid4vp-1.0"])
+def test_the_registration_is_named_only_for_a_response_type_that_it_could_have(wire_format: str) -> None:
+    with pytest.raises(errors.UnsupportedResponseTypeError, match="OpenID Connect.* ask the operator"):
+        read(GOOD | {"response_type": "code"}, wire_format=wire_format)
+    for other in ("id_token", "token", "code id_token", "vp_token id_token"):
+        with pytest.raises(errors.UnsupportedResponseTypeError) as refused:
+            read(GOOD | {"response_type": other}, wire_format=wire_format)
+        assert refused.value.description == "response_type must be vp_token"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("login_hint", "alice+shop@example.org"), ("nonce", "RXhhbXBsZSBub25j+ZQ==")],
+)
+def test_a_plus_that_was_not_encoded_is_named(name: str, value: str) -> None:
+    as_sent = urlencode(GOOD | {name: value}, safe="+")
+    encoded = urlencode(GOOD | {name: value})
+
+    with pytest.raises(errors.InvalidRequestError, match=f"^{name} .*unencoded .* send . as %2B"):
+        read(dict(Parameters.from_query(as_sent).values))
+    assert read(dict(Parameters.from_query(encoded).values))
+
+
+def test_a_value_without_a_space_says_nothing_of_a_plus() -> None:
+    with pytest.raises(errors.InvalidRequestError) as refused:
+        read(GOOD | {"login_hint": "alice"})
+
+    assert refused.value.description == "login_hint must be an e-mail address"
 
 
 LICENCE = {

@@ -72,6 +72,18 @@ def test_a_suspended_relying_party_gets_a_page(client: Client, acme_bank: Relyin
     assert "or cannot be used at the moment" in response.content.decode()
 
 
+def test_the_page_names_a_plus_of_a_redirect_uri_that_was_not_encoded(
+    client: Client, acme_bank: RelyingParty
+) -> None:
+    acme_bank.redirect_uris.create(uri="https://bank.example/a+b")
+    sent = urlencode(asked(acme_bank, redirect_uri="https://bank.example/a+b"), safe="+")
+
+    response = client.get(f"{PATH}?{sent}")
+
+    assert response.status_code == 400
+    assert "an unencoded + is read as: send + as %2B" in response.content.decode()
+
+
 def test_another_relying_partys_redirect_uri_shows_a_page(
     client: Client, acme_bank: RelyingParty, corner_shop: RelyingParty
 ) -> None:
