@@ -17,7 +17,7 @@ from infra.admin.row_ids import pointed_at, short_id
 from infra.moments import moment
 from keys.certificates.authority import fingerprint
 from keys.certificates.chain import extension
-from keys.models import Authority, Key, KeyEvent, SigningKey, StatementKey
+from keys.models import Authority, IdTokenKey, Key, KeyEvent, SigningKey, StatementKey
 from keys.operations import OPERATIONS, REFUSALS
 from keys.rotation.plan import outlook, plan
 from keys.rotation.timeline import Timeline, lives
@@ -92,6 +92,11 @@ class SigningKeyAdmin(ReadOnly, OperationsAdmin):
 @admin.register(StatementKey)
 class StatementKeyAdmin(SigningKeyAdmin):
     """The same for the keys for statements, with the permissions for signing keys."""
+
+
+@admin.register(IdTokenKey)
+class IdTokenKeyAdmin(SigningKeyAdmin):
+    """The same for the keys for ID tokens, with the permissions for signing keys."""
 
 
 @admin.register(Authority)

@@ -14,7 +14,7 @@ from infra import base64url
 from infra.sealing import SealError
 from keys.certificates.chain import BrokenChainError
 from keys.jws import encode_segment
-from keys.models import Key, SigningKey, StatementKey
+from keys.models import IdTokenKey, Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import signer_of
 from keys.private_keys.signer import Signer, SignerUnavailableError
 
@@ -35,6 +35,7 @@ class IssuerKey:
     x5c: tuple[str, ...]  # leaf and issuing CA, for the token's header
     signer: Signer
     not_after: datetime  # no token that it signs may be valid for longer
+    algorithm: str = "ES256"
     _headers: dict[str, str] = field(default_factory=dict, repr=False, compare=False)
 
     @cached_property
@@ -46,7 +47,7 @@ class IssuerKey:
 
     def header(self, typ: str) -> dict[str, Any]:
         """The JOSE header of a token of type `typ`."""
-        return {"alg": "ES256", "typ": typ, "kid": self.kid, "x5c": list(self.x5c)}
+        return {"alg": self.algorithm, "typ": typ, "kid": self.kid, "x5c": list(self.x5c)}
 
     def header_segment(self, typ: str) -> str:
         """The `header` as an encoded segment for `jws.sign_segments`; encoded once per type."""
@@ -95,6 +96,16 @@ def statement_key(*, now: datetime) -> IssuerKey:
     return _open(now, StatementKey)
 
 
+def id_token_key(*, now: datetime) -> IssuerKey:
+    """The key to sign ID tokens with RS256, from the database; raises the errors of `active_issuer_key`."""
+    return _open(now, IdTokenKey)
+
+
+def signs_with_rs256() -> bool:
+    """Whether there is an RSA key that signs ID tokens."""
+    return IdTokenKey.objects.filter(state=IdTokenKey.State.ACTIVE).exists()
+
+
 def forget() -> None:
     """Has the next call query the database; called after a key changed its state in this process."""
     global _known
@@ -120,4 +131,4 @@ def _open(now: datetime, kind: type[Key]) -> IssuerKey:
     if key is None:
         raise NoSigningKeyError("No signing key is active.")
     chain = key.chain(at=now)
-    return IssuerKey(str(key.id), tuple(chain.x5c), signer_of(key), chain.not_after)
+    return IssuerKey(str(key.id), tuple(chain.x5c), signer_of(key), chain.not_after, key.algorithm)

@@ -10,7 +10,8 @@ from functools import lru_cache
 from typing import Any, NamedTuple
 
 from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric.padding import PKCS1v15
 from cryptography.hazmat.primitives.asymmetric.utils import encode_dss_signature
 from cryptography.hazmat.primitives.hashes import SHA256
 
@@ -136,6 +137,19 @@ def verify_signature(signature: bytes, message: bytes, public_key: ec.EllipticCu
     r, s = int.from_bytes(signature[:32], "big"), int.from_bytes(signature[32:], "big")
     try:
         public_key.verify(encode_dss_signature(r, s), message, _ES256)
+    except InvalidSignature:
+        return False
+    return True
+
+
+def is_signed_by(
+    public_key: ec.EllipticCurvePublicKey | rsa.RSAPublicKey, signature: bytes, message: bytes
+) -> bool:
+    """Whether this key made the signature, by its own algorithm. Received tokens are verified with ES256."""
+    if isinstance(public_key, ec.EllipticCurvePublicKey):
+        return verify_signature(signature, message, public_key)
+    try:
+        public_key.verify(signature, message, PKCS1v15(), SHA256())
     except InvalidSignature:
         return False
     return True

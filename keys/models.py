@@ -1,6 +1,7 @@
 """Signing keys, the sandbox's authority and the key events; `rotation` changes the keys' states.
 
-Keys for credentials and keys for statements have a table each, so that none is taken for the other.
+Keys for credentials, for statements and for ID tokens with RS256 have a table each, so that none is taken for
+another.
 """
 
 import uuid
@@ -50,7 +51,7 @@ def _constraints(name: str, short: str) -> list[models.BaseConstraint]:
 
 
 class Key(models.Model):
-    """A P-256 key with its certificate chain.
+    """A key with its certificate chain: on P-256 for ES256, or of 3072 bits for RS256.
 
     staged ──(published for the JWKS max-age)──► active ──(next key takes over)──► retired ──► withdrawn
        └───────────────────────────────(compromised, in any state)──────────────────────────────▲
@@ -61,6 +62,7 @@ class Key(models.Model):
 
     SEALED: ClassVar[dict[str, str]]  # see `sealed_columns`
     signs: ClassVar[str]  # what it is for
+    algorithm: ClassVar[str] = "ES256"
     TIMES = ("staged_at", "certified_at", "activated_at", "retired_at", "withdrawn_at", "destroyed_at")
 
     class State(models.TextChoices):
@@ -135,7 +137,28 @@ class StatementKey(Key):
         constraints = _constraints("statement_key", "statement_key")
 
 
-KINDS: tuple[type[SigningKey] | type[StatementKey], ...] = (SigningKey, StatementKey)
+class IdTokenKey(Key):
+    """An RSA key that signs ID tokens with RS256, for clients of OpenID Connect that know nothing else.
+
+    There is none until an operator stages the first one. It is in the key set of the signing keys.
+    """
+
+    SEALED = {"sealed_private_key": "keys_idtokenkey.sealed_private_key:{pk}"}
+    signs = "id-tokens"
+    algorithm = "RS256"
+
+    class Meta(Key.Meta):
+        verbose_name = _("key for ID tokens")
+        verbose_name_plural = _("keys for ID tokens")
+        default_permissions = []  # operators who may change keys may change these
+        constraints = _constraints("id_token_key", "id_token_key")
+
+
+KINDS: tuple[type[SigningKey] | type[StatementKey] | type[IdTokenKey], ...] = (
+    SigningKey,
+    StatementKey,
+    IdTokenKey,
+)
 
 
 class Authority(models.Model):

@@ -20,6 +20,14 @@ ENTRIES = (
         how_long="for ever",
     ),
     Kept(
+        "keys.IdTokenKey",
+        columns=("reason",),
+        what="key for ID tokens: why it was withdrawn",
+        how="in clear",
+        why="to account for the withdrawal",
+        how_long="for ever",
+    ),
+    Kept(
         "keys.KeyEvent",
         columns=("actor", "reason"),
         what="history of signing keys: what was done, by whom and why",

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
+from keys.issuer_key import signs_with_rs256
 from presentation import encryption
 from presentation.dcql.queries import ALGORITHMS, FORMAT
 from presentation.issuer import AUTHORIZE_PATH, JWKS_PATH, PUSH_PATH, TOKEN_PATH, USERINFO_PATH
@@ -74,7 +75,8 @@ def _of_openid_connect() -> dict[str, object]:
     return {
         "userinfo_endpoint": settings.BASE_URL + USERINFO_PATH,
         "subject_types_supported": ["pairwise"],
-        "id_token_signing_alg_values_supported": ["ES256"],
+        # Discovery 1.0 §3 wants RS256 in any case; it is there once the operator has made a key for it.
+        "id_token_signing_alg_values_supported": ["ES256", "RS256"] if signs_with_rs256() else ["ES256"],
         "code_challenge_methods_supported": ["S256"],
         "claims_parameter_supported": True,
         "claim_types_supported": ["normal"],

@@ -42,7 +42,7 @@ IMPERSONAL = {
     "infra.SecondFactorReset": {"digest": "a digest of a code"},
     "keys.KeyEvent": {"action": STATES},
     **dict.fromkeys(
-        ("keys.SigningKey", "keys.StatementKey"),
+        ("keys.SigningKey", "keys.StatementKey", "keys.IdTokenKey"),
         {
             **dict.fromkeys(("sealed_private_key", "public_key", "chain_pem"), KEY),
             **dict.fromkeys(("state", "store"), STATES),
@@ -63,7 +63,7 @@ IMPERSONAL = {
                 *("client_id", "sector", "name", "logo", "purpose", "privacy_policy_url", "terms_url"),
                 "initiate_login_uri",
                 *("allowed_scopes", "allowed_claims", "allowed_transaction_data_types", "wire_format"),
-                "minimum_assurance",
+                *("minimum_assurance", "id_token_signed_response_alg"),
                 *("request_uri_prefix", "grants", "jwks", "jwks_uri", "webhook_url", "webhook_events"),
             ),
             REGISTERED,

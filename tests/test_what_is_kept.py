@@ -12,6 +12,7 @@ from infra import retention
 ABOUT_OTHERS = {
     "keys.SigningKey",
     "keys.StatementKey",
+    "keys.IdTokenKey",
     "keys.KeyEvent",
     "presentation.UsedAssertion",
     "presentation.WebhookSecret",

@@ -10,7 +10,6 @@ from datetime import datetime, timedelta
 from urllib.parse import urlsplit
 
 from cryptography import x509
-from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.hazmat.primitives.hashes import SHA256
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import NameOID
@@ -19,9 +18,9 @@ from django.db import IntegrityError, transaction
 
 from infra.sealing import seal_column, unseal_column
 from keys.certificates.chain import extension
-from keys.jwk import public_key_from_der
+from keys.jwk import PublicKey, any_public_key_from_der
 from keys.models import Authority
-from keys.private_keys.signer import Signer, SignersPrivateKey, SoftwareSigner
+from keys.private_keys.signer import Signer, SoftwareSigner, private_key_of
 
 ROOT_LIFETIME = timedelta(days=20 * 365)
 ISSUING_LIFETIME = timedelta(days=10 * 365)
@@ -55,7 +54,7 @@ def certify(public_key: bytes | memoryview, *, now: datetime) -> str:
     issuing_key = SoftwareSigner.from_der(unseal_column(own, "sealed_issuing_key"))
     ends = min(now + LEAF_LIFETIME, issuing.not_valid_after_utc)
     subject = _name(f"SANDBOX {_host()}"[:_LONGEST_NAME])
-    builder = _certificate(subject, public_key_from_der(public_key), now, ends)
+    builder = _certificate(subject, any_public_key_from_der(public_key), now, ends)
     names = x509.SubjectAlternativeName(_own_names())
     leaf = _issue(builder.add_extension(names, critical=False), issuing.subject, issuing_key)
     return _pem(leaf) + own.issuing_pem + own.root_pem
@@ -88,7 +87,7 @@ def certificate_request(signer: Signer) -> str:
     builder = x509.CertificateSigningRequestBuilder(requested_subject())
     builder = builder.add_extension(_alternative_name(), critical=False)
     builder = builder.add_extension(_usage(certificates=False), critical=True)
-    request = builder.sign(SignersPrivateKey(signer), SHA256())
+    request = builder.sign(private_key_of(signer), SHA256())
     return request.public_bytes(Encoding.PEM).decode("ascii")
 
 
@@ -148,7 +147,7 @@ def _name(common: str) -> x509.Name:
 
 def _certificate(
     subject: x509.Name,
-    public_key: ec.EllipticCurvePublicKey,
+    public_key: PublicKey,
     now: datetime,
     ends: datetime,
     *,

@@ -6,7 +6,7 @@ RFC 5280 §6.1 (path validation), RFC 7515 §4.1.6 (x5c), HAIP 1.0 §6.1.1 (no t
 from base64 import b64encode
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TypeVar
+from typing import TypeGuard, TypeVar
 
 from cryptography import x509
 from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
@@ -157,8 +157,10 @@ def _check_extensions_known(certificate: x509.Certificate, name: str) -> None:
 
 def _check_leaf(leaf: x509.Certificate, name: str, public_key: bytes) -> None:
     key = leaf.public_key()
-    if not isinstance(key, ec.EllipticCurvePublicKey) or not isinstance(key.curve, ec.SECP256R1):
-        raise BrokenChainError(f"The key of {name} is not on the curve P-256.")
+    if not _is_like_ours(key):
+        raise BrokenChainError(
+            f"The key of {name} is neither on the curve P-256 nor RSA of 3072 bits or more."
+        )
     if key.public_bytes(Encoding.DER, PublicFormat.SubjectPublicKeyInfo) != public_key:
         raise BrokenChainError(f"{_first(name)} certifies another key than this signing key.")
     constraints = extension(leaf, x509.BasicConstraints)
@@ -185,6 +187,13 @@ def _check_authority(certificate: x509.Certificate, name: str, *, below: int) ->
         raise BrokenChainError(
             f"The key of {name} is neither on P-256, P-384 or P-521 nor RSA of 2048 bits or more."
         )
+
+
+def _is_like_ours(key: object) -> TypeGuard[ec.EllipticCurvePublicKey | rsa.RSAPublicKey]:
+    """Whether it is such a key as ours: on P-256, or RSA, which signs ID tokens only."""
+    if isinstance(key, ec.EllipticCurvePublicKey):
+        return isinstance(key.curve, ec.SECP256R1)
+    return isinstance(key, rsa.RSAPublicKey) and key.key_size >= 3072
 
 
 def may_certify_with(key: object) -> bool:

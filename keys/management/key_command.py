@@ -7,7 +7,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from infra.audit.commands import RecordedCommand
 from infra.files import FileError
 from infra.reasons import visible
-from keys.models import KINDS, SigningKey, StatementKey
+from keys.models import KINDS, Key, SigningKey
 from keys.operations import REFUSALS
 from keys.private_keys.backup_file import BackupError
 from keys.rotation.states import State, in_state
@@ -23,7 +23,7 @@ FOR: dict[str, Any] = {
 }
 
 
-def kind_of(signs: str) -> type[SigningKey] | type[StatementKey]:
+def kind_of(signs: str) -> type[Key]:
     """The model of the keys that sign this, which is one of the choices of `--for`."""
     (kind,) = (kind for kind in KINDS if kind.signs == signs)
     return kind

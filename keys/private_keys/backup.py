@@ -18,14 +18,19 @@ from infra.sealing import seal_column, unseal_column
 from infra.strict_json import StrictJsonError
 from keys.certificates.chain import BrokenChainError
 from keys.jwk import public_der
-from keys.models import KINDS, Authority, Key, SigningKey, StatementKey
+from keys.models import KINDS, Authority, IdTokenKey, Key, SigningKey, StatementKey
 from keys.private_keys.backup_file import BackupError
 from keys.private_keys.key_stores import Store, software_signer_of
-from keys.private_keys.signer import SoftwareSigner
+from keys.private_keys.signer import SOFTWARE_SIGNERS, SoftwareSigner
 from keys.rotation.key_events import Action, record
 
 VERSION = 1
 _SIGNS = (Key.State.STAGED, Key.State.ACTIVE)
+_MEMBERS: dict[type[Key], str] = {
+    SigningKey: "keys",
+    StatementKey: "statement_keys",
+    IdTokenKey: "id_token_keys",
+}
 _PEMS = ("root_pem", "issuing_pem")
 
 
@@ -34,8 +39,8 @@ def export(*, actor: str, reason: str, now: datetime) -> bytes:
 
     Raises BackupError when there is no key, SealError when a key cannot be opened.
     """
-    keys, for_statements = ([_key_facts(key) for key in kind.objects.all()] for kind in KINDS)
-    if not keys:
+    keys = {kind: [_key_facts(key) for key in kind.objects.all()] for kind in KINDS}
+    if not keys[SigningKey]:
         raise BackupError("There are no signing keys to export.")
     authority = Authority.objects.first()
     record(Action.EXPORTED, None, actor=actor, reason=reason, now=now)
@@ -43,8 +48,7 @@ def export(*, actor: str, reason: str, now: datetime) -> bytes:
         "version": VERSION,
         "base_url": settings.BASE_URL,
         "exported_at": now.isoformat(),
-        "keys": keys,
-        "statement_keys": for_statements,
+        **{_MEMBERS[kind]: facts for kind, facts in keys.items()},
         "authority": _authority_facts(authority) if authority else None,
     }
     return json.dumps(document).encode()
@@ -62,11 +66,10 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
                 raise BackupError(
                     "There are signing keys here already; a backup needs a database without any."
                 )
-            # Early exports have no keys for statements.
-            for_statements = facts.get("statement_keys", [])
-            for kind, keys in ((SigningKey, facts["keys"]), (StatementKey, for_statements)):
-                for key in keys:
-                    _key(kind, key).save(force_insert=True)
+            # Early exports have no keys for statements, or none for ID tokens.
+            keys = [(kind, key) for kind, member in _MEMBERS.items() for key in facts.get(member, [])]
+            for kind, key in keys:
+                _key(kind, key).save(force_insert=True)
             if facts["authority"] is not None:
                 _authority(facts["authority"]).save(force_insert=True)
             record(Action.IMPORTED, None, actor=actor, reason=reason, now=now)
@@ -74,7 +77,7 @@ def restore(document: bytes, *, actor: str, reason: str, now: datetime) -> int:
         raise BackupError(
             f"The backup holds something that is no key of ours ({type(error).__name__})."
         ) from None
-    return len(facts["keys"]) + len(for_statements)
+    return len(keys)
 
 
 def in_hardware() -> list[Key]:
@@ -125,7 +128,7 @@ def _key(kind: type[Key], facts: dict[str, Any]) -> Key:
         **times,
     )
     if key.store == Store.SOFTWARE and key.state in _SIGNS:
-        signer = SoftwareSigner.from_der(base64url.decode(facts["private_key"]))
+        signer = SOFTWARE_SIGNERS[kind.algorithm].from_der(base64url.decode(facts["private_key"]))
         if public_der(signer.public_key) != key.public_key:
             raise ValueError("the private key does not fit the public key")
         key.sealed_private_key = seal_column(key, "sealed_private_key", signer.to_der())

@@ -15,12 +15,12 @@ from uuid import UUID
 
 import pkcs11
 import structlog
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from django.utils.translation import gettext as _
 from pkcs11 import Attribute, KeyType, Mechanism, MechanismFlag, ObjectClass
 
-from keys.jwk import public_der
-from keys.private_keys.signer import SignerUnavailableError
+from keys.jwk import PublicKey, public_der
+from keys.private_keys.signer import RSA_BITS, SignerUnavailableError
 
 PAUSE = 2.0  # seconds until an unavailable module is tried again; until then every call fails at once
 PATIENCE = 10.0  # seconds to wait for the calls of other threads
@@ -66,23 +66,37 @@ class HardwareModule:
         self._session: pkcs11.Session | None = None
         self._keys: dict[UUID, Any] = {}  # handles in this session
 
-    def generate(self, kid: UUID) -> bytes:
-        """Makes a signing key pair that cannot be extracted; gives its SubjectPublicKeyInfo."""
+    def generate(self, kid: UUID, *, algorithm: str = "ES256") -> bytes:
+        """Makes a signing key pair that cannot be extracted; gives its SubjectPublicKeyInfo.
+
+        algorithm: ES256, or RS256 for RSA.
+        """
 
         def work(session: pkcs11.Session) -> bytes:
-            curve = session.create_domain_parameters(KeyType.EC, {Attribute.EC_PARAMS: _P256}, local=True)
-            public, private = curve.generate_keypair(
-                id=kid.bytes,
-                label=f"signing key {kid}",
-                store=True,
-                mechanism=Mechanism.EC_KEY_PAIR_GEN,
-                capabilities=MechanismFlag.SIGN | MechanismFlag.VERIFY,
-                private_template=_STAYS_INSIDE,
-            )
+            facts: dict[str, Any] = {
+                "id": kid.bytes,
+                "label": f"signing key {kid}",
+                "store": True,
+                "capabilities": MechanismFlag.SIGN | MechanismFlag.VERIFY,
+                "private_template": _STAYS_INSIDE,
+            }
+            if algorithm == "RS256":
+                mechanism = Mechanism.RSA_PKCS_KEY_PAIR_GEN
+                public, private = session.generate_keypair(
+                    KeyType.RSA, RSA_BITS, mechanism=mechanism, **facts
+                )
+            else:
+                curve = session.create_domain_parameters(KeyType.EC, {Attribute.EC_PARAMS: _P256}, local=True)
+                public, private = curve.generate_keypair(mechanism=Mechanism.EC_KEY_PAIR_GEN, **facts)
             if any(private[attribute] is not wanted for attribute, wanted in _STAYS_INSIDE.items()):
                 private.destroy()
                 public.destroy()
                 raise SignerUnavailableError(_("The hardware module makes keys that may leave it."))
+            if algorithm == "RS256":
+                n, e = (
+                    int.from_bytes(public[name]) for name in (Attribute.MODULUS, Attribute.PUBLIC_EXPONENT)
+                )
+                return public_der(rsa.RSAPublicNumbers(e, n).public_key())
             point = public[Attribute.EC_POINT][-65:]  # some modules wrap it in an OCTET STRING
             return public_der(ec.EllipticCurvePublicKey.from_encoded_point(ec.SECP256R1(), point))
 
@@ -96,7 +110,15 @@ class HardwareModule:
         )
         return signature
 
-    def signer(self, kid: UUID, public_key: ec.EllipticCurvePublicKey) -> "HardwareSigner":
+    def sign_with_rsa(self, kid: UUID, message: bytes) -> bytes:
+        """The RS256 signature over a message."""
+        signature: bytes = self._run(
+            lambda session: self._key(session, kid).sign(message, mechanism=Mechanism.SHA256_RSA_PKCS),
+            fresh=kid not in self._keys,
+        )
+        return signature
+
+    def signer(self, kid: UUID, public_key: PublicKey) -> "HardwareSigner":
         """The signer of this key; does not call the module yet."""
         return HardwareSigner(self, kid, public_key)
 
@@ -213,10 +235,12 @@ class HardwareSigner:
 
     __slots__ = ("_kid", "_module", "public_key")
 
-    def __init__(self, module: HardwareModule, kid: UUID, public_key: ec.EllipticCurvePublicKey) -> None:
+    def __init__(self, module: HardwareModule, kid: UUID, public_key: PublicKey) -> None:
         self._module, self._kid, self.public_key = module, kid, public_key
 
     def sign(self, message: bytes) -> bytes:
+        if isinstance(self.public_key, rsa.RSAPublicKey):
+            return self._module.sign_with_rsa(self._kid, message)
         return self._module.sign(self._kid, sha256(message).digest())
 
     def __repr__(self) -> str:

@@ -14,10 +14,16 @@ from django.utils.translation import gettext as _
 
 from infra.files import FileError, secret_in
 from infra.sealing import seal_column, unseal_column
-from keys.jwk import public_der, public_key_from_der
-from keys.jws import verify_signature
+from keys.jwk import any_public_key_from_der, public_der
+from keys.jws import is_signed_by
 from keys.models import Key
-from keys.private_keys.signer import Signer, SignerUnavailableError, SoftwareSigner
+from keys.private_keys.signer import (
+    SOFTWARE_SIGNERS,
+    RsaSoftwareSigner,
+    Signer,
+    SignerUnavailableError,
+    SoftwareSigner,
+)
 from keys.rotation.key_events import SERVICE, Action, record
 
 if TYPE_CHECKING:
@@ -32,9 +38,9 @@ _modules: dict[tuple[str, str, str, str], "HardwareModule"] = {}
 def make_private_key(key: Key) -> None:
     """Makes the key pair of a row that is not saved yet; raises SealError, SignerUnavailableError."""
     if key.store == Store.PKCS11:
-        key.public_key = hardware_module().generate(key.id)
+        key.public_key = hardware_module().generate(key.id, algorithm=key.algorithm)
     else:
-        signer = SoftwareSigner.generate()
+        signer = SOFTWARE_SIGNERS[key.algorithm].generate()
         key.public_key = public_der(signer.public_key)
         key.sealed_private_key = seal_column(key, "sealed_private_key", signer.to_der())
 
@@ -57,17 +63,18 @@ def signer_of(key: Key) -> Signer:
     """The signer of this key; raises SealError when it cannot be opened, SignerUnavailableError."""
     if key.store == Store.SOFTWARE:
         return software_signer_of(key)
-    signer = hardware_module().signer(key.id, public_key_from_der(key.public_key))
-    if not verify_signature(signer.sign(b"whose key is it?"), b"whose key is it?", signer.public_key):
+    signer = hardware_module().signer(key.id, any_public_key_from_der(key.public_key))
+    question = b"whose key is it?"
+    if not is_signed_by(signer.public_key, signer.sign(question), question):
         raise SignerUnavailableError(
             _("The hardware module holds another key than %(kid)s under its id.") % {"kid": key}
         )
     return signer
 
 
-def software_signer_of(key: Key) -> SoftwareSigner:
+def software_signer_of(key: Key) -> SoftwareSigner | RsaSoftwareSigner:
     """The signer for a key that is sealed in its row."""
-    return SoftwareSigner.from_der(unseal_column(key, "sealed_private_key"))
+    return SOFTWARE_SIGNERS[key.algorithm].from_der(unseal_column(key, "sealed_private_key"))
 
 
 def to_destroy(kind: type[Key]) -> QuerySet[Key]:

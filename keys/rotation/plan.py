@@ -13,7 +13,7 @@ from django.utils.translation import gettext as _
 
 from infra.moments import moment
 from keys.certificates import authority
-from keys.models import KINDS, Key, SigningKey, StatementKey
+from keys.models import KINDS, IdTokenKey, Key, SigningKey, StatementKey
 from keys.private_keys.key_stores import to_destroy
 from keys.rotation.report import Entry, RotationReport
 from keys.rotation.states import State, destroyed_from, ended_at, fits, next_staged_at, takes_over_at
@@ -107,6 +107,11 @@ def in_use() -> list[type[Key]]:
     return [kind for kind in KINDS if kind is SigningKey or kind.objects.exists()]
 
 
+def to_rotate() -> list[type[Key]]:
+    """The kinds whose keys are made by themselves: all but keys for ID tokens, before somebody stages one."""
+    return [kind for kind in KINDS if kind is not IdTokenKey or kind.objects.exists()]
+
+
 def overdue(*, now: datetime) -> timedelta:
     """For how long the step that waits longest for `rotate_signing_keys` has been due; zero if none is."""
     steps = [step for kind in in_use() for step in plan(now=now, kind=kind)]
@@ -163,10 +168,14 @@ def _problems(now: datetime, kind: type[Key]) -> tuple[Entry, ...]:
         text = _("No key signs: credentials cannot be issued.")
         if kind is StatementKey:
             text = _("No key signs statements: there is no evidence for applications, nor for holders.")
+        if kind is IdTokenKey:
+            text = _("No key signs ID tokens with RS256: who is registered for it cannot exchange a code.")
         problems.append(Entry(NO_ACTIVE_KEY, None, now, text))
     if settings.SIGNING_KEY_SPARE and not spare(now=now, kind=kind):
         text = _("No spare stands ready: if the key that signs is withdrawn, nothing can be issued.")
         if kind is StatementKey:
             text = _("No spare for statements stands ready: without the key that signs there is no evidence.")
+        if kind is IdTokenKey:
+            text = _("No spare for ID tokens stands ready: without the key that signs there is no RS256.")
         problems.append(Entry("no_spare_key", None, now, text))
     return tuple(problems)

@@ -6,7 +6,7 @@ from django.conf import settings
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
-from keys.models import Key, StatementKey
+from keys.models import IdTokenKey, Key, SigningKey, StatementKey
 from keys.rotation import usage
 from keys.rotation.states import State, fits, in_state
 
@@ -15,7 +15,7 @@ def stops_signing(key: Key, *, now: datetime) -> bool:
     """Whether its withdrawal stops the service for everybody: it signs, and no other key can."""
     successor = in_state(State.STAGED)
     succeeded = settings.SELF_CERTIFYING_AUTHORITY or (successor is not None and fits(successor, now))
-    return key.state == State.ACTIVE and not succeeded and not isinstance(key, StatementKey)
+    return key.state == State.ACTIVE and not succeeded and isinstance(key, SigningKey)
 
 
 def cost_of_withdrawal(key: Key, *, now: datetime) -> str:
@@ -27,6 +27,11 @@ def cost_of_withdrawal(key: Key, *, now: datetime) -> str:
     if isinstance(key, StatementKey):
         return _(
             "Nothing that it signed counts as genuine any more: evidence of applications, saved receipts."
+        )
+    if isinstance(key, IdTokenKey):
+        return _(
+            "ID tokens that it signed in the last minutes become invalid. Until another key for them signs, "
+            "applications that are registered for RS256 cannot exchange a code."
         )
     sentences = [_lost_credentials(key, now)]
     if key.state == State.ACTIVE:

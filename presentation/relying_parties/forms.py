@@ -117,6 +117,13 @@ class RelyingPartyForm(forms.ModelForm):
         initial=list(TYPES),
         help_text=_("With none ticked, every request that carries transaction data is refused."),
     )
+    id_token_signed_response_alg = forms.ChoiceField(
+        label=_("Signature of ID tokens"),
+        choices=RelyingParty.IdTokenAlgorithm.choices,
+        initial=RelyingParty.IdTokenAlgorithm.ES256,
+        required=False,
+        help_text=RelyingParty._meta.get_field("id_token_signed_response_alg").help_text,
+    )
     minimum_assurance = CheckboxesField(
         label=_("Minimum assurance"),
         help_text=_(
@@ -160,6 +167,10 @@ class RelyingPartyForm(forms.ModelForm):
             questions = [name for name in self.instance.allowed_claims if name not in offered]
             field = cast(CheckboxesField, self.fields["allowed_claims"])
             field.choices = [*choices.NAMED_PERMISSIONS, *((name, name) for name in questions)]
+
+    def clean_id_token_signed_response_alg(self) -> str:
+        """ES256 if it was left out."""
+        return self.cleaned_data["id_token_signed_response_alg"] or RelyingParty.IdTokenAlgorithm.ES256
 
     def clean_logo_file(self) -> bytes | None:
         """The bytes of the uploaded logo; reads at most one byte more than a logo may have."""

@@ -63,7 +63,14 @@ class SelfRegistrationForm(forms.Form):
     """The developer's choices for a relying party: first the fields for all, then `FURTHER`, for some."""
 
     FURTHER = (
-        *("allowed_claims", "response_uris", "jwks", "requirements", "accepted", "request_uri_prefix"),
+        *(
+            "allowed_claims",
+            "response_uris",
+            "jwks",
+            "requirements",
+            "accepted",
+            "request_uri_prefix",
+        ),
         *("initiate_login_uri", "webhook_url", "webhook_events"),
     )
 
@@ -101,6 +108,14 @@ class SelfRegistrationForm(forms.Form):
             (RelyingParty.WireFormat.OPENID_CONNECT, _("OpenID Connect: your server exchanges a code")),
         ],
         initial=RelyingParty.WireFormat.STRING,
+        widget=forms.RadioSelect,
+    )
+    id_token_signed_response_alg = forms.ChoiceField(
+        label=_("Signature of ID tokens"),
+        help_text=_("Of OpenID Connect. RS256 is for products that know nothing else."),
+        choices=RelyingParty.IdTokenAlgorithm.choices,
+        initial=RelyingParty.IdTokenAlgorithm.ES256,
+        required=False,
         widget=forms.RadioSelect,
     )
     allowed_claims = CheckboxesField(
@@ -152,8 +167,10 @@ class SelfRegistrationForm(forms.Form):
 
     @property
     def is_further_open(self) -> bool:
-        """Whether a field of `FURTHER` has a value or an error, so that the page shows them unfolded."""
-        return any(self[name].value() or self[name].errors for name in self.FURTHER)
+        """Whether the page shows the further fields unfolded, because one has a value or an error."""
+        algorithm = self["id_token_signed_response_alg"]
+        by_rsa = algorithm.value() == RelyingParty.IdTokenAlgorithm.RS256
+        return by_rsa or any(self[name].value() or self[name].errors for name in self.FURTHER)
 
     @classmethod
     def initial_for(cls, party: RelyingParty) -> dict[str, Any]:
@@ -161,6 +178,7 @@ class SelfRegistrationForm(forms.Form):
         as_they_are = (
             *("allowed_scopes", "allowed_transaction_data_types", "wire_format", "allowed_claims", "jwks"),
             *("request_uri_prefix", "initiate_login_uri", "webhook_url", "webhook_events"),
+            "id_token_signed_response_alg",
         )
         return {
             "name": assumed_names.unmarked(party.name),
@@ -170,6 +188,10 @@ class SelfRegistrationForm(forms.Form):
             "accepted": [name for name in ACCEPTED if getattr(party, name)],
             **{name: getattr(party, name) for name in as_they_are},
         }
+
+    def clean_id_token_signed_response_alg(self) -> str:
+        """ES256 if it was left out."""
+        return self.cleaned_data["id_token_signed_response_alg"] or RelyingParty.IdTokenAlgorithm.ES256
 
     def details(self) -> dict[str, Any]:
         """The choices in a valid form: the fields of a relying party by name, and its addresses."""

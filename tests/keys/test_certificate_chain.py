@@ -137,7 +137,7 @@ def _wrong_chains():
             (leaf(ISSUING, uses={"digital_signature", "key_cert_sign"}), ISSUING, ROOT),
             "not keyCertSign",
         ),
-        "leaf on another curve": ((p384_leaf, ISSUING, ROOT), "not on the curve P-256"),
+        "leaf on another curve": ((p384_leaf, ISSUING, ROOT), "neither on the curve P-256 nor RSA"),
         "weak root": ((leaf(small_issuing), small_issuing, small), "key of the root .* is neither"),
         "root on an odd curve": (
             (leaf(odd_issuing), odd_issuing, odd_curve),

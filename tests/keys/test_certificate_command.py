@@ -20,11 +20,12 @@ from keys.certificates import command
 from keys.certificates.chain import MAX_PEM
 from keys.certificates.command import CommandFailedError
 from keys.checks import certificate_command
-from keys.models import KINDS, KeyEvent, SigningKey
+from keys.models import KeyEvent, SigningKey, StatementKey
 from keys.rotation import due_steps, renewal, transitions
 from keys.rotation.states import State, in_state
 from tests.keys.openssl import openssl
 
+BOTH = (SigningKey, StatementKey)  # that are made by themselves
 pytestmark = [pytest.mark.django_db, pytest.mark.slow]
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "keys.md"
 Program = Callable[[str], Path]
@@ -104,8 +105,8 @@ def test_a_new_service_gets_its_first_key_certified_and_signs_without_hands(hook
     report = rotated()
 
     steps = ["staged", "certified", "activated"]
-    assert [entry["what"] for entry in report["done"]] == [step for step in steps for _kind in KINDS]
-    for kind, called in zip(KINDS, (hook.parent / "calls").read_text().split(), strict=True):
+    assert [entry["what"] for entry in report["done"]] == [step for step in steps for _kind in BOTH]
+    for kind, called in zip(BOTH, (hook.parent / "calls").read_text().split(), strict=True):
         active = in_state(State.ACTIVE, kind)
         assert active
         assert active.certified_chain
@@ -122,7 +123,7 @@ def test_with_a_spare_the_next_key_stands_certified_at_once(hook: Path, settings
     assert [entry["what"] for entry in first["problems"]] == ["no_spare_key"] * 2
     assert [entry["what"] for entry in second["done"]] == ["certified"] * 2
     assert second["problems"] == []
-    for kind in KINDS:
+    for kind in BOTH:
         assert {key.state for key in kind.objects.exclude(certified_at=None)} == {"active", "staged"}
 
 
@@ -130,7 +131,7 @@ def test_certificates_that_last_are_not_asked_for_again(hook: Path) -> None:
     for _again in range(3):
         rotated()
 
-    assert len((hook.parent / "calls").read_text().split()) == len(KINDS)
+    assert len((hook.parent / "calls").read_text().split()) == len(BOTH)
 
 
 def test_a_leaf_near_its_end_is_renewed_for_the_same_key(hook: Path, now: datetime) -> None:
@@ -149,7 +150,7 @@ def test_a_leaf_near_its_end_is_renewed_for_the_same_key(hook: Path, now: dateti
 
     # openssl goes by the clock of the machine, so this one ends within a minute of the one before.
     assert (done, failed) == (done, []) or "no later" in failed[0].text
-    assert len((hook.parent / "calls").read_text().split()) == 2 * len(KINDS)
+    assert len((hook.parent / "calls").read_text().split()) == 2 * len(BOTH)
 
 
 def test_an_authority_whose_certificates_end_no_later_changes_nothing(hook: Path, now: datetime) -> None:
@@ -161,7 +162,7 @@ def test_an_authority_whose_certificates_end_no_later_changes_nothing(hook: Path
 
     done, failed = renewal.renew(now=now + timedelta(days=370))
 
-    assert (done, [entry.what for entry in failed]) == ([], ["certificate_not_obtained"] * len(KINDS))
+    assert (done, [entry.what for entry in failed]) == ([], ["certificate_not_obtained"] * len(BOTH))
     assert "no later" in failed[0].text
     after = in_state(State.ACTIVE)
     assert after

@@ -15,7 +15,7 @@ from keys.certificates.watch import certificates_in_use
 from keys.checks import spare_key
 from keys.issuer_key import NoSigningKeyError, active_issuer_key, statement_key
 from keys.metrics import key_metrics
-from keys.models import KINDS, Authority, KeyEvent, SigningKey, StatementKey
+from keys.models import Authority, KeyEvent, SigningKey, StatementKey
 from keys.private_keys.backup import export, restore
 from keys.rotation import due_steps, transitions
 from keys.rotation.states import PUBLISHED_AFTER_SIGNING, STATEMENTS_KEPT, State, find, in_state
@@ -25,6 +25,7 @@ from tests.keys.admin_pages import operator
 
 pytestmark = pytest.mark.django_db
 SETS = {SigningKey: endpoints.jwks, StatementKey: endpoints.statement_jwks}
+BOTH = (SigningKey, StatementKey)
 DAY = timedelta(days=1)
 
 
@@ -32,6 +33,10 @@ def published(kind: Any) -> set[str]:
     document = SETS[kind]
     document.refresh()
     return {key["kid"] for key in json.loads(document(RequestFactory().get("/")).content)["keys"]}
+
+
+def published_document(kind: Any) -> bytes:
+    return endpoints.key_set() if kind is SigningKey else endpoints.statement_key_set()
 
 
 @pytest.fixture
@@ -42,15 +47,15 @@ def now() -> datetime:
 @pytest.fixture
 def both(now: datetime) -> dict[Any, dict[str, str]]:
     """Of each kind a retired, an active and a staged key."""
-    for kind in KINDS:
+    for kind in BOTH:
         due_steps.rotate(now=now - 3 * DAY, kind=kind)
         transitions.activate(transitions.stage(now=now - 2 * DAY, kind=kind).pk, now=now - DAY)
         transitions.stage(now=now - timedelta(hours=4), kind=kind)
-    return {kind: {key.state: str(key) for key in kind.objects.all()} for kind in KINDS}
+    return {kind: {key.state: str(key) for key in kind.objects.all()} for kind in BOTH}
 
 
 def test_no_key_is_in_the_key_set_of_the_other_kind(both: dict[Any, dict[str, str]]) -> None:
-    for kind in KINDS:
+    for kind in BOTH:
         assert published(kind) == set(both[kind].values())
     assert not published(SigningKey) & published(StatementKey)
     for kid in both[StatementKey].values():
@@ -122,18 +127,18 @@ def test_the_withdrawal_of_one_says_what_it_costs_and_stops_nothing(
 def test_a_backup_has_both_kinds_each_for_itself(
     both: dict[Any, dict[str, str]], now: datetime, settings: Any
 ) -> None:
-    before = {kind: endpoints.key_set(kind) for kind in KINDS}
+    before = {kind: published_document(kind) for kind in BOTH}
     facts = json.loads(export(actor="tests", reason="tests", now=now))
     # A version that knows only `keys` takes none of the others for keys that sign credentials.
     assert {key["id"] for key in facts["keys"]} == set(both[SigningKey].values())
     assert {key["id"] for key in facts["statement_keys"]} == set(both[StatementKey].values())
-    for model in (*KINDS, Authority):
+    for model in (*BOTH, Authority):
         model.objects.all().delete()
     settings.KEY_SEALING_KEYS = ["the sealing keys were lost with the database"]
 
     assert restore(json.dumps(facts).encode(), actor="tests", reason="tests", now=now) == 6
 
-    assert {kind: endpoints.key_set(kind) for kind in KINDS} == before
+    assert {kind: published_document(kind) for kind in BOTH} == before
     assert statement_key(now=now).signer.sign(b"message")
 
 
@@ -167,7 +172,7 @@ def metrics(name: str, label: str) -> dict[str, float]:
 def test_the_metrics_and_the_warnings_include_their_certificates_and_steps(both: Any, settings: Any) -> None:
     holders = {holder for holder, _certificates in certificates_in_use()}
     kids = metrics("signing_key_certificate_ends_seconds", "kid")
-    for kind in KINDS:
+    for kind in BOTH:
         signing = {both[kind]["active"], both[kind]["staged"]}
         assert signing <= holders
         assert signing <= kids.keys()

@@ -32,7 +32,7 @@ def _line(key: Key, at: datetime) -> str:
     facts = [
         f"{key}  {key.state:<9}",
         f"certificates end {moment(chain.not_after)}" if chain else "not certified yet",
-        signed if isinstance(key, SigningKey) else "for statements",
+        signed if isinstance(key, SigningKey) else f"for {key.signs}",
     ]
     if key.store == SigningKey.Store.PKCS11:
         facts.append("destroyed in the hardware module" if key.destroyed_at else "in the hardware module")

@@ -11,10 +11,9 @@ from django.utils.timezone import now
 from infra import runs
 from keys.certificates.watch import report
 from keys.management.key_command import KeyCommand
-from keys.models import KINDS
 from keys.rotation.due_steps import rotate
 from keys.rotation.key_events import shell_user
-from keys.rotation.plan import rehearsal
+from keys.rotation.plan import rehearsal, to_rotate
 from keys.rotation.renewal import renew
 from keys.rotation.report import Entry, RotationReport, together
 
@@ -37,7 +36,9 @@ class Command(KeyCommand):
 
     def _report(self, json: bool, dry_run: bool) -> None:
         moment = now()
-        rotation = together([rehearsal(now=moment, kind=k) for k in KINDS] if dry_run else _rotated(moment))
+        rotation = together(
+            [rehearsal(now=moment, kind=k) for k in to_rotate()] if dry_run else _rotated(moment)
+        )
         ending = (Entry("certificate_ends", None, e.ends, str(e)) for e in report(now=moment))
         rotation = replace(rotation, problems=(*rotation.problems, *ending))
         for line in [dumps(rotation.facts(), indent=2, ensure_ascii=False)] if json else rotation.lines():
@@ -48,10 +49,10 @@ class Command(KeyCommand):
 
 def _rotated(moment: datetime) -> list[RotationReport]:
     """Rotates, and again if CERTIFICATE_COMMAND has certified a key, which may have to sign at once."""
-    first = [rotate(now=moment, actor=shell_user(), kind=kind) for kind in KINDS]
+    first = [rotate(now=moment, actor=shell_user(), kind=kind) for kind in to_rotate()]
     certified, failed = renew(now=now())
     renewed = RotationReport(moment, done=tuple(certified), problems=tuple(failed))
     if not certified:
         return [renewed, *first]
     before = [RotationReport(moment, done=report.done) for report in first]
-    return [*before, renewed, *(rotate(now=now(), actor=shell_user(), kind=kind) for kind in KINDS)]
+    return [*before, renewed, *(rotate(now=now(), actor=shell_user(), kind=kind) for kind in to_rotate())]

@@ -71,7 +71,15 @@ class RelyingPartyAdmin(OperationsAdmin):
             *("allowed_claims", "allowed_transaction_data_types", "may_recognise", "sector"),
             *("minimum_assurance", "most_ages_a_year"),
         ),
-        folded(_("As a client"), "grants", "client_secrets", "jwks", "jwks_uri", "may_name_endpoint"),
+        folded(
+            _("As a client"),
+            "grants",
+            "client_secrets",
+            "jwks",
+            "jwks_uri",
+            "may_name_endpoint",
+            "id_token_signed_response_alg",
+        ),
         folded(
             _("How it must ask"),
             *("requires_pushed_requests", "requires_signed_requests", "may_omit_exp"),

@@ -45,7 +45,10 @@ _FIELDS = [RelyingParty._meta.get_field(name) for name in FIELDS.values()]
 TEXTS = [
     model_field
     for model_field in _FIELDS
-    if isinstance(model_field, CharField) and model_field.name not in ("name", "wire_format")
+    if isinstance(model_field, CharField) and not model_field.choices and model_field.name != "name"
+]
+CHOICES = [
+    model_field for model_field in _FIELDS if isinstance(model_field, CharField) and model_field.choices
 ]
 FLAGS = [model_field for model_field in _FIELDS if isinstance(model_field, BooleanField)]
 REQUIRED = {"--redirect-uri", "--scope"}
@@ -74,21 +77,25 @@ class Command(RecordedCommand):
             )
         for flag in FLAGS:
             parser.add_argument(_option(flag.name), action="store_true", help=str(flag.help_text))
-        parser.add_argument("--wire-format", default="string", choices=RelyingParty.WireFormat.values)
+        for model_field in CHOICES:
+            parser.add_argument(
+                _option(model_field.name),
+                default=model_field.get_default(),
+                choices=[value for value, _label in model_field.flatchoices],
+                help=str(model_field.help_text),
+            )
         parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
 
-    def handle(self, *args: Any, name: str, wire_format: str, jwks: str, **options: Any) -> None:
+    def handle(self, *args: Any, name: str, jwks: str, **options: Any) -> None:
         """Registers and prints; raises CommandError without registering anything."""
         options["allowed_transaction_data_types"] = options["allowed_transaction_data_types"] or list(TYPES)
         # An empty text makes an empty list.
         lists = {field: list(dict.fromkeys(filter(None, options[field]))) for field in REPEATED}
-        others = {model_field.name: options[model_field.name] for model_field in (*TEXTS, *FLAGS)}
+        others = {model_field.name: options[model_field.name] for model_field in (*TEXTS, *CHOICES, *FLAGS)}
         keys = _read(jwks) if jwks else None
         try:
             with transaction.atomic():
-                relying_party = registration.register(
-                    name=name, wire_format=wire_format, jwks=keys, **lists, **others
-                )
+                relying_party = registration.register(name=name, jwks=keys, **lists, **others)
                 RelyingPartyEvent.record(
                     relying_party, _("Registered"), command="register_relying_party", now=timezone.now()
                 )

@@ -17,6 +17,7 @@ from infra import email_addresses, log_context
 from infra.characters import is_legible
 from infra.outbound import targets
 from infra.words import Words
+from keys.issuer_key import signs_with_rs256
 from presentation.relying_parties.metadata import logos, public_keys, request_uris
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.relying_parties.metadata.webhook_event_types import WebhookEventType
@@ -74,6 +75,10 @@ class RelyingParty(models.Model):
         STRING = "string", _("the contract: vp_token is the SD-JWT VC string")
         OPENID4VP_1_0 = "openid4vp-1.0", _("OpenID4VP 1.0: vp_token is a JSON object")
         OPENID_CONNECT = OPENID_CONNECT, _("OpenID Connect: an ID token, and vp_token beside it")
+
+    class IdTokenAlgorithm(models.TextChoices):
+        ES256 = "ES256", "ES256"
+        RS256 = "RS256", "RS256"
 
     client_id = models.CharField(
         _("client ID"), max_length=100, unique=True, default=new_client_id, editable=False
@@ -169,6 +174,18 @@ class RelyingParty(models.Model):
         _(
             "For products of OpenID Connect that cannot send PKCE, but send a nonce. It gives up that the "
             "service itself refuses a stolen code: that then depends on the product comparing the nonce."
+        ),
+    )
+    # OpenID Connect Dynamic Client Registration 1.0 §2.
+    id_token_signed_response_alg = models.CharField(
+        _("signature of ID tokens"),
+        max_length=5,
+        choices=IdTokenAlgorithm,
+        default=IdTokenAlgorithm.ES256,
+        db_default=IdTokenAlgorithm.ES256,
+        help_text=_(
+            "Of OpenID Connect. RS256 is for products that know nothing else, and needs an RSA key of the "
+            "service. The presentation beside it is always signed with ES256."
         ),
     )
     sector = models.CharField(
@@ -273,6 +290,7 @@ class RelyingParty(models.Model):
             "request_uri_prefix": starts and request_uris.problem_with(starts, loopback=loopback),
             "requires_signed_requests": needs_keys and _("Its requests need its public keys first."),
             "minimum_assurance": _problem_with_minimum(self.minimum_assurance),
+            "id_token_signed_response_alg": self._algorithm_problem(),
             "contact": _problem_with_contact(self.contact),
             "privacy_contact": _problem_with_contact(self.privacy_contact),
             "sector": self._sector_problem(),
@@ -294,6 +312,11 @@ class RelyingParty(models.Model):
             ]:
                 errors[field] = ValidationError(_("Unknown: %(names)s"), params={"names": ", ".join(unknown)})
         return errors
+
+    def _algorithm_problem(self) -> Words | None:
+        if self.id_token_signed_response_alg != self.IdTokenAlgorithm.RS256 or signs_with_rs256():
+            return None
+        return _("The service has no RSA key yet; make one with: stage_signing_key --for id-tokens")
 
     def _sector_problem(self) -> Words | None:
         before = RelyingParty.objects.filter(pk=self.pk).first()

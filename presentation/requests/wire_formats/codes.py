@@ -24,7 +24,7 @@ from django.db import transaction
 from consent import decisions
 from infra import base64url, log_context
 from infra.sealing import SealError, seal_column, sha256_hex, unseal_column
-from keys.issuer_key import CANNOT_SIGN, active_issuer_key
+from keys.issuer_key import CANNOT_SIGN, active_issuer_key, id_token_key
 from keys.jws import encode_segment, sign_segments
 from presentation.errors import TemporarilyUnavailableError
 from presentation.machine_errors import InvalidTokenError, MachineError, MissingTokenError, UnavailableError
@@ -131,9 +131,10 @@ def id_token(answer: Mapping[str, Any], party: RelyingParty, access_token: str, 
         "at_hash": base64url.encode(sha256(access_token.encode()).digest()[:16]),
     }
     try:
-        key = active_issuer_key(now=now)
+        by_rsa = party.id_token_signed_response_alg == RelyingParty.IdTokenAlgorithm.RS256
+        key = id_token_key(now=now) if by_rsa else active_issuer_key(now=now)
         # Another `typ` than that of any other token that this key signs.
-        header = encode_segment({"alg": "ES256", "typ": "JWT", "kid": key.kid})
+        header = encode_segment({"alg": key.algorithm, "typ": "JWT", "kid": key.kid})
         return sign_segments(header, encode_segment(payload), key.signer)
     except CANNOT_SIGN as error:
         log.exception("id_token_not_signed")

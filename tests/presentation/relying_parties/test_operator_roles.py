@@ -46,6 +46,7 @@ LISTS = {
     "wallet/walletclosure": {IDENTITY_REVIEW, AUDIT},
     "keys/signingkey": {KEYS, AUDIT},
     "keys/statementkey": {KEYS, AUDIT},
+    "keys/idtokenkey": {KEYS, AUDIT},
     "keys/authority": {KEYS, AUDIT},
     "keys/keyevent": {KEYS, AUDIT},
     "infra/outgoingemail": {IDENTITY_REVIEW, AUDIT},

@@ -21,8 +21,8 @@ MUTANTS = (
     mutant(
         "keys for statements: their key set has the keys of credentials",
         "keys/endpoints.py",
-        "partial(key_set, StatementKey)",
-        "partial(key_set, SigningKey)",
+        "return _as_json(_published(StatementKey))",
+        "return _as_json(_published(SigningKey))",
         f"{_OF_KEYS}::test_no_key_is_in_the_key_set_of_the_other_kind",
     ),
     mutant(
@@ -43,15 +43,15 @@ MUTANTS = (
     mutant(
         "keys for statements: a backup has them among the others",
         "keys/private_keys/backup.py",
-        '        "keys": keys,\n',
-        '        "keys": [*keys, *for_statements],\n',
+        '    StatementKey: "statement_keys",\n',
+        '    StatementKey: "keys",\n',
         f"{_OF_KEYS}::test_a_backup_has_both_kinds_each_for_itself",
     ),
     mutant(
         "keys for statements: left out of a backup",
         "keys/private_keys/backup.py",
-        '"statement_keys": for_statements,',
-        '"statement_keys": [],',
+        "facts for kind, facts in keys.items()}",
+        "facts for kind, facts in keys.items() if kind is SigningKey}",
         f"{_OF_KEYS}::test_a_backup_has_both_kinds_each_for_itself",
     ),
     mutant(
