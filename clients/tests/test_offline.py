@@ -50,6 +50,16 @@ def test_both_libraries_decide_the_one_file_of_vectors_rightly(installed: Instal
     assert len(cases) > 120
 
 
+def test_an_answer_to_another_client_of_the_same_server_is_refused(library: Library) -> None:
+    """The request may come from a cookie that both have sealed with one key."""
+    vector = vectors()["as asked"]
+    library("open", **vector["wallet"] | {"client_id": "corner-shop"})
+    assert refusal(library, "finish", pending=vector["pending"], fields=vector["fields"]) == (
+        "Rejected",
+        "kb-aud",
+    )
+
+
 def test_an_error_is_no_forgery_and_writes_no_line_into_a_log(library: Library) -> None:
     vector = vectors()["as asked"]
     library("open", **vector["wallet"])

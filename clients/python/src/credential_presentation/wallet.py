@@ -8,7 +8,7 @@ import re
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlencode
@@ -169,7 +169,8 @@ class Wallet:
         if answer.get("error") is not None:
             raise Denied(answer["error"], answer.get("error_description"))
         demand(encrypted or not key, "encryption", "the answer is not encrypted")
-        return self._verified(answer.get("vp_token"), pending)
+        # The answer has to be for this client, also where several share one session or sealing key.
+        return self._verified(answer.get("vp_token"), replace(pending, client_id=self.client_id))
 
     def verify(
         self, vp_token: object, *, nonce: str, claims: Claims = None, transaction_data: Sequence[str] = ()
