@@ -1,5 +1,7 @@
 """`Transport`: calls the service with limits, over connections that are kept. Replace it by any `Fetch`."""
 
+import io
+import socket
 import ssl
 import threading
 import time
@@ -8,7 +10,7 @@ from base64 import b64encode
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from http.client import HTTPConnection, HTTPException, HTTPResponse, HTTPSConnection
-from typing import TypeAlias
+from typing import Any, TypeAlias
 from urllib.parse import unquote, urlsplit
 
 from credential_presentation.errors import Unavailable
@@ -53,9 +55,9 @@ Fetch: TypeAlias = Callable[[Request], Response]  # raises `Unavailable` or `OSE
 class Transport:
     """Calls with `http.client`. Threads may share it.
 
-    `timeout` is how many seconds a whole call may take. `context` is that of TLS, such as
-    `ssl.create_default_context(cafile="private-ca.pem")`. `proxy` is its address; without one, the variables
-    `https_proxy`, `http_proxy` and `no_proxy` of the environment count.
+    `timeout` is how many seconds a call may take once it is connected, and each step until then. `context` is
+    that of TLS, such as `ssl.create_default_context(cafile="private-ca.pem")`. `proxy` is the address of one;
+    if it is None, the variables `https_proxy`, `http_proxy` and `no_proxy` of the environment count.
     """
 
     def __init__(
@@ -110,9 +112,10 @@ class Transport:
         connection.timeout = max(until - time.monotonic(), 0.001)
         if connection.sock:
             connection.sock.settimeout(connection.timeout)
+        connection.response_class = _response_until(until)
         connection.request(request.method, target, request.body, dict(request.headers))
         answer = connection.getresponse()
-        body = _read(answer, until)
+        body = _read(answer)
         response = Response(answer.status, body, dict(answer.getheaders()))
         if answer.will_close:
             connection.close()
@@ -150,10 +153,41 @@ class Transport:
         return connection
 
 
-def _read(answer: HTTPResponse, until: float) -> bytes:
+def _response_until(until: float) -> type[HTTPResponse]:
+    """The class of a response that is read until this moment at the latest.
+
+    The timeout of a socket begins anew with each byte, so a server that sends one after another has no end.
+    """
+
+    class Timed(HTTPResponse):
+        def __init__(self, sock: socket.socket, *arguments: Any, **options: Any) -> None:
+            super().__init__(sock, *arguments, **options)
+            self.fp = io.BufferedReader(_TimedFile(sock, self.fp.detach(), until))
+
+    return Timed
+
+
+class _TimedFile(io.RawIOBase):
+    def __init__(self, sock: socket.socket, file: io.RawIOBase, until: float) -> None:
+        self._sock, self._file, self._until = sock, file, until
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int | None:
+        self._sock.settimeout(max(self._until - time.monotonic(), 0.001))
+        read: int | None = self._file.readinto(buffer)
+        return read
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+def _read(answer: HTTPResponse) -> bytes:
     received = b""
     while chunk := answer.read1(65_536):
         received += chunk
-        if len(received) > LONGEST or time.monotonic() > until:
+        if len(received) > LONGEST:
             raise OSError("too long")
     return received
