@@ -1,5 +1,6 @@
 """The limits of sign-in: no stranger can keep a holder from signing in."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -105,9 +106,9 @@ def test_strangers_of_all_networks_get_a_hundred_guesses_at_a_mailbox(db, now):
 
 
 def test_a_client_address_without_end_of_requests_has_to_wait(db, now, monkeypatch):
-    few = allowances.Limit("few", most=2, window=15 * MINUTE)
+    few = replace(allowances.CODES_PER_CLIENT, most=2)
     monkeypatch.setattr(allowances, "CODES_PER_CLIENT", few)
-    few_links = allowances.Limit("few-links", most=2, window=15 * MINUTE)
+    few_links = replace(allowances.LINKS_PER_CLIENT, most=2)
     monkeypatch.setattr(links, "LINKS_PER_CLIENT", few_links)
     for number in range(4):
         assert got_a_code(asks(number, now, email=f"person{number}@example.org")) == (number < 2)
@@ -128,7 +129,7 @@ def test_a_new_browser_gets_in_by_link_when_its_client_address_has_no_codes_left
 
 
 def test_only_wrong_codes_of_strangers_count_for_their_client_address(db, now, monkeypatch):
-    few = allowances.Limit("few", most=2, window=15 * MINUTE)
+    few = replace(allowances.TRIES_PER_CLIENT, most=2)
     monkeypatch.setattr(sign_in, "TRIES_PER_CLIENT", few)
     signs_in("known", now)
     signs_in("other", now)
@@ -355,7 +356,7 @@ def test_eight_browsers_at_once_share_one_link_although_the_mail_server_refuses_
 
 @pytest.mark.postgresql
 def test_a_client_address_at_once_gets_exactly_the_links_there_are(shared, now, monkeypatch):
-    few = allowances.Limit("few-links", most=5, window=15 * MINUTE)
+    few = replace(allowances.LINKS_PER_CLIENT, most=5)
     monkeypatch.setattr(links, "LINKS_PER_CLIENT", few)
     for _ in range(allowances.CODES_PER_CLIENT.most):
         allowances.CODES_PER_CLIENT.take(HOME, now=now)
@@ -367,7 +368,7 @@ def test_a_client_address_at_once_gets_exactly_the_links_there_are(shared, now, 
 
 @pytest.mark.postgresql
 def test_wrong_codes_at_once_are_counted_exactly_for_a_client_address(shared, now, monkeypatch):
-    few = allowances.Limit("few", most=7, window=15 * MINUTE)
+    few = replace(allowances.TRIES_PER_CLIENT, most=7)
     monkeypatch.setattr(sign_in, "TRIES_PER_CLIENT", few)
     redirect_tasks = [asks(number, now, client=f"192.0.2.{number}") for number in range(12)]
     results = together(lambda n: sign_in.redeem(redirect_tasks[n], "no code", client=HOME, now=now), 12)
