@@ -21,21 +21,23 @@ def main() -> int:
         sys.exit("No attack belongs to such a promise.")
     try:
         with site() as where:
-            refused = [_refused(name, where) for name in names]
+            refused = [refuses(where, name) for name in names]
     except MissingProgramError as error:
         sys.exit(str(error))
     return 0 if all(refused) else 1
 
 
-def _refused(name: str, where: Site) -> bool:
-    """Runs the attack and prints what came of it; gives whether all of its requests were refused."""
+def refuses(where: Site, name: str) -> bool:
+    """Runs the attack and prints what came of it; gives whether there were requests, and all were refused."""
     count, through = 0, []
     try:
         for count, (what, refused) in enumerate(ATTACKS[name](where), 1):  # noqa: B007
             through += [] if refused else [what]
     except Exception as error:  # noqa: BLE001 - an attack that does not end must not hide the others
         count, through = count + 1, [*through, f"the attack did not end: {error!r}"[:300]]
-    print(f"{name}: {count - len(through)} of {count} refused", *through, sep="\n  ", flush=True)
+    if not count:
+        through = ["the attack tried nothing"]
+    print(f"{name}: {max(count - len(through), 0)} of {count} refused", *through, sep="\n  ", flush=True)
     return not through
 
 
