@@ -18,12 +18,12 @@ from infra import browser, cross_origin
 from infra.again import SHORTLY
 from infra.database.outages import means_away
 from infra.limits import LimitReachedError
-from infra.served import reference_of
+from infra.served import noting, reference_of
 from presentation import outcomes, verification
 from presentation.entrances import pushing
 from presentation.entrances.context import ExchangeContext, PushContext
 from presentation.entrances.stages import EXCHANGE, PUSH, go_through
-from presentation.errors import UntrustedRequestError
+from presentation.errors import RefusedRequest, UntrustedRequestError
 from presentation.evidence import EvidenceError
 from presentation.machine_errors import (
     MachineError,
@@ -94,6 +94,8 @@ class MachineView(APIView):
         if isinstance(exc, LimitReachedError):
             exc = TooOftenError(retry_at=exc.retry_at, now=timezone.now())
         error = exc if isinstance(exc, MachineError) else self._our_fault(exc)
+        if error.for_developer:
+            noting(self.as_received, RefusedRequest).refused_with = error
         return Response(error.as_members(), status=error.status, headers=error.headers())
 
     def _our_fault(self, exc: Exception) -> MachineError:

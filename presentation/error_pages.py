@@ -12,24 +12,12 @@ from consent.question_page import REVIEW_CSP
 from infra import content_policy
 from infra.again import again_after
 from infra.served import noting
-from presentation.errors import AccessDeniedError, AuthorizationError, UntrustedRequestError
+from presentation.errors import AccessDeniedError, AuthorizationError, RefusedRequest, UntrustedRequestError
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.client import CarriedAnswer, Client, is_registered
 from presentation.requests.delivery import deliveries
 from presentation.requests.interactions import InteractionGoneError, OpenInteraction, return_address_of
 from presentation.requests.wire_formats.registered import wire_format_of
-
-
-class RefusedRequest(HttpRequest):
-    """A request that was refused, with the reason: for the developer, and not for the log."""
-
-    refused_with: Exception
-
-
-def refusal_of(request: HttpRequest) -> Exception | None:
-    """Why the request was refused, if it was."""
-    error: Exception | None = getattr(request, "refused_with", None)
-    return error
 
 
 def untrusted(request: HttpRequest, error: UntrustedRequestError) -> HttpResponse:

@@ -6,10 +6,24 @@
 
 import re
 
+from django.http import HttpRequest
+
 from infra.words import Words
 
 _NOT_ALLOWED = re.compile(r"[^\x20\x21\x23-\x5b\x5d-\x7e]")
 _LONGEST_DESCRIPTION = 300
+
+
+class RefusedRequest(HttpRequest):
+    """A request that was refused, with the reason: for the developer, and not for the log."""
+
+    refused_with: Exception
+
+
+def refusal_of(request: HttpRequest) -> Exception | None:
+    """Why the request was refused, if that was noted."""
+    error: Exception | None = getattr(request, "refused_with", None)
+    return error
 
 
 class UntrustedRequestError(Exception):

@@ -41,6 +41,9 @@ class MachineError(Exception):
 
     By itself it is about a parameter that is missing, repeated, too long or malformed. Subclasses are those
     that several places raise, or that carry headers.
+
+    for_developer: what was wrong, where the answer must not say it because an attacker could learn from it.
+    The sandbox shows it to the developer in the request log; it is in no answer and in no log of the service.
     """
 
     error = "invalid_request"
@@ -48,8 +51,10 @@ class MachineError(Exception):
     challenge = ""  # `WWW-Authenticate` (RFC 9110 §11.6.1)
     seconds: int | None = None  # `Retry-After` (RFC 9110 §10.2.3)
 
-    def __init__(self, description: str, *, error: str = "", status: int = 0) -> None:
-        self.description = printable(description)
+    def __init__(
+        self, description: str, *, error: str = "", status: int = 0, for_developer: str = ""
+    ) -> None:
+        self.description, self.for_developer = printable(description), for_developer
         self.error, self.status = error or self.error, status or self.status
         super().__init__(self.description)
 

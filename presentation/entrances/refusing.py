@@ -17,6 +17,7 @@ from presentation.entrances.sending import after_delivery, carry, follow_redirec
 from presentation.errors import (
     AccessDeniedError,
     AuthorizationError,
+    RefusedRequest,
     TemporarilyUnavailableError,
     UntrustedRequestError,
 )
@@ -138,6 +139,6 @@ def _note(request: HttpRequest, party: RelyingParty, error: AuthorizationError) 
 
     The log gets no description of the error.
     """
-    noting(request, error_pages.RefusedRequest).refused_with = error
+    noting(request, RefusedRequest).refused_with = error
     counters.count_request(party.client_id, counters.REFUSED)
     log_context.bind(first_step="refused", outcome="refused", error=error.error, client_id=party.client_id)

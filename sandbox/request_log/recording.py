@@ -19,9 +19,9 @@ from django.utils import timezone
 from infra import log_context, runs
 from infra.sealing import sha256_hex
 from keys.jws import JwsError, decode_segment
-from presentation.error_pages import refusal_of
+from presentation.errors import refusal_of
 from presentation.machine_errors import MachineError
-from presentation.models import Interaction, RelyingParty
+from presentation.models import AuthorizationCode, Interaction, RelyingParty
 from presentation.relying_parties.authentication.assertion import unverified_subject
 from presentation.relying_parties.authentication.authentication import basic
 from presentation.requests.receiving import posted_form
@@ -71,7 +71,8 @@ def record(request: HttpRequest, response: HttpResponse) -> None:
             step.method, step.status = str(request.method)[:7], response.status_code
             step.error = getattr(refused, "error", said.get("error", ""))[:60]
             left_out = facts.get("left_out", "") if route in ("push", "authorize") else ""
-            sentence = str(refused or said.get("error_description", left_out))
+            told = getattr(refused, "for_developer", "") or refused
+            sentence = str(told or said.get("error_description", left_out))
             named = sentence.partition(" must equal")[0]
             sent = named and (request.GET.dict() | request.POST.dict()).get(named)
             step.sentence = re.sub(r"\S+@\S+", "…", f"{sentence}; sent: {sent}" if sent else sentence)[:300]
@@ -99,7 +100,21 @@ def _about(request: HttpRequest, kwargs: dict[str, Any], facts: dict[str, Any]) 
     if not client_id or not client_id.isascii() or not client_id.isprintable():
         return None
     party = RelyingParty.objects.filter(client_id=client_id, self_registered=True).first()
-    return (party.pk, None) if party else None
+    return (party.pk, _of_its_code(request, party)) if party else None
+
+
+def _of_its_code(request: HttpRequest, party: RelyingParty) -> UUID | None:
+    """The interaction of the code that the request sends, if it is a code of this relying party."""
+    with suppress(MachineError):
+        if code := _form(request).get("code"):
+            own = AuthorizationCode.objects.filter(digest=sha256_hex(code), interaction__relying_party=party)
+            return own.values_list("interaction", flat=True).first()
+    return None
+
+
+def _form(request: HttpRequest) -> dict[str, str]:
+    """The posted form, if the view has read it; raises MachineError."""
+    return posted_form.read(vars(request).get("_body", b""))
 
 
 def _claimed(request: HttpRequest) -> str:
@@ -109,7 +124,7 @@ def _claimed(request: HttpRequest) -> str:
     with suppress(MachineError, JwsError, IndexError):
         if scheme.lower() == "bearer":
             return str(decode_segment(token.split(".")[1]).get("client_id"))
-        form = posted_form.read(vars(request).get("_body", b""))  # if the view has read it
+        form = _form(request)
         named = basic(authorization)[0] if scheme else form.get("client_id") or request.GET.get("client_id")
         return named or unverified_subject(form.get("client_assertion", ""))
     return ""

@@ -3,7 +3,7 @@
 import re
 from collections import defaultdict
 from collections.abc import Collection
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cache
 from typing import Any
 from uuid import UUID
@@ -11,6 +11,7 @@ from uuid import UUID
 from django.conf import settings
 from django.urls import reverse
 
+from consent import decisions
 from presentation import outcomes
 from presentation.models import Interaction, RelyingParty
 from presentation.webhooks.models import WebhookEvent
@@ -32,7 +33,7 @@ def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dic
     steps = LoggedStep.objects.filter(relying_party__in=parties, at__gt=now - KEPT)
     for step in steps.select_related("relying_party").order_by("-id"):
         grouped[step.interaction or step.pk].insert(0, step)
-    rows = Interaction.objects.select_related("relying_party", "delivery", "consent__wallet")
+    rows = Interaction.objects.select_related("relying_party", "delivery", "code", "consent__wallet")
     interactions: dict[Any, Any] = rows.in_bulk([key for key in grouped if isinstance(key, UUID)])
     webhooks = defaultdict(list)
     for event in WebhookEvent.objects.filter(relying_party__in=parties, subject__in=map(str, interactions)):
@@ -42,12 +43,27 @@ def requests_of(parties: Collection[RelyingParty], *, now: datetime) -> list[dic
             "steps": [(step, *_rule(step)) for step in steps],
             "outcome": outcomes.told_about(interactions[key], now=now) if key in interactions else {},
             "delivery": getattr(interactions.get(key), "delivery", None),
-            "has_open_code": any(step.answer.startswith("code ") for step in steps)
-            and ("token", 200) not in {(step.route, step.status) for step in steps},
+            "code": _code_of(interactions[key], steps, now=now) if key in interactions else "",
             "webhooks": webhooks[str(key)],
         }
         for key, steps in grouped.items()
     ]
+
+
+def _code_of(interaction: Interaction, steps: Collection[LoggedStep], *, now: datetime) -> str:
+    """What became of the code of OpenID Connect, in words; empty if there is none, or it was exchanged."""
+    consent = interaction.consent
+    by_code = interaction.relying_party.wire_format == RelyingParty.WireFormat.OPENID_CONNECT
+    answered = by_code and interaction.outcome == Interaction.Outcome.TOKEN
+    if not answered or consent is None or consent.undelivered_at is None:  # collected
+        return ""
+    if any(step.route == "token" for step in steps):
+        return "sent, but not exchanged: the last token request says why"
+    code = getattr(interaction, "code", None)
+    if code is not None and code.expires_at > now and decisions.is_collectable(consent, now=now):
+        ends = f"{code.expires_at.astimezone(UTC):%H:%M:%S} UTC"
+        return f"not sent to the token endpoint yet; it can be exchanged until {ends}"
+    return "never sent to the token endpoint while it worked, for a minute at most"
 
 
 def _rule(step: LoggedStep) -> tuple[str, str]:

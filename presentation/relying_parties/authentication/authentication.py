@@ -23,6 +23,7 @@ from presentation.relying_parties.metadata.public_keys import ClientKeys
 
 _NOTED_EVERY = timedelta(minutes=1)  # how often `last_used_at` is updated, to save writes
 _NO_SECRET = "The client_id or secret is wrong."  # noqa: S105 - a message
+_WHY_NO_SECRET = "The client secret is wrong or has ended, or the application is suspended."  # noqa: S105
 
 # One statement, so that of several requests with the same assertion exactly one inserts the row.
 _USE = "INSERT INTO presentation_usedassertion (digest, expires_at) VALUES (%s, %s) ON CONFLICT DO NOTHING"
@@ -82,7 +83,7 @@ def _by_secret(client_id: str, secret: str, now: datetime) -> RelyingParty:
     rows = rows.select_related("relying_party").defer("relying_party__logo")
     row = client_secrets.matching(secret, list(rows))
     if row is None:
-        raise InvalidClientError(_NO_SECRET)
+        raise InvalidClientError(_NO_SECRET, for_developer=_WHY_NO_SECRET)
     if row.last_used_at is None or now - row.last_used_at >= _NOTED_EVERY:
         ClientSecret.objects.filter(pk=row.pk).update(last_used_at=now)
     return row.relying_party.named_in_log()

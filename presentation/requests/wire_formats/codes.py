@@ -35,6 +35,7 @@ from presentation.openid_connect.translation import OpenIDRequest
 from presentation.relying_parties.authentication.bearer import REFUSED
 from presentation.requests.authorization_request import CHANGE_REGISTRATION, AuthorizationRequest
 from presentation.requests.sign_in_time import CODE_LIVES, auth_time, hour_will_do
+from presentation.requests.wire_formats.refused_codes import CodeRefusedError, Reason
 from wallet.models import HolderSession
 from wallet.sign_in import sessions
 from wallet.status_lists import statuses
@@ -50,10 +51,6 @@ EXCHANGE_TAKES = timedelta(seconds=30)
 # unlocks. No registered `acr` fits a code in an e-mail.
 BY_PASSKEY: dict[str, Any] = {"acr": "phr", "amr": ["pop", "mfa"]}
 BY_CODE: dict[str, Any] = {"amr": ["otp"]}
-_NO_CODE = (
-    "The code is unknown, was used or has expired, or it belongs to another client, redirect_uri or "
-    "verifier, or the presentation is not valid any more."
-)
 
 
 def make(
@@ -102,20 +99,22 @@ def _auth_time(
 
 
 def find(party: RelyingParty, form: Mapping[str, str]) -> tuple[AuthorizationCode, dict[str, Any]]:
-    """The code in the form and the answer behind it, if this relying party may have it; raises MachineError.
+    """The code in the form and the answer behind it, if this relying party may have it.
 
-    One that was used already ends what it was exchanged for.
+    One that was used already ends what it was exchanged for. Raises MachineError, or CodeRefusedError.
     """
     if party.wire_format != RelyingParty.WireFormat.OPENID_CONNECT:
         text = f"This client is not registered for OpenID Connect ({CHANGE_REGISTRATION})."
         raise MachineError(text, error="unauthorized_client")
     if "code" not in form:
         raise MachineError("code is missing.")
-    rows = AuthorizationCode.objects.filter(digest=sha256_hex(form["code"]), interaction__relying_party=party)
+    rows = AuthorizationCode.objects.filter(digest=sha256_hex(form["code"]))
     row = rows.select_related("interaction__consent").first()
-    if row is None or (answer := _redeemable(row, form)) is None:
-        raise MachineError(_NO_CODE, error="invalid_grant")
-    return row, answer
+    if row is None:
+        raise CodeRefusedError(Reason.UNKNOWN)
+    if row.interaction.relying_party_id != party.pk:
+        raise CodeRefusedError(Reason.ANOTHER_CLIENT)
+    return row, _answer_behind(row, form)
 
 
 def id_token(answer: Mapping[str, Any], party: RelyingParty, access_token: str, *, now: datetime) -> str:
@@ -142,7 +141,7 @@ def id_token(answer: Mapping[str, Any], party: RelyingParty, access_token: str, 
 
 
 def use(row: AuthorizationCode, access_token: str, *, now: datetime) -> None:
-    """Exchanges the code for the access token, once; raises MachineError."""
+    """Exchanges the code for the access token, once; raises CodeRefusedError."""
     unused = AuthorizationCode.objects.filter(digest=row.digest, used_at=None, expires_at__gt=now)
     redeemed = {"access_digest": sha256_hex(access_token), "expires_at": now + ACCESS_LIVES, "used_at": now}
     with transaction.atomic():
@@ -150,7 +149,7 @@ def use(row: AuthorizationCode, access_token: str, *, now: datetime) -> None:
         transaction.set_rollback(not won)
     if not won:
         _end(row.digest)
-        raise MachineError(_NO_CODE, error="invalid_grant")
+        raise CodeRefusedError(_why_not_used(row.digest, now=now))
 
 
 def user_info(access_token: str, *, network_address: str | None, now: datetime) -> dict[str, Any]:
@@ -170,15 +169,23 @@ def user_info(access_token: str, *, network_address: str | None, now: datetime) 
     return {"sub": answer["always"]["sub"], **answer["userinfo"]}
 
 
-def _redeemable(row: AuthorizationCode, form: Mapping[str, str]) -> dict[str, Any] | None:
-    """The answer behind the code, if the request belongs to it; a used one ends."""
+def _answer_behind(row: AuthorizationCode, form: Mapping[str, str]) -> dict[str, Any]:
+    """The answer behind the code, if address and verifier fit to it; a used code ends.
+
+    Raises CodeRefusedError.
+    """
     if row.used_at is not None:
         _end(row.digest)
-        return None
+        raise CodeRefusedError(Reason.USED)
     answer = _opened(row)
-    if answer is None or form.get("redirect_uri") != row.interaction.redirect_uri:
-        return None
-    return answer if _verifier_fits(form.get("code_verifier", ""), answer["code_challenge"]) else None
+    if answer is None:
+        raise CodeRefusedError(Reason.GONE)
+    if form.get("redirect_uri") != row.interaction.redirect_uri:
+        raise CodeRefusedError(Reason.REDIRECT_URI)
+    verifier, challenge = form.get("code_verifier", ""), answer["code_challenge"]
+    if not _verifier_fits(verifier, challenge):
+        raise CodeRefusedError(Reason.of_verifier(verifier, challenge))
+    return answer
 
 
 def _verifier_fits(verifier: str, challenge: str) -> bool:
@@ -190,6 +197,16 @@ def _verifier_fits(verifier: str, challenge: str) -> bool:
     if not challenge:
         return not verifier
     return hmac.compare_digest(base64url.encode(sha256(verifier.encode()).digest()), challenge)
+
+
+def _why_not_used(digest: str, *, now: datetime) -> Reason:
+    """Why `use` could not exchange the code, as far as its row says now."""
+    row = AuthorizationCode.objects.filter(digest=digest).only("used_at", "expires_at").first()
+    if row is None:
+        return Reason.UNKNOWN
+    if row.used_at is not None:
+        return Reason.USED
+    return Reason.EXPIRED if row.expires_at <= now else Reason.NOT_VALID
 
 
 def _collect(row: AuthorizationCode, *, now: datetime) -> bool:

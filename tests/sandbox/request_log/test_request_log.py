@@ -201,10 +201,13 @@ def test_a_code_is_open_until_it_is_exchanged(holder: Client, developer: Client)
     shop = Shop(party, client_secrets.rotate(party, now=timezone.now()).text)
     code = shop.code(holder)
     before = facts(text(developer.get(request_log_of(party))))
+    shop.redeems(holder, code, code_verifier=None)
+    refused = facts(text(developer.get(request_log_of(party))))
     shop.redeems(holder, code)
     after = facts(text(developer.get(request_log_of(party))))
 
-    assert before["Code"].startswith("not exchanged")
+    assert before["Code"].startswith("not sent to the token endpoint yet; it can be exchanged until ")
+    assert refused["Code"] == "sent, but not exchanged: the last token request says why"
     assert "Code" not in after
 
 

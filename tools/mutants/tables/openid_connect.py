@@ -33,16 +33,24 @@ MUTANTS = (
     mutant(
         "code: of another client",
         _CODES,
-        'filter(digest=sha256_hex(form["code"]), interaction__relying_party=party)',
-        'filter(digest=sha256_hex(form["code"]))',
+        "    if row.interaction.relying_party_id != party.pk:\n",
+        "    if not party:\n",
         f"{_OF}/test_codes.py::test_another_client_neither_gets_the_answer_nor_ends_it",
     ),
     mutant(
         "code: for another address",
         _CODES,
-        ' or form.get("redirect_uri") != row.interaction.redirect_uri',
-        "",
+        '    if form.get("redirect_uri") != row.interaction.redirect_uri:\n',
+        "    if not form:\n",
         f"{_OF}/test_codes.py::test_a_wrong_address_or_verifier_does_not_use_the_code_up",
+    ),
+    mutant(
+        "code: the answer says what was wrong",
+        "presentation/requests/wire_formats/refused_codes.py",
+        "super().__init__(_NO_CODE, for_developer=reason)",
+        "super().__init__(reason, for_developer=reason)",
+        "sandbox/request_log/test_codes_not_exchanged.py::"
+        "test_the_log_names_the_reason_and_the_answer_does_not",
     ),
     mutant(
         "code: without the verifier",
