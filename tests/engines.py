@@ -12,8 +12,8 @@ import tempfile
 import urllib.error
 import urllib.request
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from contextlib import ExitStack, suppress
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -35,6 +35,10 @@ _COMMANDS = {  # the names of Marionette, and the endpoints of WebDriver §8
     "SwitchToWindow": ("POST", "/window"),
     "GetWindowHandle": ("GET", "/window"),
     "CloseWindow": ("DELETE", "/window"),
+    "FindElement": ("POST", "/element"),
+    "ElementClick": ("POST", "/element/{id}/click"),
+    "ElementSendKeys": ("POST", "/element/{id}/value"),
+    "GetElementText": ("GET", "/element/{id}/text"),
 }
 
 
@@ -162,6 +166,30 @@ class Driven(Engine):
         for name, value in cookies.items():
             self.command("AddCookie", cookie={"name": name, "value": value, "httpOnly": True})
 
+    def click(self, words: str) -> None:
+        """Clicks the button or link with these words as a pointer does, as soon as a pointer reaches it."""
+        named = " | ".join(f"//{tag}[contains(normalize-space(), '{words}')]" for tag in ("button", "a"))
+        self._soon("ElementClick", "xpath", named)
+
+    def type(self, selector: str, text: str) -> None:
+        """Types this into a field, key by key."""
+        self._soon("ElementSendKeys", "css selector", selector, text=text)
+
+    def text(self, selector: str) -> str:
+        """What people read in the first element that matches, as soon as there is one."""
+        return str(self._soon("GetElementText", "css selector", selector))
+
+    def _soon(self, name: str, using: str, value: str, **parameters: Any) -> Any:
+        """What the command for an element returns, as soon as the browser does not refuse it."""
+        ends = monotonic() + PATIENCE
+        while True:
+            try:
+                found = self.command("FindElement", using=using, value=value)
+                return self.command(name, id=found[_ELEMENT], **parameters)
+            except EngineError as error:
+                if monotonic() > ends:
+                    raise AssertionError(f"waited for {value} at {self.url}: {error}") from None
+
     def new_tab(self) -> Callable[[], None]:
         before = self.command("GetWindowHandle")
         self.command("SwitchToWindow", handle=self.command("NewWindow", type="tab")["handle"])
@@ -176,12 +204,16 @@ class Driven(Engine):
 class Firefox(Driven):
     """Firefox without a window. A proxy that is not there keeps it on this machine."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, scripts: bool = True) -> None:
         self._stack, port, self._sent = ExitStack(), free_port(), 0
         profile = self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         preferences = {
             "marionette.port": port,
             "intl.accept_languages": "en-GB",
+            "javascript.enabled": scripts,
+            "security.webauth.webauthn_enable_softtoken": True,  # for `authenticator`
+            "security.webauth.webauthn_enable_usbtoken": False,
+            "security.webauthn.enable_conditional_mediation": False,  # the button is what counts
             "network.proxy.type": 1,
             "network.proxy.http": "127.0.0.1",
             "network.proxy.http_port": 9,
@@ -195,16 +227,30 @@ class Firefox(Driven):
         self._socket = self._stack.enter_context(_connected(port))
         self._file = self._stack.enter_context(self._socket.makefile("rb"))
         self._received()  # its name and version
-        self.command("NewSession", capabilities={"alwaysMatch": {}})
+        self.command("NewSession", unhandledPromptBehavior="accept")
 
     def command(self, name: str, **parameters: Any) -> Any:
+        return self._send(f"WebDriver:{name}", parameters)
+
+    def _send(self, name: str, parameters: Any) -> Any:
         self._sent += 1
-        text = json.dumps([0, self._sent, f"WebDriver:{name}", parameters]).encode()
+        text = json.dumps([0, self._sent, name, parameters]).encode()
         self._socket.sendall(b"%d:%s" % (len(text), text))
         _type, _number, error, result = self._received()
         if error:
             raise EngineError(error["message"])
         return result["value"] if isinstance(result, dict) and set(result) == {"value"} else result
+
+    @contextmanager
+    def authenticator(self) -> Iterator[None]:
+        """Has an authenticator that keeps passkeys and verifies its user at once, while the block runs."""
+        kind = {"protocol": "ctap2", "transport": "internal", "hasResidentKey": True}
+        person = {"hasUserVerification": True, "isUserVerified": True, "isUserConsenting": True}
+        made = self._send("WebAuthn:AddVirtualAuthenticator", kind | person)
+        try:
+            yield
+        finally:
+            self._send("WebAuthn:RemoveVirtualAuthenticator", {"authenticatorId": made})
 
     def _received(self) -> Any:
         size = b""
@@ -213,11 +259,10 @@ class Firefox(Driven):
         return json.loads(self._file.read(int(size)))
 
     def reload(self) -> None:
-        """Firefox asks before it sends a form once more."""
+        """Its question whether to send a form once more is accepted by whichever command comes next."""
+        loaded = self.run("return performance.timeOrigin")
         self.run("setTimeout(() => location.reload())")
-        while True:
-            with suppress(EngineError):
-                return self.command("AcceptAlert")
+        self.until(f"return performance.timeOrigin !== {loaded}")
 
     def close(self) -> None:
         self._stack.close()
@@ -226,7 +271,7 @@ class Firefox(Driven):
 class WebKit(Driven):
     """WebKitGTK’s MiniBrowser on a screen of its own."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, scripts: bool = True) -> None:
         self._stack, self._port, self._session = ExitStack(), free_port(), ""
         home = self._stack.enter_context(tempfile.TemporaryDirectory(ignore_cleanup_errors=True))
         reading, writing = os.pipe()
@@ -248,7 +293,8 @@ class WebKit(Driven):
         driver = ["WebKitWebDriver", f"--port={self._port}", "--host=127.0.0.1"]
         self._stack.enter_context(_ended(_started(driver, **surroundings)))
         _connected(self._port).close()
-        options = {"binary": minibrowser(), "args": ["--automation"]}
+        words = ["--automation", f"--enable-javascript={str(scripts).lower()}"]
+        options = {"binary": minibrowser(), "args": words}
         wanted = {"capabilities": {"alwaysMatch": {"webkitgtk:browserOptions": options}}}
         self._session = f"/session/{self._send('POST', '/session', wanted)['sessionId']}"
         self._went_back = False
@@ -266,6 +312,7 @@ class WebKit(Driven):
 
     def command(self, name: str, **parameters: Any) -> Any:
         method, path = _COMMANDS[name]
+        path = path.format(id=parameters.pop("id", ""))
         return self._send(method, path, parameters if method == "POST" else None)
 
     def _send(self, method: str, path: str, body: Any = None) -> Any:
