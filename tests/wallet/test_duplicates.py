@@ -76,6 +76,16 @@ def test_a_partly_known_birth_date_may_be_that_of_anybody_whose_date_it_can_be(
     assert bool(kept & sought) == may_be_one
 
 
+def test_a_number_counts_in_the_digits_of_any_script_and_as_releases_before_wrote_it() -> None:
+    identity = Identity("Anna", "Lee", BORN)
+    written, plain = (
+        set(duplicates._proofs(evidence_of(document_number=number))) for number in ("P١٢٣٤", "P1234")
+    )
+    assert plain == {"document:passport:IE:p1234"}
+    assert written == plain | {"document:passport:IE:p١٢٣٤"}
+    assert written <= set(_texts(identity, evidence_of(document_number="P١٢٣٤")))
+
+
 def test_the_number_of_a_document_is_compared_with_its_country_and_kind() -> None:
     def texts(**facts: str) -> set[str]:
         evidence = evidence_of(document_number="P 12-34", **facts)

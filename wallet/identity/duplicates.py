@@ -90,23 +90,27 @@ def _texts(
         yield f"name:{born.isoformat()}:{''.join(names)}"
         yield f"names:{born.isoformat()}:{''.join(sorted(names))}"  # given and family name may be swapped
     if evidence is not None:
-        if number := folded(plain(evidence.document_number)):
-            yield _document(evidence, number)
+        yield from _documents(evidence)
         if evidence.subject:
             yield f"subject:{evidence.subject}"
 
 
 def _proofs(evidence: Evidence) -> Iterable[str]:
     """The texts that stand for one person only."""
-    number = folded(plain(evidence.document_number))
-    if number and evidence.document_kind and evidence.issuing_country:
-        yield _document(evidence, number)
+    if evidence.document_kind and evidence.issuing_country:
+        yield from _documents(evidence)
     if evidence.subject:
         yield f"subject:{evidence.subject}"
 
 
-def _document(evidence: Evidence, number: str) -> str:
-    return f"document:{evidence.document_kind}:{evidence.issuing_country}:{number}"
+def _documents(evidence: Evidence) -> Iterable[str]:
+    """The document by its number, if it has one, whatever script its digits were typed in.
+
+    Also by the digits as they are, because the marks of earlier releases were made of these.
+    """
+    number = evidence.document_number
+    for reading in {folded(plain(number)), folded(number)} - {""}:
+        yield f"document:{evidence.document_kind}:{evidence.issuing_country}:{reading}"
 
 
 def _spellings(identity: Identity) -> Iterable[tuple[str, str]]:
