@@ -164,8 +164,9 @@ def _front_page(party: RelyingParty) -> CarriedAnswer | None:
     A response URI is for machines, so the page is derived from the first redirect URI.
     """
     uri = party.redirect_uris.values_list("uri", flat=True).first()
-    known = uri and party.state == RelyingParty.State.ACTIVE
-    return CarriedAnswer(_front_page_of(uri)) if uri and known else None
+    if uri is None or party.state != RelyingParty.State.ACTIVE:
+        return None
+    return CarriedAnswer(_front_page_of(uri))
 
 
 def _front_page_of(uri: str) -> str:

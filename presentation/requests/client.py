@@ -43,7 +43,10 @@ _LOOPBACK = re.compile(r"(http://(?:127\.0\.0\.1|\[::1\]))(?::([1-9][0-9]{0,4}))
 
 @dataclass(frozen=True, repr=False)  # no repr: it would show the answer in logs
 class CarriedAnswer:
-    """An answer that the browser carries: in the address, or in the fields of a form that is posted there."""
+    """Where the browser goes with an answer: in the address, or in the fields of a form that is posted there.
+
+    Also a page of the relying party, to which it goes without one.
+    """
 
     address: str
     fields: Mapping[str, str] | None = None
