@@ -274,7 +274,8 @@ def answer_at_once(
 
     index: that `read_interaction_rows` found free. switched_on: the optional claims that the holder shares.
     None if `answer` has to go on step by step, as always on SQLite and where closing writes other rows too:
-    nothing is stored then, or the yes, or the yes and the index.
+    nothing is stored then, or the yes, or the yes and the index. Raises `TemporarilyUnavailableError` if the
+    connection to the database is lost: then nobody knows what is stored.
     """
     row, party = opened.row, opened.relying_party
     wire_format = wire_format_of(party)
@@ -295,10 +296,13 @@ def answer_at_once(
         presented = _presented(opened, match, wanted, [presentation], session)
         answer = wire_format.answer(presented, now=now)
         opened.checked_address  # noqa: B018 (raises if it is no longer registered)
+        if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):
+            return None
     except CANNOT_ANSWER:  # `answer` meets the same error, and reports it
         return None
-    if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):
-        return None
+    except (OperationalError, InterfaceError) as error:
+        log.exception("presentation_failed", interaction=str(row.id))
+        raise TemporarilyUnavailableError from error
     counters.count_shared(party.client_id)
     log_context.bind(outcome="answered", interaction=str(row.id), client_id=party.client_id)
     return answer.parameters

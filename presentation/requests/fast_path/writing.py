@@ -4,7 +4,9 @@ from collections.abc import Sequence
 from datetime import datetime
 from uuid import UUID
 
-from django.db import IntegrityError, connection, transaction
+import structlog
+from django.db import IntegrityError, OperationalError, connection, transaction
+from psycopg import errors
 from psycopg.types.json import Jsonb
 
 from consent.models import Consent
@@ -13,6 +15,11 @@ from presentation.requests.fast_path.columns import Columns
 from presentation.requests.fast_path.reading import StatusIndex
 from wallet.credential.credentials import Term
 from wallet.models import Credential
+
+log = structlog.get_logger(__name__)
+# The server has undone the statement, and the connection lives on. After any other OperationalError nobody
+# knows whether the statement was committed.
+_UNDONE = (errors.LockNotAvailable, errors.QueryCanceled, errors.DeadlockDetected)
 
 _interaction, _consent = Columns(Interaction, "interaction"), Columns(Consent, "consent")
 
@@ -105,7 +112,8 @@ def write_answer(
 
     index: that `read_interaction_rows` found free. term: of the presentation that was made for it. Only on
     PostgreSQL. False if not all of it could be written: then nothing is, or the yes, or the yes and the
-    index, and the way step by step goes on from there.
+    index, and the way step by step goes on from there. Raises OperationalError or InterfaceError if nobody
+    knows whether it was written, as after a lost connection.
     """
     parameters = {
         "credential": credential.pk,
@@ -125,4 +133,10 @@ def write_answer(
             cursor.execute(_ANSWER, parameters)
             return all(cursor.fetchone())
     except IntegrityError:  # the nonce gave a token meanwhile
+        return False
+    except OperationalError as error:
+        if not isinstance(error.__cause__, _UNDONE):
+            raise
+        reason = type(error.__cause__).__name__
+        log.warning("answer_not_written_at_once", interaction=str(interaction.pk), reason=reason)
         return False

@@ -5,11 +5,13 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+import psycopg
 import pytest
 from django.db import connection
 from django.db.models import F
 from django.test import Client
 from django.utils import timezone
+from structlog.testing import capture_logs
 
 from consent import decisions
 from consent.models import Consent
@@ -204,6 +206,70 @@ def test_a_refusal_after_a_yes_leaves_a_receipt_that_says_that_nothing_was_share
 
     assert Interaction.objects.get().outcome == "error"
     assert Consent.objects.get().undelivered_at is not None
+
+
+@contextmanager
+def locked_holder(limit: str) -> Iterator[None]:
+    """Another connection holds the row of the holder for longer than this connection may wait."""
+    connection.ensure_connection()
+    raw: Any = connection.connection
+    with psycopg.connect(raw.info.dsn, password=raw.info.password) as other, connection.cursor() as cursor:
+        other.execute("SELECT 1 FROM wallet_wallet FOR UPDATE")
+        cursor.execute(f"SET {limit} = '200ms'")
+        try:
+            yield
+        finally:
+            other.rollback()
+            cursor.execute(f"RESET {limit}")
+
+
+@pytest.mark.django_db(transaction=True)
+@pytest.mark.parametrize(
+    ("limit", "reason"), [("lock_timeout", "LockNotAvailable"), ("statement_timeout", "QueryCanceled")]
+)
+def test_an_answer_that_waited_too_long_for_a_lock_is_given_step_by_step(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch, limit: str, reason: str
+) -> None:
+    write, done = answers.write_answer, []
+
+    def too_late(*arguments: Any, **named: Any) -> bool:
+        with locked_holder(limit):
+            done.append(write(*arguments, **named))
+        return done[-1]
+
+    monkeypatch.setattr(answers, "write_answer", too_late)
+    with capture_logs() as logged:
+        answer = share(client, asked)
+
+    assert done == [False]
+    assert set(answer) == {"vp_token", "state"}
+    assert StatusEntry.objects.filter(reference=asked.consent_id).count() == 1
+    (line,) = (line for line in logged if line["event"] == "answer_not_written_at_once")
+    assert (line["reason"], line["interaction"]) == (reason, str(asked.id))
+
+
+@pytest.mark.django_db(transaction=True)
+def test_an_answer_whose_connection_is_lost_is_in_the_log_and_can_be_given_again(
+    client: Client, asked: Interaction, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hang_up() -> None:
+        raw: Any = connection.connection
+        with psycopg.connect(raw.info.dsn, password=raw.info.password) as other:
+            other.execute("SELECT pg_terminate_backend(%s, 5000)", [raw.info.backend_pid])
+
+    client.raise_request_exception = False
+    try:
+        with before_the_statement(hang_up, monkeypatch), capture_logs() as logged:
+            response = client.post(url_of_interaction(asked), {"decision": "share"})
+    finally:
+        connection.close()
+
+    assert response.status_code == 503
+    (line,) = (line for line in logged if line["event"] == "presentation_failed")
+    assert line["interaction"] == str(asked.id)
+    assert Interaction.objects.get().outcome == ""
+    assert Consent.objects.get().decision == "asked"
+    assert set(share(client, asked)) == {"vp_token", "state"}
 
 
 @pytest.mark.django_db(transaction=True)

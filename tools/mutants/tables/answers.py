@@ -253,9 +253,9 @@ MUTANTS = (
     mutant(
         "answer at once: given although not all was written",
         _SETTLEMENT,
-        "    if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):\n"
-        "        return None\n",
-        "    write_answer(row, match.credential, index, term, switched_on=switched_on, now=now)\n",
+        "        if not write_answer(row, match.credential, index, term, switched_on=switched_on, now=now):\n"
+        "            return None\n",
+        "        write_answer(row, match.credential, index, term, switched_on=switched_on, now=now)\n",
         f"{_SETTLING}::test_what_is_set_aside_meanwhile_is_not_shared",
     ),
     mutant(
