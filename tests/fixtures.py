@@ -360,6 +360,15 @@ def service(transactional_db: None, live_server: Any, settings: Any) -> Any:
 
 
 from tests.emails import _emails_in_memory, _emails_sent_at_once  # noqa: E402, F401
-from tests.people import acme_bank, alice, bob, corner_shop, holder, sign_in, signing_key  # noqa: E402, F401
+from tests.people import (  # noqa: E402, F401
+    acme_bank,
+    alice,
+    bob,
+    corner_shop,
+    holder,
+    rsa_key,
+    sign_in,
+    signing_key,
+)
 from tests.savings import _quick_passwords, _static_files_found_once  # noqa: E402, F401
 from tests.softhsm import server, token  # noqa: E402, F401

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from django.db.models import Model
     from django.test import Client
 
-    from keys.models import SigningKey
+    from keys.models import IdTokenKey, SigningKey
     from presentation.models import RelyingParty
     from wallet.credential.birth_dates import BirthDate
     from wallet.credential.evidence import Evidence
@@ -120,6 +120,20 @@ def alice(db: None) -> "Wallet":
 @pytest.fixture
 def bob(db: None) -> "Wallet":
     return enroll(BOB, given_name="Bob", family_name="Baker", birth_date=date(1985, 12, 24))
+
+
+@pytest.fixture
+def rsa_key(signing_key: Any) -> "IdTokenKey":
+    """The active RSA key for ID tokens; it is in the key set beside the signing key."""
+    from django.utils import timezone
+
+    from keys.endpoints import jwks
+    from keys.models import IdTokenKey
+    from keys.rotation import due_steps
+
+    due_steps.rotate(now=timezone.now(), kind=IdTokenKey)
+    jwks.refresh()
+    return IdTokenKey.objects.get()
 
 
 @pytest.fixture

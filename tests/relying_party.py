@@ -288,8 +288,12 @@ class RelyingParty:
         return dict(document)
 
     def keys(self) -> dict[str, dict[str, Any]]:
-        """The key set by `kid`, each key with exactly the members of the contract."""
-        keys = json.loads(self.fetch(self.discovery()["jwks_uri"]))["keys"]
+        """The keys for credentials by `kid`, each with exactly the members of the contract.
+
+        RSA keys in the set are for ID tokens only.
+        """
+        published = json.loads(self.fetch(self.discovery()["jwks_uri"]))["keys"]
+        keys = [jwk for jwk in published if jwk.get("kty") != "RSA"]
         for jwk in keys:
             demand(set(jwk) == JWK_MEMBERS, "kid", f"a key has the members {sorted(jwk)}")
             kind = (jwk["kty"], jwk["use"], jwk["crv"])

@@ -50,6 +50,7 @@ def finish(library: Library, answer: dict[str, Any], **fields: Any) -> Any:
     return library("finish", pending=answer["pending"], fields=answer["fields"] | fields)
 
 
+@pytest.mark.usefixtures("rsa_key")  # which is in the key set too
 def test_a_payment_is_agreed_to_and_archived(opened: Any, root: str, service: Any) -> None:
     party = shop()
     library = opened(party)
@@ -217,6 +218,7 @@ def test_a_posted_answer_is_read(opened: Any, mode: str, wire_format: str) -> No
             assert refusal(finish, library, answer | {"fields": sent})[0] == "Rejected"
 
 
+@pytest.mark.usefixtures("rsa_key")  # which is in the key set too
 def test_the_evidence_of_openid_connect_is_verified(
     opened: Any, client: Any, alice: Any, sign_in: Any
 ) -> None:

@@ -80,6 +80,7 @@ def newcomer(service: Any, signing_key: Any, page: Any) -> Newcomer:
     return Newcomer(page, RelyingParty(bank.client_id, callback, service.url))
 
 
+@pytest.mark.usefixtures("rsa_key")  # which is in the key set too
 def test_a_newcomer_asks_is_verified_shares_and_sees_every_check_pass(newcomer: Newcomer) -> None:
     newcomer.asks(email=NORA).signs_in().is_verified_as("adult").sees("Share these").clicks("Share these")
 

@@ -72,6 +72,7 @@ def through(client: Client, shop: Shop, service: Any, *cases: dict[str, Any]) ->
 
 
 @pytest.mark.node
+@pytest.mark.usefixtures("rsa_key")  # which is in the key set too
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_a_library_gets_the_claims_by_address_and_by_push(
     client: Client, shop: Shop, service: Any, library: str

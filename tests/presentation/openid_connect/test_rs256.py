@@ -12,7 +12,6 @@ from django.utils import timezone
 from jwcrypto.jwk import JWKSet
 from jwcrypto.jwt import JWT
 
-from keys.endpoints import jwks
 from keys.models import IdTokenKey
 from keys.rotation import due_steps
 from presentation.metadata import discovery_document
@@ -21,13 +20,6 @@ from tests.presentation.openid_connect.shop import Shop
 from tests.relying_party import read_jwt
 
 pytestmark = pytest.mark.usefixtures("signing_key")
-
-
-@pytest.fixture
-def rsa_key(signing_key: Any) -> IdTokenKey:
-    due_steps.rotate(now=timezone.now(), kind=IdTokenKey)
-    jwks.refresh()
-    return IdTokenKey.objects.get()
 
 
 @pytest.fixture
