@@ -115,6 +115,9 @@ def read_choice(
     Otherwise the response for the browser: a page that says why nothing is decided, or a redirect after the
     sign-out, or to the present question if the form is on the page of another one, such as that of a holder
     who was signed in before. Raises `CodeWantedError` if the holder has to confirm with a code first.
+
+    Every form of our pages has the field PAGE. One without it comes from a program of the holder, and decides
+    this question; one whose PAGE is empty or names anything else decides nothing.
     """
     if consent.wallet_id != session.wallet_id:
         return _closed(request, consent, session, "other")

@@ -31,6 +31,54 @@ def decision() -> str:
     return Consent.objects.get().decision
 
 
+def test_every_form_to_the_interaction_names_the_page_of_its_question(
+    client: Client, alice: Wallet, acme_bank: RelyingParty, sign_in: SignIn
+) -> None:
+    """Otherwise an old page could decide a question that its holder never saw."""
+    sign_in(alice)
+    address = ask(client, acme_bank)
+    pages = (client.get(PATH, asked(acme_bank, nonce="another-fresh-nonce")), client.get(address))
+
+    for page, consent in zip(pages, Consent.objects.order_by("-asked_at"), strict=True):
+        html = page.content.decode()
+        forms = [form for form in html.split("<form ")[1:] if f'action="{consent.return_to}"' in form]
+        assert len(forms) >= 3
+        for form in forms:
+            own = f'<input type="hidden" name="page" value="/consent/{consent.id}/">'
+            assert own in form.partition("</form>")[0]
+
+
+@pytest.mark.parametrize(("chosen", "stored"), [("share", "granted"), ("decline", "declined")])
+def test_a_form_without_its_page_decides_the_question_of_the_signed_in_holder(
+    client: Client, interaction_url: str, chosen: str, stored: str
+) -> None:
+    assert client.post(interaction_url, {"decision": chosen}).status_code == 303
+    assert decision() == stored
+
+
+@pytest.mark.parametrize("chosen", ["share", "decline", "code"])
+def test_a_form_without_its_page_decides_nothing_for_another_holder(
+    client: Client, interaction_url: str, bob: Wallet, sign_in: SignIn, chosen: str
+) -> None:
+    sign_in(bob)
+
+    response = client.post(interaction_url, {"decision": chosen})
+
+    assert "Location" not in response.headers or "vp_token" not in response.headers["Location"]
+    assert decision() == "asked"
+
+
+@pytest.mark.parametrize("page", ["", "/", "/consent/", "/consent/0190aaaa-0000-7000-8000-000000000000/"])
+@pytest.mark.parametrize("chosen", ["share", "decline", "code", "not_me"])
+def test_a_form_of_another_page_decides_nothing_and_leads_to_the_question(
+    client: Client, interaction_url: str, chosen: str, page: str
+) -> None:
+    response = client.post(interaction_url, {"decision": chosen, "page": page})
+
+    assert (response.status_code, response.headers["Location"]) == (303, interaction_url)
+    assert (decision(), HolderSession.objects.count()) == ("asked", 1)
+
+
 def test_a_signed_in_holder_needs_two_requests(client: Client, interaction_url: str) -> None:
     answer = client.post(interaction_url, {"decision": "share"})
 
