@@ -111,7 +111,7 @@ def test_of_a_payment_the_title_is_sent_and_neither_amount_nor_account(holder: C
     consent = put(alice, transactions=[WIRE])
     share_emails._send_once(consent, now=timezone.now())
     text = mail.outbox[0].body + mail.outbox[0].alternatives[0][0]
-    assert "Wire transfer" in text
+    assert "You also said yes to:\n\n* Wire transfer" in text
     for value in ("12,500", "DE89", "Invoice"):
         assert value not in text
 
