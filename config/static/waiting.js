@@ -1,6 +1,7 @@
 // Polls the state of an identity check and changes only the announcement, so that the focus and the position of a
 // screen reader are kept. The interval grows, and polling stops while the page is hidden. Without JavaScript the
-// page refreshes itself.
+// page refreshes itself. Where the person has to follow a link first (`data-begins`), the announcement is hidden
+// until they do, or until there is something new: the wallet may also be opened in another tab.
 
 const SOON = 5_000; // milliseconds until the first poll
 const AT_MOST = 30_000; // milliseconds at most between two polls
@@ -26,9 +27,14 @@ function askNow() {
   if (!document.hidden) ask();
 }
 
+function announce(text) {
+  announcement.hidden = false; // first, because screen readers read what changes in sight
+  announcement.textContent = text;
+}
+
 function goOn() {
   over = true;
-  announcement.textContent = announcement.dataset.over;
+  announce(announcement.dataset.over);
   setTimeout(() => location.replace(location.pathname), TO_BE_READ);
 }
 
@@ -45,7 +51,7 @@ async function ask() {
       if (!said) return goOn();
       if (said.textContent !== announcement.textContent) {
         heading.textContent = page.querySelector("h1").textContent;
-        announcement.textContent = said.textContent;
+        announce(said.textContent);
       }
     }
   } catch {
@@ -56,5 +62,6 @@ async function ask() {
   askLater();
 }
 
+document.querySelector("[data-begins]")?.addEventListener("click", () => announce(announcement.textContent));
 document.addEventListener("visibilitychange", () => (document.hidden ? clearTimeout(timer) : askNow()));
 askLater();

@@ -74,6 +74,14 @@ def test_a_wallet_on_the_same_device_leads_back_and_on(holder: MakeHolder, bank:
     assert bank.verify(answer)["given_name"] == "Nora Ärla"
 
 
+def test_the_page_waits_for_the_wallet_once_it_was_opened(holder: MakeHolder) -> None:
+    person = begins(holder(NORA))
+    person.page.wait_for_load_state()
+    expect(person.page.get_by_text("We are waiting for your wallet.")).to_be_hidden()
+    person.clicks("Open your wallet")  # no program here knows the scheme, so the page stays
+    expect(person.page.get_by_role("status")).to_have_text("We are waiting for your wallet.")
+
+
 def test_a_wallet_on_another_device_is_noticed_by_the_page(holder: MakeHolder, bank: RelyingParty) -> None:
     person = types_name(begins(holder(NORA)))
     look(person.page, "other-wallet-code")
