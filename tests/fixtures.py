@@ -34,6 +34,7 @@ from tests.programs import (
     pgbackrest,
     promtool,
 )
+from tests.quick_tests import APART, is_left_out
 from tools.benchmarks import provider
 
 QUICK = os.environ.get("QUICK")  # "1", or "sqlite" for the part of it that can differ on SQLite
@@ -94,29 +95,6 @@ def _missing(item: pytest.Item) -> str | None:
     return None
 
 
-# What `make quick` leaves out: tests with these markers, and modules that import what starts programs.
-APART = {
-    "postgresql",
-    "browser",
-    "firefox",
-    "webkit",
-    "node",
-    "curl",
-    "gettext",
-    "acme",
-    "nginx",
-    "apache",
-    "systemd",
-    "promtool",
-    "kubectl",
-    "softhsm",
-    "pgbouncer",
-    "pgbackrest",
-    "slow",
-}
-STARTS = {"subprocess", "processes", "own_databases", "project_copy", "sites", "servers", "warm_start"}
-IMPORT = re.compile(r"^(?:from|import) [^(\n]*(?:\([^)]*\))?", re.MULTILINE)
-OF_THE_MODULE = re.compile(r"^pytestmark = (?:\[[^\]]*\]|.*)", re.MULTILINE)
 # `make test` also runs on SQLite the modules with one of these in their text or name: SQL of their own,
 # questions for the kind of database, and complete requests.
 CAN_DIFFER = re.compile(
@@ -132,10 +110,7 @@ def pytest_ignore_collect(collection_path: Path) -> bool | None:
     text = collection_path.read_text()
     if QUICK == "sqlite" and not CAN_DIFFER.search(text + collection_path.name):
         return True
-    lines = [line for line in IMPORT.findall(text) if not line.endswith(" import ROOT")]
-    imported = {word for line in lines for word in re.findall(r"\w+", line)}
-    marked = {name for line in OF_THE_MODULE.findall(text) for name in re.findall(r"mark\.(\w+)", line)}
-    return bool(imported & STARTS or marked & APART) or None
+    return is_left_out(text) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -98,20 +98,27 @@ def test_a_seed_draws_the_same_mutants_again_and_another_seed_others() -> None:
 @pytest.mark.parametrize(
     ("module", "test"),
     [
-        ("wallet.identity.pictures", "tests/wallet/test_pictures.py"),
-        ("wallet.account.closing.views", "tests/wallet/test_closing.py"),
+        ("wallet.identity.pictures", "tests/wallet/test_identity_pages.py"),
+        ("wallet.account.closing.views", "tests/wallet"),  # no quick test reaches it by imports
         ("infra.waiting", "tests/infra/test_waiting.py"),
-        ("presentation.requests.wire_formats.registered", "tests/test_attacks.py"),  # imports it
+        ("consent.receipts", "tests/consent/test_receipt_statements.py"),
     ],
 )
 def test_a_mutant_meets_the_tests_near_its_module(module: str, test: str) -> None:
     assert test in drawn.near(module)
 
 
+def test_a_mutant_meets_no_test_that_starts_programs_or_copies_the_project() -> None:
+    apart = {"tests/sandbox/test_sandbox_folder.py", "tests/keys/test_keys_in_hardware.py"}
+
+    for module in ("keys.sandbox_folder", "keys.private_keys.key_stores"):
+        assert not apart & set(drawn.near(module))
+
+
 def test_the_tests_of_a_survivor_are_all_of_its_layer_and_those_of_limits() -> None:
     mutant = Mutant("x", "wallet/identity/pictures.py", "a", "b", ("tests/wallet/test_pictures.py",))
 
-    assert drawn.farther(mutant) == ("tests/wallet", "tests/limits")
+    assert drawn.farther("wallet.identity.pictures") == ("tests/wallet", "tests/limits")
     assert all((ROOT / "tests" / layer).is_dir() for layer in LAYERS)
     assert diff(mutant).splitlines()[-2:] == ["-a", "+b"]
 

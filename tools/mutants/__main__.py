@@ -112,7 +112,7 @@ def tried(chosen: Iterable[Mutant], made: list[ProjectCopy], *, quick: bool = Fa
 def _tried_again(rows: list[Row], made: list[ProjectCopy]) -> list[Row]:
     """The same, where each mutant that survived met the tests that are `farther` away."""
     survivors = [mutant for mutant, outcome, _ in rows if outcome.verdict is Verdict.SURVIVED]
-    wider = [replace(mutant, tests=farther(mutant)) for mutant in survivors]
+    wider = [replace(mutant, tests=farther(mutant.file.replace("/", "."))) for mutant in survivors]
     again = {row[0].name: row for row in tried(wider, made, quick=True)}
     return [again.get(row[0].name, row) for row in rows]
 

@@ -6,6 +6,7 @@ from functools import cache
 from pathlib import Path
 
 from tests.project_copy import ROOT
+from tests.quick_tests import is_left_out
 from tests.source_modules import imports, modules
 from tools.mutants.changes import Change, changes
 from tools.mutants.mutant import Mutant
@@ -23,11 +24,11 @@ def drawn(number: int, seed: str) -> list[Mutant]:
     for module, path in left:
         if len(found) == number:
             break
-        if (possible := changes(path.read_text())) and (tests := near(module)):
+        if possible := changes(path.read_text()):
             # The kind first, because most of what can be changed are constants.
             kind = chance.choice(sorted({change.kind for change in possible}))
             change = chance.choice([change for change in possible if change.kind == kind])
-            found.append(_mutant(path, change, tests))
+            found.append(_mutant(path, change, near(module)))
     return found
 
 
@@ -38,10 +39,10 @@ def without_mutants() -> list[tuple[str, Path]]:
 
 
 def near(module: str) -> tuple[str, ...]:
-    """The test modules that are most likely to notice a change.
+    """The test modules of `make quick` that are most likely to notice a change.
 
     Those that are named after the module come first, then those that are named after its package, then those
-    that import it. If there are none, those that reach it by the fewest imports.
+    that import it. If there are none, those that reach it by the fewest imports, or all that are `farther`.
     """
     tests = {name for name in _imported() if _kinship(module, name) < 2}
     reached, wave = {module}, {module}
@@ -50,14 +51,20 @@ def near(module: str) -> tuple[str, ...]:
         tests |= {name for name in importers if _is_test(name)}
         if tests:
             ranked = sorted(tests, key=lambda name: (_kinship(module, name), name))
-            return tuple(name.replace(".", "/") + ".py" for name in ranked[:NEAR])
+            return tuple(map(_file, ranked[:NEAR]))
         reached |= importers
         wave = importers
-    return ()
+    return farther(module)
 
 
+@cache
 def _is_test(name: str) -> bool:
-    return name.rpartition(".")[2].startswith("test_")
+    """Whether it is a test module that `make quick` runs. Pytest runs others too if they are named."""
+    return name.rpartition(".")[2].startswith("test_") and not is_left_out((ROOT / _file(name)).read_text())
+
+
+def _file(name: str) -> str:
+    return name.replace(".", "/") + ".py"
 
 
 def _kinship(module: str, test: str) -> int:
@@ -69,10 +76,9 @@ def _kinship(module: str, test: str) -> int:
     return next((number for number, word in enumerate(words) if word in test), 2)
 
 
-def farther(mutant: Mutant) -> tuple[str, ...]:
-    """The folder with all tests of the mutant's layer, and the trials of limits, which every layer has."""
-    folder = f"tests/{mutant.file.partition('/')[0]}"
-    return (folder, "tests/limits")
+def farther(module: str) -> tuple[str, ...]:
+    """The folder with all tests of the module's layer, and the trials of limits, which every layer has."""
+    return f"tests/{module.partition('.')[0]}", "tests/limits"
 
 
 def _mutant(path: Path, change: Change, tests: tuple[str, ...]) -> Mutant:
