@@ -12,7 +12,7 @@ export PYTHONDONTWRITEBYTECODE :=
 # Tests run in two processes more than there are cores (`quick`: in as many), each with its own database.
 PYTEST := $(PY) -m pytest -n $(or $(WORKERS),auto)
 
-.PHONY: help sandbox install test test-postgresql test-sqlite containers quick presentations lint format lock bench drill screenshots texts fuzz mutants attacks clients sbom clean
+.PHONY: help sandbox install test test-postgresql test-sqlite containers quick presentations lint format lock bench drill screenshots texts fuzz mutants attacks products clients sbom clean
 
 # Installs one of the locked files. pip prints nothing for minutes, so this prints what it does and how long it takes.
 takes_production := about a minute, or three with a slow connection
@@ -132,6 +132,9 @@ mutants: $(VENV)/development ## break each security check in a copy; a test must
 
 attacks: $(VENV)/development ## attack the service behind nginx; everything must be refused (PROMISES="P1 P2" chooses)
 	$(PY) -m tools.attacks $(if $(PROMISES),--promises $(PROMISES))
+
+products: install ## run published OpenID Connect products with the settings of docs/products.md (NAMES= chooses, SHORT=1 runs six, WRITE=1 writes the page)
+	$(PY) -m tools.products $(NAMES) $(if $(SHORT),--short) $(if $(WRITE),--write)
 
 clients: install ## build the client libraries, a wheel and an npm package, into var/clients
 	@clients/build var/clients && ls var/clients

@@ -1,4 +1,4 @@
-"""Apache's mod_auth_openidc in front of a page, with the configuration that the guide prints, in Chromium."""
+"""Apache's mod_auth_openidc in front of a page, with the settings of docs/products.md, in Chromium."""
 
 import socket
 import subprocess
@@ -17,12 +17,13 @@ from presentation.models import Interaction, RelyingParty
 from presentation.relying_parties.authentication import client_secrets
 from tests.people import give_session, register
 from tests.ports import free_port
-from tests.presentation.openid_connect.guide import printed
 from tests.programs import APACHE_MODULES, apache
 from tests.relying_party import take_apart
+from tests.source_modules import ROOT
 from wallet.models import Wallet
 
 pytestmark = [pytest.mark.apache, pytest.mark.browser]
+PRINTED = ROOT / "tools/products/settings/mod_auth_openidc.conf"
 CLIENT_ID, SECRET = "shop-behind-apache", "s" * 43
 MODULES = [
     "mpm_event",
@@ -74,7 +75,7 @@ class Site:
 def site(live_server: Any) -> Iterator[Site]:
     port = free_port()
     url = f"http://127.0.0.1:{port}"
-    guide = printed("apache")
+    guide = PRINTED.read_text()
     for shown, here in {
         "{base_url}": live_server.url,
         "<client ID>": CLIENT_ID,

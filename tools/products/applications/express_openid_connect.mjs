@@ -1,0 +1,5 @@
+import { app, serve } from "./express.mjs";
+import { install } from "./settings.mjs";
+
+install(app);
+serve();

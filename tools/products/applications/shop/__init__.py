@@ -1,0 +1,1 @@
+"""The smallest Django project that people can sign in to."""
