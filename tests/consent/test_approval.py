@@ -119,7 +119,7 @@ def test_the_words_of_the_page_follow_the_language_and_the_record_does_not(
         page = holder.get(f"/consent/{consent.id}/", headers=headers).content.decode()
         for word in words:
             assert f">{word}<" in page
-        assert "<bdi>No</bdi>" in page  # a value is quoted, never translated
+        assert '<bdi translate="no">No</bdi>' in page  # a value is quoted, never translated
 
 
 def test_a_name_with_control_characters_is_harmless_in_the_title(holder: Any, alice: Wallet) -> None:
@@ -162,7 +162,7 @@ def test_a_quote_has_its_author_and_device_data_a_sentence(holder: Any, alice: W
     told = Transaction("urn:example:device", "This device", (device,), False)
     page = holder.get(f"/consent/{put(alice, transactions=[told.to_json(), WIRE]).id}/").content.decode()
 
-    assert "<p><bdi>Acme Bank</bdi> says you are on this device.</p>" in page
+    assert '<p><bdi translate="no">Acme Bank</bdi> says you are on this device.</p>' in page
     assert "In their words:</p>" in page
     assert "“<bdi>Invoice 2026-114</bdi>”" in page
     assert "Reason: “<bdi>To open your account</bdi>”" in page
