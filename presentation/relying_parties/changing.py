@@ -11,6 +11,7 @@ from infra.reasons import visible
 from presentation.models import RelyingParty, RelyingPartyEvent
 from presentation.relying_parties import registration
 from presentation.relying_parties.as_json import ADDRESSES, FIELDS, FIXED, STATE, as_json
+from presentation.relying_parties.recognition import NEEDED, must_choose
 
 LONGEST_REASON = 300  # characters, as in the admin
 
@@ -50,6 +51,9 @@ def _check(before: Mapping[str, Any], wanted: Mapping[str, Any]) -> None:
             errors[member] = ["This cannot be changed here."]
         elif not _is_like(value, before[member], member):
             errors[member] = ["The value has the wrong type."]
+    becomes = wanted.get("wire_format", before["wire_format"])
+    if becomes != before["wire_format"] and must_choose(becomes) and "may_recognise" not in wanted:
+        errors["may_recognise"] = [f"{NEEDED} Name it: true is one number, false is another each time."]
     if wanted.get("suspension_reason", before["suspension_reason"]) != before["suspension_reason"] and (
         wanted.get("state", before["state"]) == before["state"]
     ):

@@ -1,6 +1,6 @@
 """The forms of the admin: a relying party, a new secret for it, the reason for its suspension."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, cast
 
 from django import forms
@@ -13,10 +13,13 @@ from django.utils.translation import gettext_lazy as _
 from infra.reasons import ReasonField
 from infra.registering import NotRegistrableError
 from infra.typed_digits import WholeNumberField
+from infra.words import Words
 from presentation.models import RelyingParty
+from presentation.relying_parties import recognition
 from presentation.relying_parties.metadata import logos, public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
 from presentation.relying_parties.metadata.webhook_event_types import WebhookEventType
+from presentation.relying_parties.recognition import Sub
 from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from wallet.credential.evidence import LADDERS
@@ -53,7 +56,7 @@ def _assurances(chosen: Iterable[str]) -> list[str]:
 
 
 # What each wire format is called, and what it means in two sentences.
-WIRE_FORMATS = {
+WIRE_FORMATS: dict[RelyingParty.WireFormat, tuple[Words, Words]] = {
     RelyingParty.WireFormat.STRING: (
         _("the contract"),
         _(
@@ -80,8 +83,17 @@ WIRE_FORMATS = {
 
 def wire_formats() -> list[tuple[str, SafeString]]:
     """The choices of the format, each with what it means."""
+    return _with_meaning(WIRE_FORMATS)
+
+
+def numbers() -> list[tuple[str, SafeString]]:
+    """The choices of the number of a person, each with what it means."""
+    return _with_meaning(recognition.SUB)
+
+
+def _with_meaning(choices: Mapping[Any, tuple[Words, Words]]) -> list[tuple[str, SafeString]]:
     html = '<span><strong>{}</strong><span class="help"> {}</span></span>'
-    return [(value, format_html(html, *words)) for value, words in WIRE_FORMATS.items()]
+    return [(value, format_html(html, *words)) for value, words in choices.items()]
 
 
 class CheckboxesField(forms.MultipleChoiceField):
@@ -102,6 +114,16 @@ class RelyingPartyForm(forms.ModelForm):
         choices=wire_formats,
         widget=forms.RadioSelect,
         initial=RelyingParty.WireFormat.STRING,
+    )
+    number = forms.ChoiceField(
+        label=_("Number of a person (sub)"),
+        choices=numbers,
+        widget=forms.RadioSelect,
+        required=False,
+        help_text=_(
+            "OpenID Connect needs this choice. Other formats may go without; with one number for each "
+            "person, they can ask for pairwise_subject."
+        ),
     )
     allowed_claims = CheckboxesField(
         label=_("Single claims"),
@@ -162,6 +184,8 @@ class RelyingPartyForm(forms.ModelForm):
             chosen = self.instance.minimum_assurance
             field = cast(CheckboxesField, self.fields["minimum_assurance"])
             field.choices = [(text, text) for text in _assurances(chosen)]
+        if self.instance.pk:
+            self.initial["number"] = recognition.sub_of(self.instance)
         if "allowed_claims" in self.fields:
             offered = dict(choices.NAMED_PERMISSIONS)
             questions = [name for name in self.instance.allowed_claims if name not in offered]
@@ -183,8 +207,12 @@ class RelyingPartyForm(forms.ModelForm):
         return picture
 
     def clean(self) -> dict[str, Any]:
-        """Sets or removes the logo of the relying party."""
+        """Sets or removes the logo of the relying party, and sets whether it may recognise people."""
         cleaned = super().clean() or self.cleaned_data
+        number = cleaned.get("number")
+        if not number and recognition.must_choose(cleaned.get("wire_format")):
+            self.add_error("number", recognition.NEEDED)
+        self.instance.may_recognise = number == Sub.SAME
         if cleaned.get("remove_logo"):
             self.instance.logo = b""
         if picture := cleaned.get("logo_file"):

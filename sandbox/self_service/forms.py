@@ -4,12 +4,14 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.utils.text import format_lazy
 from django.utils.translation import gettext_lazy as _
 
 from infra.outbound import targets
 from presentation.dcql.queries import BASIC
 from presentation.models import RelyingParty
 from presentation.relying_parties.forms import CheckboxesField, KeySetField
+from presentation.relying_parties.recognition import SUB, Sub, sub_of
 from presentation.scopes import choices
 from presentation.transaction_data.types import TYPES
 from presentation.webhooks.models import WebhookEvent
@@ -118,6 +120,16 @@ class SelfRegistrationForm(forms.Form):
         required=False,
         widget=forms.RadioSelect,
     )
+    number = forms.ChoiceField(
+        label=_("Number of a person (sub, and pairwise_subject)"),
+        help_text=_("In production the operator decides. Try here what your application does with either."),
+        choices=[
+            (value, format_lazy("{called}. {meaning}", called=called, meaning=meaning))
+            for value, (called, meaning) in SUB.items()
+        ],
+        initial=Sub.SAME,
+        widget=forms.RadioSelect,
+    )
     allowed_claims = CheckboxesField(
         label=_("Single claims"),
         help_text=_(
@@ -186,6 +198,7 @@ class SelfRegistrationForm(forms.Form):
             "response_uris": "\n".join(row.uri for row in party.response_uris.all()),
             "requirements": [name for name in REQUIREMENTS if getattr(party, name)],
             "accepted": [name for name in ACCEPTED if getattr(party, name)],
+            "number": sub_of(party),
             **{name: getattr(party, name) for name in as_they_are},
         }
 
@@ -197,6 +210,7 @@ class SelfRegistrationForm(forms.Form):
         """The choices in a valid form: the fields of a relying party by name, and its addresses."""
         chosen = dict(self.cleaned_data)
         ticked = [*chosen.pop("requirements"), *chosen.pop("accepted")]
+        chosen["may_recognise"] = chosen.pop("number") == Sub.SAME
         return chosen | {name: name in ticked for name in (*REQUIREMENTS, *ACCEPTED)}
 
     def refuse(self, error: ValidationError) -> None:

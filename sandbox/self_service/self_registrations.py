@@ -56,7 +56,6 @@ def register(owner: str, details: dict[str, Any], *, client: str | None, now: da
     party = registration.register(
         contact=owner,
         self_registered=True,
-        may_recognise=True,
         grants=list(GRANTS),  # grants cover its own requests and answers only
         **_marked(details),
     )

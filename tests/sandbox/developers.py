@@ -12,7 +12,13 @@ from presentation.dcql.queries import BASIC
 HOME = "/sandbox/relying-parties/"
 DEVELOPER = "dev@shop.example"
 LOCAL = "http://127.0.0.1:5000/callback"
-CHOSEN = {"name": "My Shop", "redirect_uris": LOCAL, "allowed_scopes": [BASIC], "wire_format": "string"}
+CHOSEN = {
+    "name": "My Shop",
+    "redirect_uris": LOCAL,
+    "allowed_scopes": [BASIC],
+    "wire_format": "string",
+    "number": "same",
+}
 
 
 def text(response: Any) -> str:

@@ -98,6 +98,20 @@ def test_it_can_be_changed_and_what_cannot_be_saved_changes_nothing(developer: C
     assert [row.uri for row in party.redirect_uris.all()] == [LOCAL, "http://localhost/"]
 
 
+def test_the_number_of_a_person_is_chosen_and_can_be_changed(developer: Client) -> None:
+    def chosen(address: str) -> list[str]:
+        return re.findall(r'name="number" value="(\w+)"[^>]* checked', text(developer.get(address)))
+
+    assert chosen(f"{HOME}new/") == ["same"]
+    assert "In production the operator decides." in text(developer.get(f"{HOME}new/"))
+    page = make(developer, number="another").headers["Location"]
+    assert RelyingParty.objects.get().may_recognise is False
+    assert chosen(page) == ["another"]
+    developer.post(page, CHOSEN)
+    assert RelyingParty.objects.get().may_recognise is True
+    assert chosen(page) == ["same"]
+
+
 def test_it_can_be_deleted_after_one_more_question(developer: Client) -> None:
     page = make(developer).headers["Location"]
 
@@ -141,6 +155,7 @@ def test_with_mail_the_link_is_sent_and_not_shown(db: None, mailing: Any) -> Non
         ({"allowed_scopes": ["everything"]}, "Select a valid choice."),
         ({"allowed_transaction_data_types": ["any"]}, "Select a valid choice."),
         ({"wire_format": "xml"}, "Select a valid choice."),
+        ({"number": "none"}, "Select a valid choice."),
     ],
 )
 def test_a_mistake_is_said_at_its_field_and_nothing_is_written(

@@ -75,8 +75,8 @@ def test_all_of_it_is_saved_shown_and_changed(abroad: Client) -> None:
     assert f"{OWN}/answers" in shown
     assert "/authorize?" not in shown  # it requires pushed and signed requests
     assert "/authorize?" in text(abroad.get(page))
-    # a scope, a wire format, a signature, a claim, three choices of requests, an event
-    assert shown.count(" checked") == 8
+    # a scope, a wire format, a number of people, a signature, a claim, three choices of requests, an event
+    assert shown.count(" checked") == 9
     assert (changed.jwks, changed.allowed_claims, changed.webhook_events) == (None, [], [])
     assert (changed.requires_signed_requests, changed.webhook_url) == (False, "")
 

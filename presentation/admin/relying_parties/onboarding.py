@@ -8,6 +8,7 @@ from django.utils.translation import gettext_lazy as _
 
 from infra.words import Words
 from presentation.models import Interaction, RelyingParty
+from presentation.relying_parties import recognition
 from presentation.relying_parties.authentication.authentication import can_authenticate
 from presentation.webhooks import signing_secrets
 
@@ -37,6 +38,7 @@ def points(party: RelyingParty, *, now: datetime) -> list[Point]:
         Point(_("There is a contact whom operators can write to."), bool(party.contact)),
         Point(_("There is a contact for holders."), bool(party.privacy_contact), needed=False),
         *_secrets(party, now),
+        *_number(party),
         Point(_("It has a logo that holders see."), bool(party.logo_url), needed=False),
         Point(format_lazy(_("It may send transaction data: {types}."), types=types), done=True),
         Point(_("It links to its terms of use."), bool(party.terms_url), needed=False),
@@ -51,6 +53,16 @@ def points(party: RelyingParty, *, now: datetime) -> list[Point]:
 def missing(checklist: list[Point]) -> list[Point]:
     """The points that keep it from going live."""
     return [point for point in checklist if point.needed and not point.done]
+
+
+def _number(party: RelyingParty) -> list[Point]:
+    """What was chosen for `sub`, for a client of OpenID Connect."""
+    if not recognition.must_choose(party.wire_format):
+        return []
+    called, meaning = recognition.SUB[recognition.sub_of(party)]
+    return [
+        Point(format_lazy(_("Its sub is {number}. {meaning}"), number=called, meaning=meaning), done=True)
+    ]
 
 
 def _secrets(party: RelyingParty, now: datetime) -> list[Point]:

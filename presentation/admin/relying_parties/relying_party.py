@@ -28,7 +28,7 @@ from presentation.admin.relying_parties.addresses import (
 )
 from presentation.admin.relying_parties.operations import OPERATIONS
 from presentation.models import RelyingParty, RelyingPartyEvent
-from presentation.relying_parties import integration
+from presentation.relying_parties import integration, recognition
 from presentation.relying_parties.forms import WIRE_FORMATS, RelyingPartyForm
 from presentation.relying_parties.metadata import logos
 from presentation.statistics import counting
@@ -58,8 +58,12 @@ class RelyingPartyAdmin(OperationsAdmin):
         *("state", "suspension_reason", "created_at"),
     )
     formfield_overrides = {models.URLField: {"assume_scheme": "https"}}
-    # With the redirect URIs, which come first, these are the five that every relying party needs.
-    first_fieldset = (_("Who asks what"), {"fields": ("name", "purpose", "allowed_scopes", "wire_format")})
+    # With the redirect URIs, which come first, these are what every relying party needs; OpenID Connect also
+    # needs the choice of the number.
+    first_fieldset = (
+        _("Who asks what"),
+        {"fields": ("name", "purpose", "allowed_scopes", "wire_format", "number")},
+    )
     further_fieldsets = (
         folded(_("Logo"), "current_logo", "logo_file", "remove_logo"),
         folded(
@@ -68,7 +72,7 @@ class RelyingPartyAdmin(OperationsAdmin):
         ),
         folded(
             _("What else it may ask"),
-            *("allowed_claims", "allowed_transaction_data_types", "may_recognise", "sector"),
+            *("allowed_claims", "allowed_transaction_data_types", "sector"),
             *("minimum_assurance", "most_ages_a_year"),
         ),
         folded(
@@ -108,6 +112,11 @@ class RelyingPartyAdmin(OperationsAdmin):
     def answers_in(self, relying_party: RelyingParty) -> str:
         """The wire format in a word, for the list."""
         return str(WIRE_FORMATS[RelyingParty.WireFormat(relying_party.wire_format)][0])
+
+    @admin.display(description=_("Number of a person (sub)"))
+    def number(self, relying_party: RelyingParty) -> str:
+        """The choice in words, for operators who may only read."""
+        return str(recognition.SUB[recognition.sub_of(relying_party)][0])
 
     @admin.display(description=_("Logo"))
     def current_logo(self, relying_party: RelyingParty) -> SafeString | str:

@@ -18,6 +18,7 @@ from presentation.relying_parties import integration, registration
 from presentation.relying_parties.as_json import FIELDS, as_json
 from presentation.relying_parties.metadata import public_keys
 from presentation.relying_parties.metadata.grants import GRANTS
+from presentation.relying_parties.recognition import NEEDED, SUB, Sub, must_choose
 from presentation.scopes import catalogue
 from presentation.scopes.choices import PERMISSIONS
 from presentation.transaction_data.types import TYPES
@@ -84,14 +85,18 @@ class Command(RecordedCommand):
                 choices=[value for value, _label in model_field.flatchoices],
                 help=str(model_field.help_text),
             )
+        parser.add_argument(
+            "--sub", choices=[*Sub], help=f"what sub is; OpenID Connect needs this choice. {_choices()}"
+        )
         parser.add_argument("--jwks", default="", metavar="FILE", help="its public keys as a JWK set")
 
-    def handle(self, *args: Any, name: str, jwks: str, **options: Any) -> None:
+    def handle(self, *args: Any, name: str, sub: str | None, jwks: str, **options: Any) -> None:
         """Registers and prints; raises CommandError without registering anything."""
         options["allowed_transaction_data_types"] = options["allowed_transaction_data_types"] or list(TYPES)
         # An empty text makes an empty list.
         lists = {field: list(dict.fromkeys(filter(None, options[field]))) for field in REPEATED}
         others = {model_field.name: options[model_field.name] for model_field in (*TEXTS, *CHOICES, *FLAGS)}
+        others["may_recognise"] = _recognises(sub, others["wire_format"], others["may_recognise"])
         keys = _read(jwks) if jwks else None
         try:
             with transaction.atomic():
@@ -107,6 +112,24 @@ class Command(RecordedCommand):
         claims = sorted(".".join(path) for path in relying_party.claims_it_may_ask(catalogue.current()))
         answer = {**as_json(relying_party), "claims": claims, "service": integration.addresses()}
         self.stdout.write(json.dumps(answer, indent=2))
+
+
+def _recognises(sub: str | None, wire_format: str, may_recognise: bool) -> bool:
+    """Whether it may recognise people, as `--sub` or `--may-recognise` says; raises CommandError."""
+    problem = ""
+    if sub and not must_choose(wire_format):
+        problem = "this is for --wire-format openid; for other formats use --may-recognise."
+    elif sub == Sub.ANOTHER and may_recognise:
+        problem = "another contradicts --may-recognise."
+    elif must_choose(wire_format) and not (sub or may_recognise):
+        problem = f"{NEEDED}\n{_choices()}"
+    if problem:
+        raise CommandError(f"Nothing was registered.\n--sub: {problem}")
+    return may_recognise or sub == Sub.SAME
+
+
+def _choices() -> str:
+    return "\n".join(f"--sub {value}: {called}. {meaning}" for value, (called, meaning) in SUB.items())
 
 
 def _read(path: str) -> Any:

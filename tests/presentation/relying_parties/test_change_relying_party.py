@@ -61,6 +61,19 @@ def test_the_list_has_no_secrets(acme_bank: RelyingParty) -> None:
     assert secret.row.digest not in text
 
 
+def test_who_becomes_a_client_of_openid_connect_is_told_to_choose_its_sub(
+    acme_bank: RelyingParty, change: Any
+) -> None:
+    with pytest.raises(CommandError, match="may_recognise: OpenID Connect needs this choice"):
+        change(acme_bank.client_id, {"wire_format": "openid"})
+    assert RelyingParty.objects.get(pk=acme_bank.pk).wire_format == "string"
+
+    after, _said = change(acme_bank.client_id, {"wire_format": "openid", "may_recognise": False})
+    assert (after["wire_format"], after["may_recognise"]) == ("openid", False)
+    after, _said = change(acme_bank.client_id, {"wire_format": "openid", "purpose": "to lend you a book"})
+    assert after["purpose"] == "to lend you a book"
+
+
 def test_members_are_changed_together_and_the_history_names_them(
     acme_bank: RelyingParty, change: Any
 ) -> None:

@@ -103,6 +103,42 @@ def test_required_options_are_required(missing: str) -> None:
         run(*[argument for argument in GOOD if not argument.startswith(missing)])
 
 
+@pytest.mark.parametrize(
+    ("options", "recognises"),
+    [
+        (["--wire-format=openid", "--sub=same"], True),
+        (["--wire-format=openid", "--sub=another"], False),
+        (["--wire-format=openid", "--may-recognise"], True),
+        (["--may-recognise"], True),
+        (["--wire-format=openid4vp-1.0"], False),
+    ],
+)
+def test_sub_and_may_recognise_say_whether_people_are_recognised(
+    options: list[str], recognises: bool
+) -> None:
+    answer = run(*GOOD, *options)
+
+    assert answer["may_recognise"] is RelyingParty.objects.get().may_recognise is recognises
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--wire-format=openid"], "OpenID Connect needs this choice"),
+        (["--wire-format=openid"], "--sub another: another number each time. Nobody can recognise"),
+        (["--wire-format=openid", "--sub=another", "--may-recognise"], "contradicts --may-recognise"),
+        (["--wire-format=openid", "--sub=some"], "--sub: invalid choice"),
+        (["--sub=same"], "for other formats use --may-recognise"),
+    ],
+)
+def test_openid_connect_must_be_told_what_sub_is(options: list[str], says: str) -> None:
+    with pytest.raises(CommandError) as raised:
+        run(*GOOD, *options)
+
+    assert says in str(raised.value)
+    assert not RelyingParty.objects.exists()
+
+
 def test_an_unknown_wire_format_is_refused() -> None:
     with pytest.raises(CommandError, match="--wire-format"):
         run(*GOOD, "--wire-format=x")

@@ -17,6 +17,7 @@ GOOD: dict[str, Any] = {
     "redirect_uris": "http://127.0.0.1:5000/callback\nhttp://127.0.0.1:5000/other",
     "allowed_scopes": [BASIC],
     "wire_format": "string",
+    "number": "same",
 }
 WRONG: dict[str, dict[str, Any]] = {
     "no name": {"name": ""},

@@ -19,7 +19,9 @@ GRANT = {"grant_type": "authorization_code", "code_verifier": VERIFIER}
 
 def run(recorder: Recorder) -> None:
     """Wrong requests, then right ones and what becomes of their codes."""
-    library = recorder.service.register(NAME, wire_format="openid", claim=["given_name", "email"])
+    library = recorder.service.register(
+        NAME, wire_format="openid", sub="another", claim=["given_name", "email"]
+    )
     with recorder.scenario("wrong requests of a client of OpenID Connect") as browser:
         for changes in (
             {"response_type": "vp_token"},
