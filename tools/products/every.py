@@ -61,6 +61,12 @@ def _pgadmin_button(person: Person, page: Page) -> Page:
     return person.posts(address, {"csrf_token": token[1], "oauth2_button": "wallet"})
 
 
+def _synapse(_place: Place) -> list[str]:
+    server = "python -m synapse.app.homeserver -c synapse.yaml -c settings.yaml"
+    written = f"python {APPLICATIONS / 'synapse_site.py'}; {server} --generate-keys"
+    return ["sh", "-ec", f"{written}; exec {server}"]
+
+
 def _apache(place: Place) -> list[str]:
     (place.folder / "page").write_text("<!doctype html><pre><!--#printenv --></pre>")
     return ["sh", "-ec", f"export FOLDER=$PWD; exec apache2 -f {APPLICATIONS / 'apache.conf'} -DFOREGROUND"]
@@ -185,6 +191,24 @@ PRODUCTS = [
             "Put all of it into the site’s `<VirtualHost>`: rules outside are not inherited. It "
             "needs `mod_rewrite`. Claims arrive as\n`OIDC_CLAIM_given_name` and so on."
         ),
+    ),
+    Product(
+        name="Synapse (Matrix)",
+        package="matrix-synapse",
+        environment="synapse",
+        settings="synapse.yaml",
+        command=_synapse,
+        callback="/_synapse/client/oidc/callback",
+        login=(
+            "/_matrix/client/v3/login/sso/redirect/oidc-wallet?redirectUrl=http%3A%2F%2F127.0.0.1%2Fclient"
+        ),
+        yes="@alice:localhost",
+        no="Authentication failed There was an error The request was not granted.",
+        after_a_no="its page “There was an error” with “The request was not granted.”",
+        sub="the account belongs to `sub`",
+        name_claim="`display_name_template` makes the display name of it",
+        registration=("--may-recognise",),
+        introduction="In `homeserver.yaml`.",
     ),
     Product(
         name="Flask-AppBuilder",

@@ -4,12 +4,10 @@ import re
 from dataclasses import dataclass
 from html import unescape
 from html.parser import HTMLParser
-from http.cookiejar import DefaultCookiePolicy
 from typing import Any
 from urllib.parse import urljoin
 
 import requests
-from requests.cookies import RequestsCookieJar
 
 MOST_REDIRECTS = 20
 PATIENCE = 60  # seconds for one page
@@ -43,9 +41,6 @@ class Person:
     def __init__(self, base_url: str, decision: str) -> None:
         self._base_url, self._decision = base_url, decision
         self._session = requests.Session()
-        # As browsers do on a loopback address, cookies that are for https alone are sent without it too.
-        policy = DefaultCookiePolicy(secure_protocols=("https", "http"))
-        self._session.cookies = RequestsCookieJar(policy)
         self.asked = 0
 
     def opens(self, url: str) -> Page:
@@ -65,6 +60,8 @@ class Person:
             if url.startswith(f"{self._base_url}/verifiable-credentials/"):
                 method, url, fields = "GET", self._answers(url), None
                 continue
+            for cookie in self._session.cookies:
+                cookie.secure = False  # browsers send them to loopback addresses without https too
             headers = referrer if method == "POST" else {}
             response = self._session.request(
                 method, url, data=fields, headers=headers, allow_redirects=False, timeout=PATIENCE
