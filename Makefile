@@ -97,11 +97,19 @@ var/lock/bin/uv pip compile --quiet --upgrade --generate-hashes --no-emit-index-
   $(if $(filter-out production,$(1)),--constraints $(3)/production.txt) --output-file $(3)/$(1).txt requirements/$(1).in
 
 endef
+# The products of `make products`, each for every version of Python.
+PRODUCTS := tools/products/environments
+define resolve_product
+var/lock/bin/uv pip compile --quiet --upgrade --universal --generate-hashes --no-emit-index-url --no-header \
+  --python-version 3.11 --output-file $(1:.in=.txt) $(1)
+
+endef
 SETS := production sandbox hsm development
-lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.txt, for both releases of Django
+lock: $(VENV)/production ## resolve requirements/*.in again into the hashed *.txt, for both releases of Django, and those of the products
 	@test -x var/lock/bin/uv || { python3 -m venv var/lock && var/lock/bin/pip install --quiet --disable-pip-version-check uv; }
 	$(foreach set,$(SETS),$(call resolve,$(set),3.11,requirements))
 	$(foreach set,$(SETS),$(call resolve,$(set),3.12,requirements/django-6.1))
+	$(foreach set,$(wildcard $(PRODUCTS)/*.in),$(call resolve_product,$(set)))
 
 texts: $(VENV)/development ## extract the texts for people anew and compile their translations (needs gettext)
 	$(PY) -m tools.texts

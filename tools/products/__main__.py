@@ -1,6 +1,7 @@
 """`python -m tools.products [NAME …] [--short] [--write]`: run published products against a sandbox."""
 
 import argparse
+import shutil
 import sys
 import tempfile
 from collections.abc import Sequence
@@ -8,7 +9,7 @@ from pathlib import Path
 from time import monotonic
 
 from tests.ports import free_port
-from tools.products.environments import install
+from tools.products.environments import NODE, install
 from tools.products.every import PRODUCTS, SCOPES, SHORT
 from tools.products.page import PAGE, page
 from tools.products.product import Product
@@ -33,7 +34,10 @@ def main() -> int:
     ways = (True,) if options.short else (True, False)
     with tempfile.TemporaryDirectory(prefix="products-") as folder:
         Path(folder).chmod(0o755)  # for servers that give up root
-        return 0 if _all_hold(_runs(chosen, ways), Path(folder)) else 1
+        try:
+            return 0 if _all_hold(_runs(chosen, ways), Path(folder)) else 1
+        finally:
+            shutil.rmtree(NODE / "runs", ignore_errors=True)
 
 
 def _runs(products: Sequence[Product], ways: Sequence[bool]) -> list[tuple[Product, bool]]:
