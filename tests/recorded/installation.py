@@ -245,7 +245,7 @@ class Installation:
         for number, key in enumerate(json.loads(key_set)["keys"]):
             for place, text in enumerate(key["x5c"]):
                 name = f"‹certificate {place + 1} of key {number + 1} in the key set›"
-                masks.certificates[b64decode(text)] = name
+                masks.certificates.setdefault(b64decode(text), name)  # keys share authorities
 
     def usual_headers(self) -> dict[str, str]:
         """What most pages have in common, taken from the front page."""

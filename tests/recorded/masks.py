@@ -79,10 +79,10 @@ class Masks:
         if name in _TIMES and type(value) in (int, float) and _is_near(value):
             return f"‹now{value - int(clock.seconds()):+}›"
         if isinstance(value, dict):
-            key = value.get("kty") == "EC"
+            key = value.get("kty") in ("EC", "RSA")
             return {
                 self.text(member): f"‹{len(said)} characters›"
-                if key and member in ("x", "y", "d")
+                if key and member in ("x", "y", "n", "d")
                 else self.json(said, member)
                 # Disclosures are in the order of their digests, which is random.
                 for member, said in (sorted(value.items()) if name == "claims" else value.items())
