@@ -4,8 +4,10 @@ Only what works is published. The first three members come from the contract.
 """
 
 import json
+from contextlib import suppress
 
 from django.conf import settings
+from django.db import InterfaceError, OperationalError
 from django.utils.translation import to_locale
 
 from infra.published.documents import PublishedDocument
@@ -75,8 +77,7 @@ def _of_openid_connect() -> dict[str, object]:
     return {
         "userinfo_endpoint": settings.BASE_URL + USERINFO_PATH,
         "subject_types_supported": ["pairwise"],
-        # Discovery 1.0 §3 wants RS256 in any case; it is there once the operator has made a key for it.
-        "id_token_signing_alg_values_supported": ["ES256", "RS256"] if signs_with_rs256() else ["ES256"],
+        "id_token_signing_alg_values_supported": _id_token_algorithms(),
         "code_challenge_methods_supported": ["S256"],
         "claims_parameter_supported": True,
         "claim_types_supported": ["normal"],
@@ -95,6 +96,21 @@ def _of_openid_connect() -> dict[str, object]:
             name for path, name in names.items() if path[0] != "verification"
         ],
     }
+
+
+# Whether there was an RSA key when the database was last asked.
+_had_rsa_key = False
+
+
+def _id_token_algorithms() -> list[str]:
+    """Discovery 1.0 §3 wants RS256 in any case; it is there once the operator has made a key for it.
+
+    While the database is away, as it was before.
+    """
+    global _had_rsa_key
+    with suppress(OperationalError, InterfaceError):
+        _had_rsa_key = signs_with_rs256()
+    return ["ES256", "RS256"] if _had_rsa_key else ["ES256"]
 
 
 def credential_issuer_document() -> bytes:

@@ -241,7 +241,8 @@ def test_nginx_listens_on_the_port_of_the_address_and_redirects_there(
     conf = (tmp_path / "made" / "nginx.conf").read_text()
     _, host, _, port = re.fullmatch(r"(https://)(\[.+\]|[^:]+)(:(\d+))?", base_url).groups()  # type: ignore[union-attr]
     listens = "443" if form == "compose" else port or "443"
-    assert re.findall("^ +listen (.+?);", conf, re.M) == [f"{listens} ssl http2", "80"]
+    both = [f"{listens} ssl http2", f"[::]:{listens} ssl http2", "80", "[::]:80"]
+    assert re.findall("^ +listen (.+?);", conf, re.M) == both
     assert re.findall("^ +server_name (.+);", conf, re.M) == [host, host]
     assert re.findall("^ +return 301 (.+);", conf, re.M) == [f"{base_url}$request_uri"]
     assert "{{" not in conf

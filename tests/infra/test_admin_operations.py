@@ -14,7 +14,7 @@ from django.utils import timezone
 from infra.admin.operations import OperationsAdmin
 from infra.models import OutgoingEmail
 from infra.operations import Operation
-from keys.models import SigningKey, StatementKey
+from keys.models import IdTokenKey, SigningKey, StatementKey
 from presentation.models import RelyingParty
 from presentation.webhooks.models import WebhookEvent
 from wallet.models import Credential, IdentityVerification, Recovery, StatusEntry, Wallet
@@ -32,7 +32,7 @@ def operations() -> Iterator[Any]:
 def test_every_row_that_operators_move_goes_through_operations() -> None:
     assert set(ADMINS) == {
         *(SigningKey, Wallet, IdentityVerification, Credential, StatusEntry, RelyingParty, WebhookEvent),
-        *(StatementKey, Recovery, OutgoingEmail),
+        *(StatementKey, IdTokenKey, Recovery, OutgoingEmail),
     }
     assert all(own.operations for own in ADMINS.values())
 

@@ -24,6 +24,7 @@ WITHOUT = {
     *("wallet/sign_in.html", "wallet/send_form.html", "wallet/code.html", "wallet/link.html"),
     *("wallet/front_door.html", "wallet/switch.html", "wallet/passkeys/sign_in.html"),
     *("wallet/address/undo.html", "wallet/recovery/begin.html", "wallet/recovery/stop.html"),
+    *("presentation/form_post.html", "presentation/way_back.html"),  # lead to the relying party
     "sandbox/identity.html",  # one check of one wallet
 }
 FORM = re.compile(r'<form method="post"[^\n]*')

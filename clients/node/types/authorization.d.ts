@@ -6,7 +6,7 @@ export declare function need(condition: unknown, reason: string): void;
 export declare function onlyKnown(options: any, known: any): void;
 /** The names in a scope, without what all of the service's own begin with. */
 export declare function scopeNames(scope: any): any;
-/** The claims that an answer must have: those that are given, if the request holds exactly these. */
+/** The claims that an answer must have: those that are given, unless the request surely holds others. */
 export declare function expectedClaims(names: any, claims: any, query: any): any;
 /** A query for credentials (DCQL), which may be given as JSON. */
 export declare function readQuery(query: any): any;

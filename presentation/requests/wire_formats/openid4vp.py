@@ -99,7 +99,7 @@ def check_formats(client_metadata: str | None) -> None:
     except StrictJsonError:
         return
     formats = metadata.get("vp_formats_supported") if isinstance(metadata, dict) else None
-    if not isinstance(formats, dict):
+    if not isinstance(formats, dict) or not formats:  # libraries send an empty object where they list nothing
         return
     if queries.FORMAT not in formats:
         raise VpFormatsNotSupportedError(f"vp_formats_supported of client_metadata lacks {queries.FORMAT}")

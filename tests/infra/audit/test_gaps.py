@@ -34,7 +34,9 @@ def with_codes(name: str, *codes: str) -> User:
 
 @pytest.fixture
 def operators() -> tuple[User, User]:
-    return with_codes("anna", "aaaa-bbbb", "aaaa-cccc"), with_codes("ben", "bbbb-bbbb", "bbbb-cccc")
+    return with_codes("anna", "aaaa-aaaa-aaaa-bbbb", "aaaa-aaaa-aaaa-cccc"), with_codes(
+        "ben", "bbbb-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-cccc"
+    )
 
 
 @pytest.fixture
@@ -57,7 +59,7 @@ def test_after_a_gap_was_accepted_the_record_is_signed_again(
     with pytest.raises(CommandError, match="its end was cut off"):
         run("sign_audit_record")
 
-    accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+    accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
 
     assert "Signed" in run("sign_audit_record")
     audit.record(None, "seen", "wallet.wallet:9")
@@ -76,7 +78,7 @@ def test_the_record_itself_and_the_folder_say_who_accepted_it_and_keep_what_was_
 ) -> None:
     before = {path.name: path.read_text() for path in folder.iterdir()}
 
-    accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+    accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
 
     lines = AuditLine.objects.filter(action="audit_gap_accepted").order_by("seq")
     assert [line.operator_id for line in lines] == [operator.pk for operator in operators]
@@ -97,11 +99,11 @@ def test_the_record_itself_and_the_folder_say_who_accepted_it_and_keep_what_was_
 @pytest.mark.parametrize(
     ("codes", "names", "why"),
     [
-        (("aaaa-bbbb", "wrong-code"), ("anna", "ben"), "no code of ben"),
-        (("aaaa-bbbb",), ("anna", "ben"), "no code of ben"),
-        (("aaaa-bbbb", "aaaa-cccc"), ("anna", "anna"), "two operators"),
-        (("aaaa-bbbb", "aaaa-bbbb"), ("anna", "ben"), "no code of ben"),
-        (("aaaa-bbbb", "bbbb-bbbb"), ("anna", "carl"), "no active operator carl"),
+        (("aaaa-aaaa-aaaa-bbbb", "wrong-code"), ("anna", "ben"), "no code of ben"),
+        (("aaaa-aaaa-aaaa-bbbb",), ("anna", "ben"), "no code of ben"),
+        (("aaaa-aaaa-aaaa-bbbb", "aaaa-aaaa-aaaa-cccc"), ("anna", "anna"), "two operators"),
+        (("aaaa-aaaa-aaaa-bbbb", "aaaa-aaaa-aaaa-bbbb"), ("anna", "ben"), "no code of ben"),
+        (("aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb"), ("anna", "carl"), "no active operator carl"),
     ],
 )
 def test_it_takes_two_operators_with_a_code_each(
@@ -120,7 +122,7 @@ def test_it_takes_two_operators_with_a_code_each(
 def test_a_record_without_a_fault_has_nothing_to_accept(monkeypatch: pytest.MonkeyPatch) -> None:
     run("sign_audit_record")
     with pytest.raises(CommandError, match="has no fault"):
-        accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+        accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
 
 
 @pytest.mark.usefixtures("cut", "operators")
@@ -137,7 +139,7 @@ def test_a_record_without_a_fault_has_nothing_to_accept(monkeypatch: pytest.Monk
 def test_what_is_changed_after_a_gap_was_accepted_is_found(
     monkeypatch: pytest.MonkeyPatch, statement: str
 ) -> None:
-    accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+    accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
     audit.record(None, "seen", "wallet.wallet:9")
     run("sign_audit_record")
     tamper(statement)
@@ -149,11 +151,11 @@ def test_what_is_changed_after_a_gap_was_accepted_is_found(
 
 @pytest.mark.usefixtures("cut", "operators")
 def test_there_may_be_a_second_gap(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+    accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
     audit.record(None, "seen", "wallet.wallet:9")
     run("sign_audit_record")
     tamper("UPDATE infra_auditline SET about = 'x' WHERE seq = 2")
-    accept(monkeypatch, "aaaa-cccc", "bbbb-cccc")
+    accept(monkeypatch, "aaaa-aaaa-aaaa-cccc", "bbbb-aaaa-aaaa-cccc")
     run("sign_audit_record")
     said = run("verify_audit_record")
     assert "Gap 1" in said
@@ -166,7 +168,7 @@ def test_the_file_of_a_gap_can_be_neither_changed_nor_removed(
     key: Ed25519PrivateKey,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+    accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
     run("sign_audit_record")
     file = folder / "gap-0001.json"
     text = file.read_text()
@@ -187,7 +189,7 @@ def test_a_gap_that_was_signed_and_whose_files_were_not_moved_yet_is_not_lost(
     """The process may end between the two."""
     with monkeypatch.context() as ended:
         ended.setattr(gaps, "move_aside", lambda *_: None)
-        accept(monkeypatch, "aaaa-bbbb", "bbbb-bbbb")
+        accept(monkeypatch, "aaaa-aaaa-aaaa-bbbb", "bbbb-aaaa-aaaa-bbbb")
     before = {path.name: path.read_text() for path in folder.glob("audit-*")}
     run("sign_audit_record")
     for path in (folder / "gap-0001").iterdir():

@@ -368,7 +368,6 @@ def test_a_query_for_other_formats_only_is_refused_at_once(client: Client, acme_
 
 ES256, OTHERS = ["ES256"], ["ES384", "EdDSA"]
 TAKES_OTHERS: dict[str, Any] = {
-    "no format": {},
     "another format": {"mso_mdoc": {"issuerauth_alg_values": [-7]}},
     "the name of an earlier draft": {"vc+sd-jwt": {}},
     "other algorithms of the issuer": {"dc+sd-jwt": {"sd-jwt_alg_values": OTHERS}},
@@ -378,6 +377,7 @@ TAKES_OTHERS: dict[str, Any] = {
     "no algorithm": {"dc+sd-jwt": {"kb-jwt_alg_values": []}},
 }
 TAKES_OURS: dict[str, Any] = {
+    "no format": {},  # as libraries send it that list nothing
     "any algorithm": {"dc+sd-jwt": {}},
     "ours": {"dc+sd-jwt": {"sd-jwt_alg_values": ES256, "kb-jwt_alg_values": ES256}},
     "ours among others": {"dc+sd-jwt": {"sd-jwt_alg_values": [*OTHERS, *ES256]}, "mso_mdoc": {}},

@@ -28,6 +28,7 @@ MODELS = (
     ("wallet", "statusevent"),
     ("keys", "signingkey"),
     ("keys", "statementkey"),
+    ("keys", "idtokenkey"),
     ("keys", "authority"),
     ("keys", "keyevent"),
     ("auth", "group"),
@@ -159,7 +160,7 @@ def _operations() -> list[str]:
     pages += ["auth/user/1/reset-second-factor/", "support/"]
     pages += [f"infra/outgoingemail/{NOBODY}/do/{name}/" for name in ("send_again", "drop", "nothing")]
     pages += [f"wallet/{model}/{NOBODY}/do/{name}/" for model, names in _OF_WALLETS.items() for name in names]
-    for model in ("signingkey", "statementkey"):
+    for model in ("signingkey", "statementkey", "idtokenkey"):
         pages += [f"keys/{model}/do/{name}/" for name in ("stage", "rotate", "nothing")]
         moves = ("activate", "retire", "withdraw", "nothing")
         pages += [f"keys/{model}/{NOBODY}/do/{name}/" for name in moves]
