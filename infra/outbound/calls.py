@@ -226,6 +226,9 @@ class _Responses(BufferedReader):
     def close(self) -> None:
         """Nothing: `http.client` closes it after an interim response. Our caller closes the connection."""
 
+    def flush(self) -> None:
+        """Nothing: a response that is collected later would flush what is closed."""
+
 
 def _too_long(most: int) -> UnusableAnswerError:
     return UnusableAnswerError(f"The answer is longer than {most} bytes.")
