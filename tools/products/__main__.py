@@ -75,9 +75,10 @@ def _all_hold(runs: Sequence[tuple[Product, bool]], folder: Path) -> bool:
 def registration(product: Product, *, marked: bool, name: str, url: str) -> list[str]:
     """The words of `register_relying_party` for a product."""
     more = (*product.registration, *(() if marked else product.without_marked or ()))
+    subject = () if "--may-recognise" in more else ("--sub", "another")
     scopes = [word for scope in SCOPES for word in ("--scope", scope)]
     address = f"{url}{product.callback}"
-    return ["--name", name, "--wire-format", "openid", "--redirect-uri", address, *scopes, *more]
+    return ["--name", name, "--wire-format", "openid", "--redirect-uri", address, *scopes, *subject, *more]
 
 
 if __name__ == "__main__":

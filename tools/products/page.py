@@ -28,9 +28,9 @@ $ manage.py rotate_client_secret <client ID>
 **Words of the registration.** The table names further words of that command, which are ticks in the admin
 and in the sandbox:
 
-* `--may-recognise`: the same person gets the same `sub` each time. Without it `sub` is another one each
-  time, and a product that finds its accounts by `sub` makes a new account, or refuses a second one with the
-  same e-mail address.
+* `--may-recognise`, or `--sub same`: the same person gets the same `sub` each time. The others were run with
+  `--sub another`: `sub` is another one each time, and a product that finds its accounts by `sub` makes a new
+  account, or refuses a second one with the same e-mail address.
 * `--pkce-or-nonce`: for products that cannot send PKCE. [What it gives up](openid-connect.md).
 * `--id-token-signed-response-alg RS256`: for products that know nothing but RS256. The operator makes [an
   RSA key](keys.md) once.
