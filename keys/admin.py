@@ -19,7 +19,7 @@ from keys.certificates.authority import fingerprint
 from keys.certificates.chain import extension
 from keys.models import Authority, IdTokenKey, Key, KeyEvent, SigningKey, StatementKey
 from keys.operations import OPERATIONS, REFUSALS
-from keys.rotation.plan import outlook, plan
+from keys.rotation.plan import outlook, plan, to_rotate
 from keys.rotation.timeline import Timeline, lives
 
 
@@ -145,6 +145,11 @@ class KeyEventAdmin(ReadOnly, admin.ModelAdmin):
 def _overview(kind: type[Key]) -> dict[str, Any]:
     """The timeline of the keys, and the next steps in words."""
     at, staged_for = now(), settings.SIGNING_KEY_STAGED_FOR
+    if kind not in to_rotate():
+        none = _(
+            "There is none, and none is needed, until a product knows nothing but RS256: then stage one."
+        )
+        return {"timeline": Timeline([], now=at), "outlook": [none]}
     rows = kind._default_manager.all()
     drawn = lives(rows, plan(now=at, kind=kind), staged_for=staged_for, now=at)
     return {"timeline": Timeline(drawn, now=at), "outlook": outlook(now=at, kind=kind).lines()}
