@@ -167,10 +167,10 @@ def in_python(library: Any, call: dict[str, Any]) -> Any:
         case "state_of":
             return library.state_of(call["fields"])
 
-    def fetch(address: str) -> tuple[str, float]:
-        if address not in call["documents"]:
-            raise library.Unavailable(address)
-        return call["documents"][address], 0
+    def fetch(request: Any) -> Any:
+        if request.url not in call["documents"]:
+            raise library.Unavailable(request.url)
+        return library.Response(200, call["documents"][request.url].encode(), {"Cache-Control": "no-cache"})
 
     wallet = library.Wallet(
         BASE_URL, CLIENT_ID, REDIRECT_URI, root=call["root"], fetch=fetch, clock=lambda: float(NOW)
