@@ -59,7 +59,7 @@ def public_key_from_der(subject_public_key_info: bytes | memoryview) -> ec.Ellip
 
 
 def any_public_key_from_der(subject_public_key_info: bytes | memoryview) -> PublicKey:
-    """The same for keys of every kind of ours; raises ValueError for others."""
+    """The key of a SubjectPublicKeyInfo (DER), on an elliptic curve or RSA; raises ValueError for others."""
     key = load_der_public_key(bytes(subject_public_key_info))
     if not isinstance(key, PublicKey):
         raise ValueError("neither an elliptic-curve nor an RSA key")
