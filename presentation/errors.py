@@ -132,6 +132,16 @@ class InteractionRequiredError(AuthorizationError):
     description = "The holder has to be asked, as for every request, and prompt=none allows no page."
 
 
+class UnmetAuthenticationRequirementsError(AuthorizationError):
+    """The request demands an `acr` that no sign-in here has (OpenID Connect Core Error Code 1.0).
+
+    It depends on the request alone. Who has no passkey is not told apart from who declines.
+    """
+
+    error = "unmet_authentication_requirements"
+    description = "claims demands another acr than phr, a sign-in with a passkey."
+
+
 class ServerError(AuthorizationError):
     """A fault of this service. The cause is in the log and is not sent to the relying party."""
 

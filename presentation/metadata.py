@@ -16,7 +16,7 @@ from presentation import encryption
 from presentation.dcql.queries import ALGORITHMS, FORMAT
 from presentation.issuer import AUTHORIZE_PATH, JWKS_PATH, PUSH_PATH, TOKEN_PATH, USERINFO_PATH
 from presentation.openid_connect.claims_parameter import OF_THE_ANSWER, PRESENTATION
-from presentation.openid_connect.translation import OPENID
+from presentation.openid_connect.translation import BY_PASSKEY, OPENID
 from presentation.parameters import CODE, FORM_POST, QUERY, RESPONSE_MODES, VP_TOKEN
 from presentation.relying_parties.metadata import certificates
 from presentation.relying_parties.metadata.grants import GRANTS
@@ -88,7 +88,7 @@ def _of_openid_connect() -> dict[str, object]:
             *("verified_claims", PRESENTATION),
         ],
         "prompt_values_supported": ["login", "consent", "select_account"],
-        "acr_values_supported": ["phr"],
+        "acr_values_supported": [BY_PASSKEY],
         "verified_claims_supported": True,
         "trust_frameworks_supported": sorted({assurance.trust_framework for assurance in assurances}),
         "evidence_supported": list(EVIDENCE),

@@ -93,9 +93,13 @@ def demand_sign_in(redirect_task_id: uuid.UUID, *, fresh_since: datetime | None)
 
 
 def good_for(redirect_task: RedirectTask, session: HolderSession) -> bool:
-    """Whether this session meets the redirect task's needs: it is for the same wallet and recent enough."""
+    """Whether this session meets the redirect task's needs.
+
+    It is for the same wallet, recent enough, and was begun with a passkey if the task needs one.
+    """
     recent = redirect_task.fresh_since is None or session.signed_in_at >= redirect_task.fresh_since
-    return recent and is_for(redirect_task, session)
+    sure_enough = session.by_passkey or not redirect_task.needs_passkey
+    return recent and sure_enough and is_for(redirect_task, session)
 
 
 def is_for(redirect_task: RedirectTask, session: HolderSession) -> bool:

@@ -81,9 +81,10 @@ class RequestedClaims:
     verified_in_array: bool = False
     presentation: bool = False
     auth_time: bool = False  # essential; as a voluntary claim it is left out (Core 1.0 §2)
-    subjects: tuple[
-        Value, ...
-    ] = ()  # the values of `sub` of which the answer must have one (Core 1.0 §3.1.2.2)
+    # The values of `sub` of which the answer must have one (Core 1.0 §3.1.2.2).
+    subjects: tuple[Value, ...] = ()
+    # The values of an essential `acr` of which the sign-in must have one (Core 1.0 §5.5.1.1).
+    sign_ins: tuple[Value, ...] = ()
 
 
 def parse(text: str, path_of: PathOf) -> dict[str, RequestedClaims]:
@@ -110,7 +111,14 @@ def _place(where: str, value: Any, path_of: PathOf) -> RequestedClaims:
         PRESENTATION in members,
         (members.get(AUTH_TIME) or {}).get("essential") is True,
         _values(members.get("sub") or {}),
+        _demanded_sign_ins(members.get("acr") or {}),
     )
+
+
+def _demanded_sign_ins(how: Mapping[str, Any]) -> tuple[Value, ...]:
+    """The values of an essential `acr`; one that is not essential demands nothing (Core 1.0 §5.5.1.1)."""
+    values = _values(how)
+    return values if how.get("essential") is True else ()
 
 
 def _verified(element: Any, path_of: PathOf) -> VerifiedClaimsRequest:

@@ -13,7 +13,11 @@ from dataclasses import dataclass, field
 from datetime import timedelta
 
 from presentation.dcql.queries import ClaimsQuery, CredentialQuery, CredentialSet, Query, Value
-from presentation.errors import InvalidRequestError, InvalidScopeError
+from presentation.errors import (
+    InvalidRequestError,
+    InvalidScopeError,
+    UnmetAuthenticationRequirementsError,
+)
 from presentation.openid_connect import claims_parameter
 from presentation.openid_connect.claims_parameter import (
     OF_THE_ANSWER,
@@ -40,6 +44,7 @@ Names = Collection[str]
 PROFILE = "profile"
 OPENID = "openid"  # the scope that every request has, and the id of its credential query
 NONE, LOGIN = "none", "login"  # values of `prompt`; `consent` and `select_account` are what happens anyway
+BY_PASSKEY = "phr"  # the only `acr` of a sign-in here (OpenID Connect EAP ACR Values 1.0); a code has none
 _CHALLENGE = re.compile("[A-Za-z0-9_-]{43}", re.ASCII)
 _GIVEN = {*OF_THE_ANSWER, *OPENID_PROVEN.values(), PRESENTATION}  # though no path of a credential has them
 _LEGIBLE = re.compile(r"(scope|claim) [\w.:-]{1,80}", re.ASCII)  # others are not repeated in a log
@@ -72,6 +77,16 @@ class OpenIDRequest:
     def demanded_subjects(self) -> tuple[tuple[Value, ...], ...]:
         """The values of `sub` that each place demands, if it demands any."""
         return tuple(place.subjects for place in self.places.values() if place.subjects)
+
+    @property
+    def demanded_sign_ins(self) -> tuple[Value, ...]:
+        """The values of which the `acr` of the ID token must be one; any sign-in will do if it is empty."""
+        return self.places["id_token"].sign_ins if "id_token" in self.places else ()
+
+    @property
+    def needs_passkey(self) -> bool:
+        """Whether a code from an e-mail is not a sign-in that will do (Core 1.0 §5.5.1.1)."""
+        return bool(self.demanded_sign_ins)
 
     @property
     def wants_auth_time(self) -> bool:
@@ -154,6 +169,7 @@ def read(
         places=places,
         left_out=_left_out(scopes, granted, unmet, allowed_claims),
     )
+    _check_sign_ins(request)
     asked_for = {claim.path for claim in (*required, *wished) if not claim.values}
     optional = [claim for claim in optional if claim.path not in asked_for]
     first = CredentialQuery(
@@ -179,6 +195,12 @@ def _check(values: Mapping[str, str]) -> None:
         raise InvalidRequestError("prompt must not have other values beside none")
     if not _SECONDS.fullmatch(values.get("max_age", "0")):
         raise InvalidRequestError("max_age must be a number of seconds")
+
+
+def _check_sign_ins(request: OpenIDRequest) -> None:
+    """Refuses a request whose demanded `acr` no sign-in has, before anybody is asked to sign in."""
+    if request.needs_passkey and BY_PASSKEY not in request.demanded_sign_ins:
+        raise UnmetAuthenticationRequirementsError
 
 
 def _check_pkce(values: Mapping[str, str], *, nonce_may_replace_it: bool) -> None:

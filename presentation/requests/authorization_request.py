@@ -55,6 +55,7 @@ class AuthorizationRequest:
     allows_no_page: bool = False
     longest_since_sign_in: timedelta | None = None
     tells_sign_in_time: bool = False
+    needs_passkey: bool = False  # a sign-in by a code will not do
     # Of each, the holder's number to be recognised by must be one (OpenID Connect Core 1.0 §3.1.2.2).
     demanded_subjects: tuple[tuple[Value, ...], ...] = ()
     number_once: str = ""  # the name of a number in the answer that is another one each time

@@ -100,6 +100,8 @@ def next_step(
     request = opened.request
     if session is None or request.login_hint not in ("", session.wallet.email):
         return NextStep(Step.SIGN_IN)
+    if request.needs_passkey and not session.by_passkey:
+        return NextStep(Step.SIGN_IN)
     too_old = _signed_in_too_long_ago(opened, session, now=now)
     if too_old and (by_code or agrees or not _confirms_on_page(request, consent, session)):
         return NextStep(Step.SIGN_IN)
@@ -265,6 +267,7 @@ def _open_task(opened: OpenInteraction, step: Step, *, now: datetime) -> None:
         assurance=check.assurances,
         details=check.details,
         fresh_since=fresh_since,
+        needs_passkey=opened.request.needs_passkey,
         now=now,
         lifetime=row.expires_at - now,
         extendable_until=longest_end(opened),

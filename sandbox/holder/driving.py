@@ -107,7 +107,7 @@ class _Steps:
         wallet = appear(redirect_task, self.call.persona, now=timezone.now())
         if not wallet.can_share:
             return self._leave(match, location)
-        self.browser.sign_in(wallet)
+        self.browser.sign_in(wallet, by_passkey=redirect_task.needs_passkey)
         return self.browser.get(redirect_task.return_to)
 
     def _leave(self, match: ResolverMatch, location: str) -> HttpResponseBase:

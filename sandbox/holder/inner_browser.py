@@ -52,10 +52,10 @@ class InnerBrowser:
         form = urlencode(fields, doseq=True)
         return self._send(self._requests.post(address, form, FORM, secure=self._secure))
 
-    def sign_in(self, wallet: Wallet) -> None:
-        """Sign this browser in to `wallet`, without a code."""
+    def sign_in(self, wallet: Wallet, *, by_passkey: bool) -> None:
+        """Sign this browser in to `wallet`, as after a code or a passkey, without either."""
         response = HttpResponse()
-        sessions.start(self._requests.post("/"), response, wallet, now=timezone.now())
+        sessions.start(self._requests.post("/"), response, wallet, by_passkey=by_passkey, now=timezone.now())
         self._requests.cookies.update(response.cookies)
 
     def sign_out(self) -> None:

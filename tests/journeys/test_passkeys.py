@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
+from urllib.parse import urlencode
 
 import pytest
 from django.urls import reverse
@@ -16,7 +17,9 @@ from tests.journeys.conftest import Holder
 from tests.journeys.virtual_authenticators import Device
 from tests.page_looks import assert_no_sideways_scroll
 from tests.people import ALICE
+from tests.presentation.openid_connect.shop import Shop
 from tests.presentation.payloads import FULL, WIRE
+from tests.presentation.requests.authorization_requests import PATH
 from tests.relying_party import RelyingParty
 from wallet.account.fresh import FRESH_FOR
 from wallet.models import HolderSession, LoginCode, Passkey, PasskeyChallenge, Wallet
@@ -241,3 +244,20 @@ def test_a_holder_without_the_device_confirms_a_wire_transfer_with_a_code(
 def approves(person: Holder) -> None:
     """Presses the button that approves."""
     person.page.locator("button[name=decision][value=share]").click()
+
+
+def test_where_a_passkey_is_demanded_no_code_will_do(person: Holder, service: Any, device: Device) -> None:
+    """OpenID Connect: an essential `acr` with the value `phr`."""
+    adds_passkey(person, service)
+    HolderSession.objects.update(by_passkey=False)
+    shop = Shop.registered()
+    demanded = {"id_token": {"acr": {"essential": True, "values": ["phr"]}}}
+    person.page.goto(f"{service.url}{PATH}?{urlencode(shop.asks(claims=demanded))}")
+    person.sees("Sign in with a passkey")
+    expect(person.page.get_by_text("A code from an e-mail is not enough.")).to_be_visible()
+    expect(person.page.get_by_text("you need an up-to-date browser")).to_be_hidden()
+    assert_no_barriers_in_both_schemes(person.page)
+    assert_no_sideways_scroll(person.page)
+    person.clicks("Sign in with a passkey")
+    expect(person.page.get_by_role("heading", level=1)).to_contain_text("Shop")
+    assert HolderSession.objects.get().by_passkey

@@ -20,6 +20,7 @@ FAMILY = [
     (errors.VpFormatsNotSupportedError("x"), "vp_formats_not_supported"),
     (errors.AccessDeniedError(), "access_denied"),
     (errors.InteractionRequiredError(), "interaction_required"),
+    (errors.UnmetAuthenticationRequirementsError(), "unmet_authentication_requirements"),
     (errors.ServerError(), "server_error"),
     (errors.TemporarilyUnavailableError(), "temporarily_unavailable"),
 ]

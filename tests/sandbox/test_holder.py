@@ -28,9 +28,11 @@ from sandbox.identity_provider.personas import OUTCOMES
 from tests.people import ALICE, register
 from tests.presentation.clients import FORM, basic, with_secret
 from tests.presentation.dcql.queries import disclosed, query
+from tests.presentation.openid_connect.shop import Shop
 from tests.presentation.requests.authorization_requests import PATH, asked, encoded
 from tests.receiver import listening
 from tests.relying_party import RelyingParty as Application
+from tests.relying_party import read_jwt
 from tests.sandbox.holder_calls import HOLDER, authorize_url, call
 from tests.wallet.conftest import together
 from wallet.models import HolderSession, IdentityVerification, Wallet
@@ -101,6 +103,16 @@ def test_a_request_without_login_hint_is_answered_by_the_persona(acme_bank: Rely
 
     assert "#vp_token=" in answer["redirect_to"]
     assert Wallet.objects.get().email == f"{persona}@{holder.OWN_DOMAIN}"
+
+
+def test_a_demanded_passkey_is_used(db: None) -> None:
+    """The persona has a passkey where the request demands one, as the `acr` of the ID token then says."""
+    shop = Shop.registered()
+    demanded = {"id_token": {"acr": {"essential": True, "values": ["phr"]}}}
+    address = f"{settings.BASE_URL}{PATH}?{urlencode(shop.asks(claims=demanded))}"
+    answer = dict(parse_qsl(urlsplit(call(address).json()["redirect_to"]).query))
+    tokens = shop.redeems(Client(), answer["code"]).json()
+    assert read_jwt(tokens["id_token"]).payload["acr"] == "phr"
 
 
 def test_a_payment_is_approved_with_a_fresh_sign_in(acme_bank: RelyingParty) -> None:

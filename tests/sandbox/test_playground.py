@@ -237,7 +237,8 @@ def subclasses(family: type) -> set[type]:
 def test_every_error_of_the_service_is_explained(client: Client, db: None) -> None:
     page = client.get(reverse("playground_callback")).content.decode()
     explained = re.findall(r'data-error="([^"]+)"', page)
-    of_openid_connect = {"interaction_required"}  # comes to the page about a code
+    # They come to the page about a code.
+    of_openid_connect = {"interaction_required", "unmet_authentication_requirements"}
     assert sorted(explained) == sorted(
         {kind.error for kind in subclasses(AuthorizationError)} - of_openid_connect
     )

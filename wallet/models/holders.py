@@ -106,6 +106,7 @@ class RedirectTask(InternalRow):
     # Whether a holder renews their identity: then only a newer one than this row will do.
     renewal = models.BooleanField(default=False, db_default=False, editable=False)
     fresh_since = models.DateTimeField(null=True, editable=False)  # an older sign-in does not do
+    needs_passkey = models.BooleanField(default=False, db_default=False, editable=False)  # a code does not do
     code_sent_at = models.DateTimeField(null=True, editable=False)
     link_until = models.DateTimeField(null=True, editable=False)  # waits for a `LoginLink` in place of a code
     created_at = models.DateTimeField(editable=False)

@@ -67,6 +67,8 @@ def sign_in(request: HttpRequest, redirect_task: RedirectTask, now: datetime) ->
         return see_other("wallet_switch", redirect_task.id)
     if session and redirect_tasks.good_for(redirect_task, session):
         return see_other(redirect_task.return_to)
+    if redirect_task.needs_passkey:  # no form of the page posts here
+        return show(request, "sign_in_by_passkey", redirect_task, session)
     if redirect_task.asks_address:
         return _sign_in_as_anybody(request, redirect_task, session, now)
     if request.method == "POST":
@@ -81,6 +83,8 @@ def code(request: HttpRequest, redirect_task: RedirectTask, now: datetime) -> Ht
     session = sessions.current(request, now=now)
     if session and redirect_tasks.good_for(redirect_task, session):
         return see_other(redirect_task.return_to)
+    if redirect_task.needs_passkey:
+        return see_other("wallet_sign_in", redirect_task.id)
     waits = sending.waits(signing_in.may_send_at(redirect_task), now)
     if request.method != "POST":
         if signing_in.link_pending(redirect_task, now=now):

@@ -29,7 +29,7 @@ from keys.jws import encode_segment, sign_segments
 from presentation.errors import TemporarilyUnavailableError
 from presentation.machine_errors import InvalidTokenError, MachineError, MissingTokenError, UnavailableError
 from presentation.models import AuthorizationCode, Interaction, RelyingParty
-from presentation.openid_connect import contents
+from presentation.openid_connect import contents, translation
 from presentation.openid_connect.claims_parameter import AUTH_TIME
 from presentation.openid_connect.translation import OpenIDRequest
 from presentation.relying_parties.authentication.bearer import REFUSED
@@ -49,7 +49,7 @@ ACCESS_LIVES = timedelta(minutes=5)
 EXCHANGE_TAKES = timedelta(seconds=30)
 # How the holder signed in (OpenID Connect EAP ACR Values 1.0, RFC 8176). A passkey is a key that its holder
 # unlocks. No registered `acr` fits a code in an e-mail.
-BY_PASSKEY: dict[str, Any] = {"acr": "phr", "amr": ["pop", "mfa"]}
+BY_PASSKEY: dict[str, Any] = {"acr": translation.BY_PASSKEY, "amr": ["pop", "mfa"]}
 BY_CODE: dict[str, Any] = {"amr": ["otp"]}
 
 

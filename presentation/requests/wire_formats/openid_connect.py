@@ -65,6 +65,7 @@ class OpenIDConnect(WireFormat):
             allows_no_page=openid.allows_no_page,
             longest_since_sign_in=openid.longest_since_sign_in,
             tells_sign_in_time=openid.wants_auth_time,
+            needs_passkey=openid.needs_passkey,
             demanded_subjects=openid.demanded_subjects,
             number_once="sub",
             openid=openid,

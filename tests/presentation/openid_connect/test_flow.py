@@ -354,20 +354,6 @@ def test_the_tokens_say_how_the_holder_signed_in(holder: Client, shop: Shop, ali
     assert (by_passkey["acr"], by_passkey["amr"]) == ("phr", ["pop", "mfa"])
 
 
-@pytest.mark.parametrize("by_passkey", [False, True])
-@pytest.mark.parametrize("values", [["phr"], ["urn:example:gold"]])
-def test_a_demanded_acr_is_ignored_and_that_of_the_sign_in_is_told(
-    holder: Client, shop: Shop, by_passkey: bool, values: list[str]
-) -> None:
-    """Differs from Core §5.5.1.1: see “Where we differ from the standards” in the README."""
-    HolderSession.objects.update(by_passkey=by_passkey)
-    demanded = {"id_token": {"acr": {"essential": True, "values": values}}}
-
-    token = shop.id_token(holder, claims=json.dumps(demanded), acr_values=" ".join(values))
-
-    assert token.get("acr") == ("phr" if by_passkey else None)
-
-
 # --- POST -------------------------------------------------------------------------------------------------
 
 

@@ -429,4 +429,32 @@ MUTANTS = (
         "        pass\n",
         "presentation/requests/test_direct_post.py::test_wrong_requests_cannot_be_made_a_flood",
     ),
+    mutant(
+        "acr: a demand that no sign-in meets",
+        _TRANSLATION,
+        "    _check_sign_ins(request)\n",
+        "",
+        f"{_OF}/test_acr.py::test_an_acr_that_no_sign_in_has_is_refused_before_anybody_signs_in",
+    ),
+    mutant(
+        "acr: one that is not essential is demanded",
+        _PARAMETER,
+        'values if how.get("essential") is True else ()',
+        "values",
+        f"{_OF}/test_acr.py::test_an_acr_that_is_only_wished_for_changes_nothing",
+    ),
+    mutant(
+        "acr: a sign-in by a code will do",
+        "presentation/requests/next_step.py",
+        "request.needs_passkey and not session.by_passkey",
+        "False",
+        f"{_OF}/test_acr.py::test_who_signed_in_by_a_code_signs_in_with_a_passkey_first",
+    ),
+    mutant(
+        "acr: a code is sent all the same",
+        "wallet/sign_in/views.py",
+        "redirect_task.needs_passkey:  # no form of the page posts here",
+        "False:",
+        f"{_OF}/test_acr.py::test_no_code_can_be_had_or_entered_for_it",
+    ),
 )
