@@ -13,7 +13,7 @@ from markdown_it.token import Token
 
 LOCAL = "http://localhost:8000"  # the address of the sandbox in docs/
 _SHORT = 20  # characters of code that fit on one line of a phone
-_MAY_BREAK = re.compile(r"(?<=[:/?=])(?=\w)")
+_MAY_BREAK = re.compile(r"(?<=[:/?=_])(?=\w)")
 _LANGUAGES = {"sh": "Shell", "js": "JavaScript", "python": "Python", "json": "JSON", "html": "HTML"}
 
 
