@@ -7,7 +7,6 @@ from html import unescape
 from uuid import uuid4
 
 import pytest
-from django.db import connection
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
@@ -16,6 +15,7 @@ from consent import decisions, receipts
 from consent.forms import SearchForm
 from consent.models import Consent
 from consent.receipts import PAGE_SIZE, Cursor, Search
+from tests.consent.copies import add_copies, analyse
 from tests.consent.questions import ACME, put
 from wallet.models import Wallet
 
@@ -207,20 +207,14 @@ def test_every_day_of_every_zone_can_be_searched(day, zone):
 
 @pytest.fixture
 def ten_thousand(alice, bob):
-    """Ten thousand receipts of Alice, every hundredth of the shop, and as many of Bob."""
-    now, pattern = timezone.now(), {ACME: put(alice), SHOP: put(alice, requester=SHOP)}
-    rows = []
+    """Ten thousand receipts of Alice, a hundred of them of the shop, and as many of Bob."""
+    now = timezone.now()
     for wallet in (alice, bob):
-        for number in range(10_000):
-            requester = ACME if number % 100 else SHOP
-            like = pattern[requester]
-            row = Consent(
-                **{field.attname: getattr(like, field.attname) for field in Consent._meta.concrete_fields}
-            )
-            row.id, row.wallet, row.decision = uuid4(), wallet, Consent.Decision.DECLINED
-            row.decided_at = now - timedelta(minutes=number)
-            rows.append(row)
-    Consent.objects.bulk_create(rows, batch_size=2000)
+        declined = {"wallet_id": wallet.id, "decision": Consent.Decision.DECLINED}
+        for requester, count, minutes in ((ACME, 9_900, 1), (SHOP, 100, 100)):
+            times = [now - timedelta(minutes=minutes * number) for number in range(count)]
+            rows = [declined | {"decided_at": decided_at} for decided_at in times]
+            add_copies(put(alice, requester=requester), rows)
     return Wallet.objects.get(id=alice.id)
 
 
@@ -245,8 +239,7 @@ def test_each_page_of_ten_thousand_takes_four_statements_and_none_that_counts_or
 
 @pytest.mark.postgresql
 def test_the_pages_of_ten_thousand_are_found_by_the_index_of_their_order(ten_thousand):
-    with connection.cursor() as cursor:
-        cursor.execute("ANALYZE consent_consent")
+    analyse()
     now = timezone.now()
     place = Cursor(now - timedelta(minutes=9_000), uuid4())
     days = Search(since=now - 3 * DAY, until=now - 2 * DAY)

@@ -22,6 +22,7 @@ from consent.models import Consent
 from consent.retention import erase_transactions, years_before
 from infra.sealing import SealError
 from keys.sealed_columns import reseal, sealed_columns
+from tests.consent.copies import add_copies, analyse
 from tests.consent.questions import HASH, WIRE, put
 from wallet.models import Wallet
 
@@ -286,9 +287,8 @@ def test_what_is_erased_while_it_is_sealed_anew_stays_erased(settings: Any) -> N
 
 @pytest.mark.postgresql
 def test_what_is_old_is_found_by_an_index(alice: Wallet) -> None:
-    answered(alice)
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    add_copies(answered(alice), [{"sealed_transactions": None}] * 1_000)
+    analyse()
     old = Consent.objects.filter(asked_at__lt=timezone.now(), sealed_transactions__isnull=False)
     assert "consent_transactions_by_age" in old.order_by("asked_at").values_list("id")[:10].explain()
 

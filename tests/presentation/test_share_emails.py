@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 from django.core import mail
 from django.core.management import CommandError, call_command
-from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
@@ -17,6 +16,7 @@ from infra.models import LastRun
 from presentation import share_emails
 from presentation.models import Delivery, Interaction, RelyingParty
 from presentation.requests.interactions import path_of
+from tests.consent.copies import add_copies, analyse
 from tests.consent.questions import WIRE, put
 from tests.drawn import without_drawn
 from tests.emails import send_waiting
@@ -247,9 +247,8 @@ def test_the_answer_takes_as_many_statements_with_them_as_without(
 
 @pytest.mark.postgresql
 def test_what_is_due_is_found_by_an_index(holder: Client, acme_bank: RelyingParty) -> None:
-    answer(holder, acme_bank)
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+    add_copies(answer(holder, acme_bank), [{"email_due": False}] * 1_000)
+    analyse()
     due = Consent.objects.filter(email_due=True, decision="granted", decided_at__gt=timezone.now())
     assert "consent_share_emails_due" in due.explain()
 
